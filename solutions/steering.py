@@ -1,0 +1,175 @@
+"""Steering and stopping: what may be said next, what has been said too often, and when enough is said.
+
+Everything here stands around the model: it changes the scores after they are made, or the text after it is drawn.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from solutions.softmax import entropy, log_softmax, softmax
+
+
+def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
+    """Probabilities of the tokens that reach a share of the best one's probability, renormalised.
+
+    logits (B, V) -> probs (B, V). In each row a token is kept if its probability is at least min_p times the row's
+    highest; every other token gets exactly 0. min_p = 0 keeps everything, min_p = 1 only the best token (and its ties).
+    Raises ValueError unless 0 <= min_p <= 1. The input is not changed. Nguyen et al. 2024.
+    """
+    ### BEGIN SOLUTION
+    if not 0 <= min_p <= 1:
+        raise ValueError(f"min_p must be in [0, 1], got {min_p}")
+    probs = softmax(logits)
+    threshold = min_p * probs.amax(dim=-1, keepdim=True)  # (B, 1): high where the model is sure, low where it is not
+    kept = probs.masked_fill(probs < threshold, 0.0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+    ### END SOLUTION
+
+
+def typical_probs(logits: Tensor, mass: float) -> Tensor:
+    """Locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
+
+    logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
+    probability reaches `mass`; the token that reaches it is kept, and every other token gets exactly 0. mass = 1
+    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023, section 4.
+    """
+    ### BEGIN SOLUTION
+    if not 0 < mass <= 1:
+        raise ValueError(f"mass must be in (0, 1], got {mass}")
+    probs = softmax(logits)
+    if mass == 1:
+        return probs  # a rounded running sum can reach 1 before the last token does
+    surprisal = -log_softmax(logits)
+    distance = (surprisal - entropy(probs).unsqueeze(-1)).abs()
+    token_ids = distance.argsort(dim=-1)
+    sorted_probs = probs.gather(-1, token_ids)
+    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs  # what the more typical tokens have already gathered
+    kept = sorted_probs.masked_fill(mass_before >= mass, 0.0)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, kept)  # back to the order of the vocabulary
+    ### END SOLUTION
+
+
+def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: float) -> Tensor:
+    """Logits in which every token that occurs in `generated_ids` is less likely, by a factor.
+
+    logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A positive logit is divided by the penalty, a
+    negative one multiplied by it, once for each token however often it occurs; each row looks at its own ids only.
+    T may be 0. penalty 1 changes nothing, below 1 repetition is rewarded. Which ids count is the caller's choice.
+    Raises ValueError if penalty <= 0. The inputs are not changed. Keskar et al. 2019, section 4.1.
+    """
+    ### BEGIN SOLUTION
+    if penalty <= 0:
+        raise ValueError(f"penalty must be greater than 0, got {penalty}")
+    seen = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, generated_ids, True)  # (B, V)
+    lowered = torch.where(logits > 0, logits / penalty, logits * penalty)
+    return torch.where(seen, lowered, logits)
+    ### END SOLUTION
+
+
+def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: float, presence: float) -> Tensor:
+    """Logits in which every token that occurs in `generated_ids` is less likely, by differences.
+
+    logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A token that occurs c > 0 times loses
+    c * frequency + presence; the others keep their logit; each row counts its own ids only. T may be 0. Negative
+    values reward repetition. Which ids count is the caller's choice. The inputs are not changed.
+    """
+    ### BEGIN SOLUTION
+    ones = torch.ones_like(generated_ids, dtype=logits.dtype)
+    counts = torch.zeros_like(logits).scatter_add(-1, generated_ids, ones)  # (B, V): how often
+    occurs = (counts > 0).to(logits.dtype)  # whether
+    return logits - frequency * counts - presence * occurs
+    ### END SOLUTION
+
+
+class StopStrings:
+    """Watches a stream of text for stop strings, and lets through what can no longer be part of one.
+
+    stops: one or more strings, none of them empty. Text arrives in pieces, cut anywhere; what comes out does not
+    depend on the cuts. The earliest stop wins: the one that is complete first, and of two that are complete at the
+    same character the one that begins first.
+    """
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        """Raises ValueError if one of the stops is empty."""
+        ### BEGIN SOLUTION
+        if "" in stops:
+            raise ValueError(f"a stop string must not be empty, got {list(stops)}")
+        self.stops = tuple(stops)
+        self.held = ""
+        self.stopped = False
+        ### END SOLUTION
+
+    def push(self, text: str) -> tuple[str, bool]:
+        """The next piece of the stream -> (emit, stopped): text that is safe to show now; whether a stop was found.
+
+        Held back is exactly the longest suffix that may be the beginning of a stop string. With the stop, what is
+        left of the text before it is emitted; the stop itself and whatever follows never are, in later calls either.
+        """
+        ### BEGIN SOLUTION
+        if self.stopped:
+            return "", True
+        text = self.held + text
+        found = [(start + len(stop), start) for stop in self.stops if (start := text.find(stop)) >= 0]
+        if found:
+            _, start = min(found)  # complete first; of those, begun first
+            self.held, self.stopped = "", True
+            return text[:start], True
+        cut = 0  # the whole text first, then ever shorter suffixes
+        while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
+            cut += 1
+        self.held = text[cut:]
+        return text[:cut], False
+        ### END SOLUTION
+
+    def flush(self) -> str:
+        """What was held back, when the stream has ended without a stop; after a stop, the empty string."""
+        ### BEGIN SOLUTION
+        held, self.held = self.held, ""
+        return held
+        ### END SOLUTION
+
+
+def beam_search(
+    model: Callable[[Tensor], Tensor],
+    idx: Tensor,
+    *,
+    beams: int,
+    max_new_tokens: int,
+    length_penalty: float = 0.0,
+    eos_token_id: int | None = None,
+) -> tuple[Tensor, float]:
+    """The most probable continuation that a search with `beams` hypotheses finds. Nothing is drawn.
+
+    idx (1, T) int64; model maps ids (B, T) to logits (B, T, V) -> (ids (1, T + n), log_prob): prompt and new tokens,
+    n <= max_new_tokens, and the sum of the new tokens' log probabilities. A hypothesis that has emitted EOS is
+    finished: it keeps its place and its score, and is not expanded. Hypotheses are ranked by
+    log_prob / n ** length_penalty, n counting EOS: with 0 the most probable wins, above 0 longer ones gain.
+    Raises ValueError if beams < 1.
+    """
+    ### BEGIN SOLUTION
+    if beams < 1:
+        raise ValueError(f"beams must be 1 or more, got {beams}")
+
+    def score(hypothesis: tuple[list[int], float]) -> float:
+        tokens, log_prob = hypothesis
+        return log_prob / max(1, len(tokens)) ** length_penalty
+
+    best: list[tuple[list[int], float]] = [([], 0.0)]  # new tokens, and the sum of their log probabilities
+    for _ in range(max_new_tokens):
+        candidates = [h for h in best if h[0][-1:] == [eos_token_id]]  # the finished ones stay as they are
+        growing = [h for h in best if h[0][-1:] != [eos_token_id]]
+        if not growing:
+            break
+        new_ids = torch.tensor([tokens for tokens, _ in growing], dtype=idx.dtype, device=idx.device)
+        with torch.no_grad():
+            logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]  # (len(growing), V)
+        steps, children = log_softmax(logits).topk(min(beams, logits.shape[-1]))  # of one parent, more cannot survive
+        for (tokens, log_prob), row, ids in zip(growing, steps.tolist(), children.tolist(), strict=True):
+            candidates += [([*tokens, token], log_prob + step) for step, token in zip(row, ids, strict=True)]
+        best = sorted(candidates, key=score, reverse=True)[:beams]
+    tokens, log_prob = best[0]
+    return torch.cat([idx, torch.tensor([tokens], dtype=idx.dtype, device=idx.device)], dim=1), log_prob
+    ### END SOLUTION
