@@ -1,0 +1,3 @@
+"""Checks, grading and certification for the course."""
+
+__version__ = "0.1.0"

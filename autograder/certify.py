@@ -1,0 +1,201 @@
+"""Certification: the grader is graded. Right versions of an exercise must get full marks, wrong ones must lose points.
+
+A specimen is a file `<topic>/right_*.py` or `<topic>/wrong_*.py`:
+
+    # exercise: top_p_probs
+    # WRONG: drops the token that crosses p
+    def top_p_probs(logits, p): ...
+
+It runs in a worker, as a submission does, after the reference module and in the same namespace, so that it replaces
+what it defines and takes everything else from the reference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .course_table import earlier_sources, known_topics, solution_source
+from .errors import CourseError
+from .grading.limits import Limits
+from .grading.namespaces import Cell, Far
+from .runner import Verdict, load_checks, run_checks, select
+
+SPECIMENS = Path(__file__).parent / "specimens"
+HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)")
+
+
+@dataclass(frozen=True)
+class Specimen:
+    topic: str
+    file: str
+    exercise: str
+    right: bool
+    difference: str
+    source: str
+
+
+@dataclass
+class Judgement:
+    """What grading said of a specimen over all seeds. as_due: a right one passed every time, a wrong one lost points every time."""
+
+    specimen: Specimen
+    as_due: bool
+    failed: list[Verdict] = field(default_factory=list)
+    note: str = ""
+
+
+@dataclass
+class TopicResult:
+    topic: str
+    right_total: int = 0
+    right_passed: int = 0
+    wrong_total: int = 0
+    wrong_killed: int = 0
+    survivors: list[dict[str, str]] = field(default_factory=list)
+    false_failures: list[dict[str, str]] = field(default_factory=list)
+    invalid: list[dict[str, str]] = field(default_factory=list)
+    never_failed: list[str] = field(default_factory=list)
+    """Checks that no wrong specimen fails: they may be redundant, or a specimen is missing."""
+
+    @property
+    def clean(self) -> bool:
+        return not (self.survivors or self.false_failures or self.invalid)
+
+
+def read_specimen(path: Path, topic: str) -> Specimen:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path}: cannot be read ({error})") from None
+    match = HEAD.match(source)
+    if match is None:
+        raise CourseError(f"{path}: the first two lines must be `# exercise: NAME` and `# RIGHT: ...` or `# WRONG: ...`")
+    exercise, verdict, difference = match.groups()
+    kind = path.name.split("_")[0]
+    if kind != verdict.lower():
+        raise CourseError(f"{path}: the file is named {kind}_*, but its second line says {verdict}")
+    known = dict.fromkeys(c.exercise for c in load_checks(topic))
+    if exercise not in known:
+        raise CourseError(f"{path}: no exercise {exercise!r} in topic {topic!r}; it has {', '.join(known)}")
+    return Specimen(topic, path.name, exercise, verdict == "RIGHT", difference.strip(), source)
+
+
+def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    for topic in topics:
+        for kind in ("right", "wrong"):
+            for path in sorted((folder / topic).glob(f"{kind}_*.py")):
+                yield topic, path
+
+
+def specimen_topics(folder: Path, topic: str | None) -> list[str]:
+    """Topics to certify: the one named, or all that have a folder of specimens."""
+    if not folder.is_dir():
+        raise CourseError(f"no folder {folder}: give one that holds <topic>/right_*.py and <topic>/wrong_*.py")
+    here = [t for t in known_topics() if (folder / t).is_dir()]
+    if topic is None:
+        if not here:
+            raise CourseError(f"{folder} holds no topic's folder; topics are {', '.join(known_topics())}")
+        return here
+    if topic not in known_topics():
+        raise CourseError(f"no topic {topic!r}; there are {', '.join(known_topics())}")
+    if topic not in here:
+        raise CourseError(f"no specimens for {topic!r}: {folder / topic} does not exist")
+    return [topic]
+
+
+def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits) -> Judgement:
+    """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's."""
+    selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise)
+    cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
+    failed: list[Verdict] = []
+    killed_every_time = True
+    for seed in seeds:
+        far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
+        try:
+            far.start()
+            if far.cell_outcomes:
+                name, outcome = next(iter(far.cell_outcomes.items()))
+                note = f"{name} does not run: {outcome.message}"
+                return Judgement(specimen, as_due=False, note=note)
+            here = [v for v in run_checks(specimen.topic, selected, far, seed=seed) if not v.passed]
+        finally:
+            far.close()
+        failed += here
+        killed_every_time &= bool(here)
+    if specimen.right:
+        return Judgement(specimen, as_due=not failed, failed=failed)
+    note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
+    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note)
+
+
+def certify(
+    topic: str | None = None,
+    *,
+    folder: Path | None = None,
+    seeds: int = 3,
+    jobs: int | None = None,
+    limits: Limits | None = None,
+    progress: Callable[[int, int, Judgement], None] | None = None,
+) -> list[TopicResult]:
+    """Judges all specimens of a topic, or of all topics, with `seeds` different seeds each."""
+    folder = folder or SPECIMENS
+    limits = limits or Limits()
+    results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
+    specimens: list[Specimen] = []
+    for t, path in find_specimens(folder, results):
+        try:
+            specimens.append(read_specimen(path, t))
+        except CourseError as error:
+            results[t].invalid.append({"file": path.name, "reason": str(error)})
+    for t in results:
+        run_checks(t, [], None)
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        judgements = pool.map(lambda s: judge(s, range(seeds), limits), specimens)
+        failing: dict[str, set[str]] = {t: set() for t in results}
+        for done, judgement in enumerate(judgements, start=1):
+            tally(results[judgement.specimen.topic], judgement)
+            if not judgement.specimen.right:
+                failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
+            if progress is not None:
+                progress(done, len(specimens), judgement)
+    for t, result in results.items():
+        result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
+    return list(results.values())
+
+
+def tally(result: TopicResult, judgement: Judgement) -> None:
+    specimen = judgement.specimen
+    entry = {"file": specimen.file, "exercise": specimen.exercise, "difference": specimen.difference}
+    if specimen.right:
+        result.right_total += 1
+        result.right_passed += judgement.as_due
+        if not judgement.as_due:
+            reason = judgement.note or "; ".join(dict.fromkeys(f"{v.check}: {describe(v)}" for v in judgement.failed))
+            result.false_failures.append({**entry, "reason": reason})
+    else:
+        result.wrong_total += 1
+        result.wrong_killed += judgement.as_due
+        if not judgement.as_due:
+            result.survivors.append({**entry, "reason": judgement.note})
+
+
+def describe(verdict: Verdict) -> str:
+    text = verdict.message
+    if verdict.expected is not None:
+        text += f", expected {verdict.expected}"
+    if verdict.got is not None:
+        text += f", got {verdict.got}"
+    return text
+
+
+def as_json(results: list[TopicResult]) -> dict[str, Any]:
+    """{"topics": {topic: counts and lists}, and the sums over all topics}."""
+    topics = {r.topic: {k: v for k, v in asdict(r).items() if k != "topic"} for r in results}
+    sums = {k: sum(getattr(r, k) for r in results) for k in ("right_total", "right_passed", "wrong_total", "wrong_killed")}
+    return {"topics": topics, **sums}

@@ -1,0 +1,93 @@
+"""The command `autograder`. Exit status: 0 done; 1 something was found wrong; 2 bad arguments or damaged input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .errors import CourseError, InfrastructureFault
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+console = Console()
+stderr = Console(stderr=True)
+
+
+@app.callback()
+def about() -> None:
+    """From Prompt to Token: checks, grading and certification."""
+
+
+@app.command()
+def certify(
+    topic: Annotated[str | None, typer.Argument(help="A topic (samplers) or a day (day05); all if left out.")] = None,
+    specimens: Annotated[Path | None, typer.Option(help="Another folder of the form <topic>/right_*.py, wrong_*.py.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
+) -> None:
+    """Grades the grader: right versions must pass, wrong ones must fail."""
+    from . import certify as c
+
+    if topic is not None:
+        topic = topic_of(topic)
+    results = c.certify(topic, folder=specimens, seeds=seeds, jobs=jobs)
+    if as_json:
+        print(json.dumps({"seeds": seeds, **c.as_json(results)}, indent=2, ensure_ascii=False))
+    else:
+        print_certification(results, seeds)
+    if any(r.invalid for r in results):
+        raise typer.Exit(2)
+    if not all(r.clean for r in results):
+        raise typer.Exit(1)
+
+
+def topic_of(text: str) -> str:
+    """A topic from a topic's name or a day's (day05, 5)."""
+    from .course_table import known_topics
+
+    if text in known_topics():
+        return text
+    from .lessons import find_day
+
+    return find_day(text).topic
+
+
+def print_certification(results: list, seeds: int) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"Certification, {seeds} seed(s) a specimen")
+    for column in ("topic", "right passed", "wrong killed", "checks no wrong version fails"):
+        table.add_column(column)
+    for r in results:
+        table.add_row(
+            r.topic, f"{r.right_passed}/{r.right_total}", f"{r.wrong_killed}/{r.wrong_total}", str(len(r.never_failed))
+        )
+    console.print(table)
+    for r in results:
+        for kind, entries in (("survivor", r.survivors), ("false failure", r.false_failures), ("invalid", r.invalid)):
+            for entry in entries:
+                where = f"{r.topic}/{entry['file']}"
+                console.print(f"{kind}: {where}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
+        if r.never_failed:
+            console.print(f"{r.topic}: no wrong version fails {', '.join(r.never_failed)}", markup=False)
+
+
+def main() -> None:
+    """Entry point: turns expected errors into one line and an exit status."""
+    try:
+        app()
+    except CourseError as error:
+        stderr.print(f"autograder: {error}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except InfrastructureFault as fault:
+        stderr.print(f"autograder: infrastructure: {fault}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Errors that end a command with one line, and the fault that no check may swallow."""
+
+
+class CourseError(Exception):
+    """Bad arguments or damaged input: one line that says what and how to mend it. Exit status 2."""
+
+
+class InfrastructureFault(BaseException):
+    """Something of ours broke while grading. Never a zero: it is retried, then reported for a person.
+
+    A BaseException, so that no `except Exception` in a check can turn it into a verdict.
+    """

@@ -1,0 +1,48 @@
+"""Things a check gives to the student's functions that do not travel as data: named models and tokenizers, kit dataclasses.
+
+The same on both sides of the pipe, and in a notebook.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+
+class TokenizerView:
+    """A tokenizer's tables without its encode and decode: what Day 2 works with."""
+
+    _ATTRIBUTES = (
+        "name", "vocab", "ranks", "special_tokens", "byte_to_symbol", "symbol_to_byte", "id_to_token",
+        "pre_tokenize", "token_bytes", "bos_token_id", "eos_token_id",
+    )  # fmt: skip
+
+    def __init__(self, tokenizer: Any) -> None:
+        for name in self._ATTRIBUTES:
+            setattr(self, name, getattr(tokenizer, name))
+
+
+@functools.cache
+def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
+    """A model without its forward pass, or a tokenizer's tables, loaded once a process."""
+    from course.kit import load_model, load_tokenizer
+
+    if kind == "tokenizer":
+        return TokenizerView(load_tokenizer(name))
+    if kind == "model":
+        return load_model(name, dtype=dtype, device=device).weights_only()
+    raise ValueError(f"nothing of kind {kind!r} can be named")
+
+
+@functools.cache
+def kit_dataclasses() -> dict[str, type]:
+    """The dataclasses of course.kit that may cross as data, by name."""
+    import dataclasses
+
+    import course.kit as kit
+
+    names = ("Config", "LayerWeights", "Weights", "ChatMessage")
+    found = {name: getattr(kit, name, None) for name in names}
+    return {name: cls for name, cls in found.items() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}

@@ -1,0 +1,53 @@
+"""How long and how much a student's code may use, and the clock that is read from outside."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds are processor seconds where the system tells them (Linux), so that a busy machine fails nobody;
+    wall seconds bound code that sleeps."""
+
+    call_seconds: float = 3.0
+    cell_seconds: float = 10.0
+    wall_factor: float = 4.0
+    memory_bytes: int = 2 * 1024**3
+    file_bytes: int = 64 * 1024**2
+
+
+class Deadline:
+    """Runs out after `seconds` of the process's own processor time, or `wall_factor` times that by the wall."""
+
+    def __init__(self, pid: int, seconds: float, wall_factor: float) -> None:
+        self.pid = pid
+        self.seconds = seconds
+        self.wall_seconds = seconds * wall_factor
+        self.cpu_start = cpu_seconds(pid)
+        self.wall_start = time.monotonic()
+
+    def pause(self) -> float:
+        return time.monotonic()
+
+    def resume(self, paused_at: float) -> None:
+        """Time in the grader's own functions is not the student's."""
+        self.wall_start += time.monotonic() - paused_at
+
+    def expired(self) -> bool:
+        if time.monotonic() - self.wall_start > self.wall_seconds:
+            return True
+        now = cpu_seconds(self.pid)
+        return now is not None and self.cpu_start is not None and now - self.cpu_start > self.seconds
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time of another process, read from the kernel: the process itself cannot change it. None where unknown."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return time.clock_gettime_ns(((~pid) << 3) | 2) / 1e9
+    except OSError:
+        return None

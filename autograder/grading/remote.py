@@ -1,0 +1,246 @@
+"""The grader's end: start the zygote, fork workers from it, send requests, read replies with a deadline."""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import InfrastructureFault
+from . import wire
+from .given import kit_dataclasses
+from .limits import Deadline, Limits
+
+ZYGOTE_START_SECONDS = 120.0
+FORK_SECONDS = 20.0
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+class WorkerDied(Exception):
+    """The student's process ended: by itself, by a crash, or by our kill at a deadline. `outcome` says which."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class Zygote:
+    """The warm process that workers are forked from. One a grader; safe to use from several threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.lock = threading.Lock()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the zygote
+        self.scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["IPYTHONDIR"] = str(self.scratch / "ipython")
+        environment.pop("PYTHONSTARTUP", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            cwd=self.scratch,
+            env=environment,
+            start_new_session=True,
+        )
+        theirs.close()
+        self.control = ours
+        if self._line(ZYGOTE_START_SECONDS) != b"ready":
+            raise InfrastructureFault(f"the process that runs submissions did not start:\n{self._log_tail()}")
+
+    def fork(self, connection: socket.socket) -> int:
+        """Forks a worker that serves the other end of `connection`; returns its process id."""
+        with self.lock:
+            try:
+                message = json.dumps({"memory_bytes": self.limits.memory_bytes, "file_bytes": self.limits.file_bytes}).encode()
+                fds = array.array("i", [connection.fileno()])
+                self.control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+                reply = json.loads(self._line(FORK_SECONDS))
+            except (OSError, ValueError) as error:
+                raise InfrastructureFault(f"no worker could be started: {error}\n{self._log_tail()}") from None
+        if "pid" not in reply:
+            raise InfrastructureFault(f"no worker could be started: {reply.get('error', reply)}")
+        return int(reply["pid"])
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        self.control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _line(self, seconds: float) -> bytes:
+        line, until = b"", time.monotonic() + seconds
+        while not line.endswith(b"\n"):
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.control], [], [], left)[0]:
+                raise InfrastructureFault(f"the process that forks workers did not answer in {seconds:.0f} s\n{self._log_tail()}")
+            piece = self.control.recv(1)
+            if not piece:
+                raise InfrastructureFault(f"the process that forks workers ended\n{self._log_tail()}")
+            line += piece
+        return line.strip()
+
+    def _log_tail(self) -> str:
+        try:
+            self.log.seek(0)
+            return self.log.read().decode(errors="replace")[-2000:].strip()
+        except (OSError, ValueError):
+            return ""
+
+
+_zygote: Zygote | None = None
+_zygote_lock = threading.Lock()
+
+
+def zygote(limits: Limits | None = None) -> Zygote:
+    """The grader's zygote, started on first use, replaced if it died or other limits are asked for."""
+    global _zygote
+    with _zygote_lock:
+        if _zygote is not None and (not _zygote.alive or (limits is not None and limits != _zygote.limits)):
+            _zygote.close()
+            _zygote = None
+        if _zygote is None:
+            _zygote = Zygote(limits or Limits())
+            atexit.register(close_zygote)
+        return _zygote
+
+
+def close_zygote() -> None:
+    global _zygote
+    if _zygote is not None:
+        _zygote.close()
+        _zygote = None
+
+
+class Connection:
+    """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use."""
+
+    def __init__(self, limits: Limits, resolve: wire.Resolve) -> None:
+        self.limits = limits
+        self.resolve = resolve
+        self.callables: dict[int, Callable[..., Any]] = {}
+        self.seq = 0
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.pid = zygote(limits).fork(theirs)
+        finally:
+            theirs.close()
+        self.socket.setblocking(False)
+        self.scratch = tempfile.mkdtemp(prefix="run-", dir=zygote(limits).scratch)
+
+    def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
+        self.seq += 1
+        deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+        try:
+            self._send({"op": op, "seq": self.seq, **fields}, deadline)
+            while True:
+                reply = self._receive(deadline)
+                if "callback" in reply:
+                    paused = deadline.pause()
+                    answer = self._answer(reply)
+                    deadline.resume(paused)
+                    self._send(answer, deadline)
+                elif reply.get("seq") == self.seq:
+                    return reply
+                else:
+                    raise wire.WireError("a reply to something that was not asked")
+        except wire.WireError as error:
+            self.close()
+            raise WorkerDied("crashed", f"the submission's process sent nonsense ({error})") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for target in (lambda: os.killpg(self.pid, signal.SIGKILL), lambda: os.kill(self.pid, signal.SIGKILL)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                target()
+        self.socket.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
+        function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
+        if function is None:
+            raise wire.WireError("a callback that was never given")
+        try:
+            return {"ok": function(*reply["args"], **reply["kwargs"])}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"[:500]}
+
+    def _extra(self, value: Any) -> dict[str, Any] | None:
+        tree = getattr(value, "wire_tree", None)
+        if tree is not None:
+            return dict(tree)
+        data = wire.data_tree(value, kit_dataclasses())
+        if data is not None:
+            return data
+        if callable(value):
+            self.callables[id(value)] = value
+            return {"$": "callable", "id": id(value)}
+        return None
+
+    def _send(self, value: Any, deadline: Deadline) -> None:
+        frame = memoryview(wire.encode(value, self._extra))
+        while frame:
+            try:
+                frame = frame[self.socket.send(frame) :]
+            except BlockingIOError:
+                self._wait(deadline, writing=True)
+            except OSError:
+                raise WorkerDied("crashed", "the submission's process ended") from None
+
+    def _receive(self, deadline: Deadline) -> dict[str, Any]:
+        header_bytes, payload_bytes = wire.lengths(self._read(wire.HEAD.size, deadline))
+        header = self._read(header_bytes, deadline)
+        payload = self._read(payload_bytes, deadline)
+        value = wire.decode(header, payload, self.resolve)
+        if not isinstance(value, dict):
+            raise wire.WireError("a reply must be a dict")
+        return value
+
+    def _read(self, n: int, deadline: Deadline) -> bytearray:
+        buffer = bytearray()
+        while len(buffer) < n:
+            try:
+                piece = self.socket.recv(min(n - len(buffer), 1 << 20))
+            except BlockingIOError:
+                self._wait(deadline, writing=False)
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                raise WorkerDied("crashed", "the submission's process ended")
+            buffer += piece
+        return buffer
+
+    def _wait(self, deadline: Deadline, *, writing: bool) -> None:
+        sockets = [self.socket]
+        ready = select.select([] if writing else sockets, sockets if writing else [], [], 0.1)
+        if not (ready[0] or ready[1]) and deadline.expired():
+            raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")

@@ -1,0 +1,263 @@
+"""The wire between grader and worker: how values become bytes and come back.
+
+A frame is
+
+    4 bytes   b"FPT1"
+    4 bytes   length of the header, big-endian
+    8 bytes   length of the payload, big-endian
+    header    JSON, UTF-8: one value tree
+    payload   the raw bytes of all tensors, one after another
+
+A value tree is JSON null, true, false, a string, a list, or an integer or float within JSON's range; everything
+else is an object {"$": kind, ...}:
+
+    int        {"v": "123..."}              an integer beyond 2**53
+    float      {"v": "nan" | "inf" | "-inf"}
+    tuple      {"v": [...]}
+    dict       {"v": [[key, value], ...]}
+    bytes      {"at": offset, "n": length}
+    tensor     {"dtype": "float32", "shape": [...], "at": offset, "n": bytes, "grad": bool}
+    dtype      {"v": "float32"}             device {"v": "cpu"}
+    data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
+    handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
+    callable   {"id": n}                                    a function that stays with the grader
+    named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
+
+Nothing is ever pickled. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
+of nodes are checked before a byte is allocated for them, and any lie raises `WireError`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MAGIC = b"FPT1"
+HEAD = struct.Struct(">4sIQ")
+MAX_HEADER_BYTES = 32 * 1024 * 1024
+MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
+MAX_DEPTH = 24
+MAX_NODES = 1_000_000
+MAX_DIMENSIONS = 16
+SAFE_INTEGER = 2**53
+
+DTYPES: dict[str, torch.dtype] = {
+    name: getattr(torch, name)
+    for name in (
+        "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+        "complex64", "complex128",
+    )
+}  # fmt: skip
+DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class WireError(Exception):
+    """A frame that does not follow the protocol, or a value that cannot cross."""
+
+
+Extra = Callable[[Any], "dict[str, Any] | None"]
+Resolve = Callable[[dict[str, Any]], Any]
+
+
+def encode(value: Any, extra: Extra) -> bytes:
+    """The frame for `value`. `extra(value)` gives the tree of anything that is not plain data, or None to refuse it."""
+    payload = bytearray()
+    tree = _Encoder(payload, extra).tree(value, 0)
+    header = json.dumps(tree, separators=(",", ":"), allow_nan=False).encode()
+    if len(header) > MAX_HEADER_BYTES or len(payload) > MAX_PAYLOAD_BYTES:
+        raise WireError(f"too large to send: {len(header)} + {len(payload)} bytes")
+    return HEAD.pack(MAGIC, len(header), len(payload)) + header + bytes(payload)
+
+
+def lengths(head: bytes) -> tuple[int, int]:
+    """(header bytes, payload bytes) announced by the first HEAD.size bytes of a frame."""
+    magic, header_bytes, payload_bytes = HEAD.unpack(head)
+    if magic != MAGIC:
+        raise WireError("not a frame")
+    if header_bytes > MAX_HEADER_BYTES or payload_bytes > MAX_PAYLOAD_BYTES:
+        raise WireError(f"a frame of {header_bytes} + {payload_bytes} bytes is over the limit")
+    return header_bytes, payload_bytes
+
+
+def decode(header: bytes, payload: bytes | bytearray, resolve: Resolve) -> Any:
+    """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError."""
+    try:
+        tree = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"the header is not JSON: {type(error).__name__}") from None
+    try:
+        return _Decoder(payload, resolve).value(tree, 0)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        raise WireError(f"a malformed value: {type(error).__name__}: {error}") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+class _Encoder:
+    def __init__(self, payload: bytearray, extra: Extra) -> None:
+        self.payload = payload
+        self.extra = extra
+        self.nodes = 0
+
+    def tree(self, value: Any, depth: int) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH:
+            raise WireError("nested too deeply to send")
+        if self.nodes > MAX_NODES:
+            raise WireError("too many values to send")
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if isinstance(value, bool):
+            return bool(value)
+        if isinstance(value, int) and not hasattr(value, "_fields_"):
+            number = int(value)
+            return number if abs(number) <= SAFE_INTEGER else {"$": "int", "v": str(number)}
+        if isinstance(value, float):
+            number = float(value)
+            return number if math.isfinite(number) else {"$": "float", "v": str(number)}
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, list):
+            return [self.tree(v, depth + 1) for v in value]
+        if isinstance(value, tuple):
+            return {"$": "tuple", "v": [self.tree(v, depth + 1) for v in value]}
+        if isinstance(value, dict):
+            return {"$": "dict", "v": [[self.tree(k, depth + 1), self.tree(v, depth + 1)] for k, v in value.items()]}
+        if isinstance(value, bytes | bytearray):
+            return {"$": "bytes", "at": self._put(bytes(value)), "n": len(value)}
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, torch.dtype):
+            return {"$": "dtype", "v": DTYPE_NAMES[value]}
+        if isinstance(value, torch.device):
+            return {"$": "device", "v": str(value)}
+        tree = self.extra(value)
+        if tree is None:
+            raise WireError(f"a {type(value).__name__} cannot be sent")
+        if tree.get("$") == "data":
+            tree["v"] = {name: self.tree(field, depth + 1) for name, field in tree["v"].items()}
+        elif tree.get("$") == "named":
+            tree["v"] = {name: self.tree(field, depth + 1) for name, field in tree["v"].items()}
+        return tree
+
+    def _tensor(self, value: Tensor) -> dict[str, Any]:
+        grad = value.requires_grad
+        data = value.detach().as_subclass(Tensor)
+        if data.layout != torch.strided or data.dtype not in DTYPE_NAMES or data.is_meta:
+            raise WireError(f"a tensor of dtype {data.dtype}, layout {data.layout}, device {data.device} cannot be sent")
+        data = data.cpu().contiguous().resolve_conj().resolve_neg()
+        raw = data.reshape(-1).view(torch.uint8).numpy().tobytes() if data.numel() else b""
+        return {
+            "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(data.shape),
+            "at": self._put(raw), "n": len(raw), "grad": grad,
+        }  # fmt: skip
+
+    def _put(self, raw: bytes) -> int:
+        at = len(self.payload)
+        if at + len(raw) > MAX_PAYLOAD_BYTES:
+            raise WireError("too many bytes to send")
+        self.payload += raw
+        return at
+
+
+class _Decoder:
+    def __init__(self, payload: bytes | bytearray, resolve: Resolve) -> None:
+        self.payload = payload
+        self.resolve = resolve
+        self.nodes = 0
+
+    def value(self, tree: Any, depth: int) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH:
+            raise WireError("nested too deeply")
+        if self.nodes > MAX_NODES:
+            raise WireError("too many values")
+        if tree is None or isinstance(tree, bool | str | int | float):
+            return tree
+        if isinstance(tree, list):
+            return [self.value(v, depth + 1) for v in tree]
+        kind = tree["$"]
+        match kind:
+            case "int":
+                if len(tree["v"]) > 4000:
+                    raise WireError("an integer of more than 4,000 digits")
+                return int(tree["v"])
+            case "float":
+                if tree["v"] not in ("nan", "inf", "-inf"):
+                    raise WireError("not a special float")
+                return float(tree["v"])
+            case "tuple":
+                return tuple(self.value(v, depth + 1) for v in _list(tree["v"]))
+            case "dict":
+                return {self._key(k, depth): self.value(v, depth + 1) for k, v in _list(tree["v"])}
+            case "bytes":
+                return bytes(self._take(tree))
+            case "tensor":
+                return self._tensor(tree)
+            case "dtype":
+                return DTYPES[tree["v"]]
+            case "device":
+                return torch.device(str(tree["v"]))
+            case "data" | "named":
+                fields = {str(name): self.value(field, depth + 1) for name, field in tree["v"].items()}
+                return self.resolve({**tree, "v": fields})
+            case "handle" | "callable":
+                return self.resolve(tree)
+        raise WireError(f"an unknown kind of value: {str(kind)[:40]!r}")
+
+    def _key(self, tree: Any, depth: int) -> Any:
+        key = self.value(tree, depth + 1)
+        if not isinstance(key, str | int | float | bool | tuple | bytes | type(None)):
+            raise WireError("a dict key must be plain")
+        return key
+
+    def _take(self, tree: dict[str, Any]) -> bytes | bytearray:
+        at, n = tree["at"], tree["n"]
+        if type(at) is not int or type(n) is not int or at < 0 or n < 0 or at + n > len(self.payload):
+            raise WireError("bytes outside the payload")
+        return self.payload[at : at + n]
+
+    def _tensor(self, tree: dict[str, Any]) -> Tensor:
+        dtype, shape = DTYPES[tree["dtype"]], _list(tree["shape"])
+        if len(shape) > MAX_DIMENSIONS or any(type(s) is not int or s < 0 for s in shape):
+            raise WireError("a bad shape")
+        raw = bytearray(self._take(tree))
+        if math.prod(shape) * dtype.itemsize != len(raw):
+            raise WireError("a tensor whose bytes do not fit its shape")
+        if dtype is torch.bool and raw and max(raw) > 1:
+            raise WireError("a bool tensor with other bytes than 0 and 1")
+        data = torch.frombuffer(raw, dtype=dtype).reshape(shape) if raw else torch.empty(shape, dtype=dtype)
+        if tree.get("grad") is True and (dtype.is_floating_point or dtype.is_complex):
+            data.requires_grad_(True)
+        return data
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise WireError("a list was due")
+    return value
+
+
+def data_tree(value: Any, allowed: dict[str, type]) -> dict[str, Any] | None:
+    """The tree of a dataclass among `allowed`, or None."""
+    name = type(value).__name__
+    if allowed.get(name) is not type(value):
+        return None
+    return {"$": "data", "type": name, "v": {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}}
+
+
+def data_value(tree: dict[str, Any], allowed: dict[str, type]) -> Any:
+    """The dataclass of a tree, if it is among `allowed`."""
+    if tree.get("type") not in allowed:
+        raise WireError(f"an unknown dataclass {str(tree.get('type'))[:40]!r}")
+    return allowed[tree["type"]](**tree["v"])

@@ -1,0 +1,309 @@
+"""The worker: the process that runs a student's code and answers calls. It holds no answer, no clock and no score.
+
+Requests come in one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error".
+While a call runs, the worker may ask back ("callback") for a function that stayed with the grader.
+
+    start     topic, earlier: {topic: source}, scratch, memory_bytes  -> None
+    cell      name, source                                   runs a cell   -> None
+    call      name, args, kwargs, unchanged, rng_unchanged   a student's function
+    apply     target (a handle), args, kwargs                calls a handle
+    attr      target, name                                   an attribute
+    dunder    target, name, args                             one of a fixed list: len, iter, next, getitem, bool, contains, str
+    generator seed                                           a torch.Generator here
+    rng_state                                                torch's global random state
+    defined   names                                          which of them exist
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import linecache
+import os
+import socket
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import wire
+from .given import kit_dataclasses, named
+
+DUNDERS: dict[str, Callable[..., Any]] = {
+    "len": len,
+    "iter": iter,
+    "next": next,
+    "getitem": lambda target, key: target[key],
+    "bool": bool,
+    "contains": lambda target, item: item in target,
+    "str": str,
+}
+
+
+class ChangedArgument(Exception):
+    """The call changed one of its arguments in place."""
+
+
+class ChangedRandomState(Exception):
+    """The call moved torch's global random state."""
+
+
+class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports `solutions.<topic>` for earlier days from source that the grader sent; no other solution exists here."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        package, _, topic = fullname.partition(".")
+        if package != "solutions":
+            return None
+        if not topic:
+            return importlib.util.spec_from_loader(fullname, self, is_package=True)
+        if topic in self.sources:
+            return importlib.util.spec_from_loader(fullname, self)
+        raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        topic = module.__name__.partition(".")[2]
+        if topic:
+            exec(compile(self.sources[topic], f"<reference {topic}>", "exec"), module.__dict__)
+
+
+def student_stub() -> types.ModuleType:
+    """What `autograder.student` is inside a worker: the same names, doing nothing, but for `earlier`."""
+    module = types.ModuleType("autograder.student")
+
+    def earlier(topic: str) -> types.ModuleType:
+        return importlib.import_module(f"solutions.{topic}")
+
+    def nothing(*args: object, **kwargs: object) -> None:
+        return None
+
+    for name in ("check", "hint", "progress", "quiz"):
+        setattr(module, name, nothing)
+    module.earlier = earlier  # type: ignore[attr-defined]
+    module.if_solved = lambda *names: False  # type: ignore[attr-defined]
+    return module
+
+
+class Worker:
+    def __init__(self, connection: socket.socket, shell: Any) -> None:
+        self.connection = connection
+        self.shell = shell
+        self.namespace: dict[str, Any] = shell.user_ns
+        self.handles: dict[int, Any] = {}
+        self.cell_files: dict[str, str] = {}
+
+    # The loop
+
+    def serve(self) -> None:
+        while (request := self.receive()) is not None:
+            reply: dict[str, Any] = {"seq": request["seq"]}
+            try:
+                frame = self.encode({**reply, "ok": self.handle(request)})
+            except StopIteration:
+                frame = self.encode({**reply, "stop": True})
+            except wire.WireError as error:
+                frame = self.encode({**reply, "error": {"names": ["WireError"], "message": str(error), "lines": []}})
+            except BaseException as error:
+                frame = self.encode({**reply, "error": self.describe(error)})
+            self.connection.sendall(frame)
+
+    def handle(self, request: dict[str, Any]) -> Any:
+        match request["op"]:
+            case "start":
+                return self.start(request)
+            case "cell":
+                return self.cell(request["name"], request["source"])
+            case "call":
+                return self.call(request)
+            case "apply":
+                return request["target"](*request["args"], **request["kwargs"])
+            case "attr":
+                return getattr(request["target"], request["name"])
+            case "dunder":
+                return DUNDERS[request["name"]](request["target"], *request["args"])
+            case "generator":
+                return torch.Generator().manual_seed(request["seed"])
+            case "rng_state":
+                return torch.get_rng_state()
+            case "defined":
+                return [name for name in request["names"] if name in self.namespace]
+        raise wire.WireError(f"an unknown request {request['op']!r}")
+
+    # What requests do
+
+    def start(self, request: dict[str, Any]) -> None:
+        os.chdir(request["scratch"])
+        sys.meta_path.insert(0, EarlierFinder(request["earlier"]))
+        for name in [name for name in sys.modules if name == "solutions" or name.startswith("solutions.")]:
+            del sys.modules[name]
+        sys.modules["autograder.student"] = student_stub()
+        torch.manual_seed(request["seed"])
+        if request["threads"]:
+            torch.set_num_threads(request["threads"])
+
+    def cell(self, name: str, source: str) -> None:
+        """Runs a cell as a notebook would: magics, displays and a top-level await work; what it prints goes nowhere."""
+        result = self.shell.run_cell(source, store_history=False, silent=True)
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None:
+            raise error
+
+    def call(self, request: dict[str, Any]) -> Any:
+        function = self.namespace.get(request["name"])
+        if function is None:
+            raise NameError(f"name {request['name']!r} is not defined")
+        args, kwargs = request["args"], request["kwargs"]
+        before = [snapshot(value) for value in [*args, *kwargs.values()]] if request["unchanged"] else None
+        state = torch.get_rng_state() if request["rng_unchanged"] else None
+        result = function(*args, **kwargs)
+        if before is not None:
+            for position, (old, new) in enumerate(zip(before, [*args, *kwargs.values()], strict=True)):
+                if not same(old, new):
+                    raise ChangedArgument(f"{request['name']} changed its argument {position + 1} in place")
+        if state is not None and not torch.equal(state, torch.get_rng_state()):
+            raise ChangedRandomState(f"{request['name']} moved torch's global random state")
+        return result
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """An exception as names (most derived first), message, and the student's own lines of the traceback."""
+        lines = []
+        for frame in traceback.extract_tb(error.__traceback__):
+            if is_student_file(frame.filename):
+                source = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
+                lines.append(f"{frame.name}, line {frame.lineno}: {source[:200]}")
+        try:
+            message = str(error)[:2000]
+        except BaseException:
+            message = "(the exception has no readable message)"
+        names = [cls.__name__ for cls in type(error).__mro__ if cls not in (object, BaseException)]
+        if isinstance(error, SyntaxError) and error.lineno:
+            lines.append(f"line {error.lineno}: {(error.text or '').strip()[:200]}")
+        return {"names": names[:12], "message": message, "lines": lines[-6:]}
+
+    # The wire
+
+    def receive(self) -> dict[str, Any] | None:
+        head = self.read(wire.HEAD.size)
+        if head is None:
+            return None
+        header_bytes, payload_bytes = wire.lengths(head)
+        header, payload = self.read(header_bytes), self.read(payload_bytes)
+        if header is None or payload is None:
+            return None
+        return wire.decode(header, payload, self.resolve)
+
+    def read(self, n: int) -> bytes | None:
+        buffer = bytearray()
+        while len(buffer) < n:
+            piece = self.connection.recv(min(n - len(buffer), 1 << 20))
+            if not piece:
+                return None
+            buffer += piece
+        return bytes(buffer)
+
+    def encode(self, value: Any) -> bytes:
+        return wire.encode(value, self.extra)
+
+    def extra(self, value: Any) -> dict[str, Any]:
+        data = wire.data_tree(value, kit_dataclasses())
+        if data is not None and type(value).__name__ in ("Config", "ChatMessage"):
+            return data
+        number = id(value)
+        self.handles[number] = value
+        return {"$": "handle", "id": number, "type": type(value).__name__, "callable": callable(value)}
+
+    def resolve(self, tree: dict[str, Any]) -> Any:
+        match tree["$"]:
+            case "handle":
+                return self.handles[tree["id"]]
+            case "callable":
+                return Callback(self, tree["id"])
+            case "named":
+                return named(tree["kind"], **tree["v"])
+            case "data":
+                return wire.data_value(tree, kit_dataclasses())
+        raise wire.WireError("an unknown kind of value")
+
+    def ask_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.connection.sendall(self.encode({"callback": number, "args": list(args), "kwargs": dict(kwargs)}))
+        reply = self.receive()
+        if reply is None:
+            os._exit(0)
+        if "error" in reply:
+            raise RuntimeError(f"the given function raised {reply['error']}")
+        return reply["ok"]
+
+
+class Callback:
+    """A function that stayed with the grader, as the student's code sees it. Attributes a model has are answered plainly."""
+
+    def __init__(self, worker: Worker, number: int) -> None:
+        self._worker = worker
+        self._number = number
+        self.training = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._worker.ask_back(self._number, args, kwargs)
+
+    def eval(self) -> Callback:
+        self.training = False
+        return self
+
+    def train(self, mode: bool = True) -> Callback:
+        self.training = mode
+        return self
+
+
+def is_student_file(filename: str) -> bool:
+    return "ipykernel" in filename or filename.startswith("<ipython-input") or filename.startswith("<cell")
+
+
+def snapshot(value: Any) -> Any:
+    """A copy deep enough to see a change in place of tensors, lists and dicts."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, list | tuple):
+        return [snapshot(v) for v in value]
+    if isinstance(value, dict):
+        return {k: snapshot(v) for k, v in value.items()}
+    return value
+
+
+def same(old: Any, new: Any) -> bool:
+    if isinstance(old, Tensor):
+        return (
+            isinstance(new, Tensor)
+            and old.shape == new.shape
+            and old.dtype == new.dtype
+            and torch.equal(old.nan_to_num(nan=0.125), new.detach().nan_to_num(nan=0.125))
+        )
+    if isinstance(old, list):
+        return isinstance(new, list | tuple) and len(old) == len(new) and all(map(same, old, new))
+    if isinstance(old, dict):
+        return isinstance(new, dict) and old.keys() == new.keys() and all(same(old[k], new[k]) for k in old)
+    return old is new or bool(old == new)
+
+
+def make_shell() -> Any:
+    """IPython without history, threads or terminal: what runs cells as a notebook does."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(config=config)
+    # A cell's own exception is reported over the wire; the shell prints nothing.
+    shell.showtraceback = lambda *args, **kwargs: None  # type: ignore[method-assign]
+    shell.showsyntaxerror = lambda *args, **kwargs: None  # type: ignore[method-assign]
+    return shell

@@ -1,0 +1,184 @@
+"""Runs checks against a namespace of student functions and gives verdicts. The same code in a notebook, a terminal, in grading and in certification."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import time
+import traceback
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .authoring import CheckFailed, exception_names
+from .datafiles import hand_computed
+from .errors import CourseError
+from .grading.namespaces import StudentRaised
+from .grading.remote import WorkerDied
+
+PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
+INCONCLUSIVE, INFRASTRUCTURE = "inconclusive", "infrastructure"
+OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One behaviour of one exercise."""
+
+    name: str
+    exercise: str
+    title: str
+    weight: float
+    hidden: bool
+    function: Callable[..., None]
+
+
+@dataclass
+class Verdict:
+    """What became of one check. message is one or a few sentences; the parts it is made of stand beside it."""
+
+    check: str
+    exercise: str
+    title: str
+    weight: float
+    hidden: bool
+    outcome: str
+    message: str = ""
+    expected: str | None = None
+    got: str | None = None
+    cause: str | None = None
+    lines: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome == PASS
+
+
+@functools.cache
+def load_checks(topic: str) -> tuple[Check, ...]:
+    """All checks of a topic, visible ones first, in the order they are written."""
+    found: list[Check] = []
+    for package, hidden in (("checks", False), ("hidden", True)):
+        name = f"autograder.{package}.test_{topic}"
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            continue
+        functions = [f for f in vars(module).values() if inspect.isfunction(f) and hasattr(f, "check") and f.__module__ == name]
+        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
+            info = function.check  # type: ignore[attr-defined]
+            title = (function.__doc__ or "").strip().splitlines()[0].strip().rstrip(".")
+            found.append(Check(function.__name__, info.exercise, title, info.weight, hidden, function))
+    if not found:
+        raise CourseError(f"no checks for topic {topic!r}: autograder/checks/test_{topic}.py is missing")
+    return tuple(found)
+
+
+def select(topic: str, *, exercise: str | None = None, hidden: bool | None = None) -> list[Check]:
+    """The checks of a topic, of one exercise if named; hidden=False leaves the hidden ones out."""
+    chosen = [c for c in load_checks(topic) if exercise in (None, c.exercise) and hidden in (None, c.hidden)]
+    if exercise is not None and not chosen:
+        known = ", ".join(dict.fromkeys(c.exercise for c in load_checks(topic)))
+        raise CourseError(f"no exercise {exercise!r} in topic {topic!r}; it has {known}")
+    return chosen
+
+
+def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0) -> list[Verdict]:
+    """Verdicts in order. student: a Near or Far namespace."""
+    return [run_check(topic, check, student, seed=seed) for check in selected]
+
+
+def run_check(topic: str, check: Check, student: Any, *, seed: int = 0) -> Verdict:
+    """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
+    verdict = Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS)
+    start = time.perf_counter()
+    try:
+        check.function(**fixtures(topic, check, student, seed))
+    except CheckFailed as failed:
+        verdict.outcome, verdict.message = FAIL, failed.what
+        verdict.expected, verdict.got, verdict.cause = failed.expected, failed.got, failed.cause
+    except WorkerDied as died:
+        verdict.outcome, verdict.message = died.outcome, str(died)
+    except Exception as error:
+        _student_error(verdict, error)
+    verdict.seconds = time.perf_counter() - start
+    return verdict
+
+
+def fixtures(topic: str, check: Check, student: Any, seed: int) -> dict[str, Any]:
+    """The arguments a check asks for by name."""
+    made: dict[str, Any] = {}
+    for name in inspect.signature(check.function).parameters:
+        match name:
+            case "student":
+                made[name] = student
+            case "reference":
+                made[name] = reference(topic)
+            case "hand":
+                made[name] = hand_computed(topic)
+            case "rng":
+                digest = hashlib.sha256(f"{seed}/{topic}/{check.name}".encode()).digest()
+                made[name] = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+            case _:
+                raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng")
+    return made
+
+
+def reference(topic: str) -> types.ModuleType:
+    return importlib.import_module(f"solutions.{topic}")
+
+
+def _student_error(verdict: Verdict, error: Exception) -> None:
+    names = exception_names(error)
+    if isinstance(error, NotImplementedError):
+        verdict.outcome, verdict.message = ERROR, f"not written yet: {error}" if str(error) else "not written yet"
+        return
+    if not isinstance(error, StudentRaised):
+        lines, ours = student_lines(error)
+        if ours and not lines:
+            # The check stumbled over what the function returned (None.shape and the like). The canaries see to it
+            # that a right answer never comes here.
+            verdict.outcome = FAIL
+            verdict.message = f"the result could not be worked with ({names[0]}: {error})"
+            return
+        verdict.lines = lines
+    else:
+        verdict.lines = error.lines
+    memory = "MemoryError" in names or "can't allocate memory" in str(error)
+    verdict.outcome = MEMORY if memory else ERROR
+    verdict.message = f"your code raised {names[0]}: {error}"
+    verdict.cause = _cause_of(names[0], str(error))
+
+
+def student_lines(error: BaseException) -> tuple[list[str], bool]:
+    """(the student's own lines of a traceback, whether the innermost frame of interest is a check's)."""
+    lines: list[str] = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "ipykernel" in frame.filename or frame.filename.startswith(("<ipython-input", "<cell")):
+            lines.append(f"{frame.name}, line {frame.lineno}: {frame.line}")
+    return lines[-6:], not lines
+
+
+def _cause_of(name: str, message: str) -> str | None:
+    if name == "NameError":
+        return "Is the cell that defines it run, and is the name spelled as in the stub?"
+    if name == "RuntimeError" and "size of tensor" in message:
+        return "Two shapes do not fit each other: print them just before this line."
+    if name == "RecursionError":
+        return "The function calls itself without an end."
+    return None
+
+
+def share(verdicts: Iterable[Verdict]) -> float:
+    """The weighted share that passed, in [0, 1]."""
+    verdicts = list(verdicts)
+    total = sum(v.weight for v in verdicts)
+    return sum(v.weight for v in verdicts if v.passed) / total if total else 0.0
