@@ -111,7 +111,8 @@ def top_k_sample(logits: Tensor, k: int, generator: torch.Generator | None = Non
 def top_p_sample(logits: Tensor, p: float, generator: torch.Generator | None = None) -> Tensor:
     """One token for each row, drawn from `top_p_probs(logits, p)`.
 
-    logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`. Raises ValueError unless 0 < p <= 1.
+    logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
+    Raises ValueError unless 0 < p <= 1.
     """
     ### BEGIN SOLUTION
     probs = top_p_probs(logits, p)
