@@ -1,0 +1,110 @@
+"""Text to token ids and back, byte-level BPE; the chat template that makes one text of a conversation."""
+
+from __future__ import annotations
+
+import codecs
+import math
+from itertools import pairwise
+
+from course.kit import Tokenizer
+
+DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+
+
+def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
+    """A copy of `symbols` in which every occurrence of `pair` has become one symbol.
+
+    From left to right, without overlap: a symbol that has just been merged is not used again, so that
+    ["a", "a", "a"] with the pair ("a", "a") gives ["aa", "a"]. `symbols` itself is not changed.
+    """
+    ### BEGIN SOLUTION
+    left, right = pair
+    merged: list[str] = []
+    i = 0
+    while i < len(symbols):
+        if symbols[i : i + 2] == [left, right]:
+            merged.append(left + right)
+            i += 2
+        else:
+            merged.append(symbols[i])
+            i += 1
+    return merged
+    ### END SOLUTION
+
+
+def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
+    """Token ids of `text`.
+
+    Each piece of `tokenizer.pre_tokenize(text)` by itself: a special token gives its id; any other piece begins as
+    one symbol for each byte of its UTF-8 form, the neighbouring pair of lowest rank is merged until no
+    pair has a rank, and each symbol left gives its id. Nothing is added in front or behind.
+    Sennrich, Haddow and Birch 2016, section 3.2; on bytes: Radford et al. 2019, section 2.2.
+    """
+    ### BEGIN SOLUTION
+    ids: list[int] = []
+    for piece in tokenizer.pre_tokenize(text):
+        if piece in tokenizer.special_tokens:
+            ids.append(tokenizer.special_tokens[piece])
+            continue
+        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode()]
+        while len(symbols) > 1:
+            best = min(pairwise(symbols), key=lambda pair: tokenizer.ranks.get(pair, math.inf))
+            if best not in tokenizer.ranks:
+                break
+            symbols = merge_pair(symbols, best)
+        ids.extend(tokenizer.vocab[symbol] for symbol in symbols)
+    return ids
+    ### END SOLUTION
+
+
+def bpe_decode(ids: list[int], tokenizer: Tokenizer) -> str:
+    """The text of token ids: the bytes of all tokens in one row, read as UTF-8.
+
+    Bytes that are no UTF-8 become U+FFFD, as in `bytes.decode(errors="replace")`. A special token gives its name.
+    """
+    ### BEGIN SOLUTION
+    return b"".join(tokenizer.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
+    ### END SOLUTION
+
+
+class StreamDecoder:
+    """Text of token ids that arrive one at a time.
+
+    What all pushes and the flush give, joined, is `bpe_decode` of all ids. A character is given out by the push
+    that completes it, never in parts and never later.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        ### BEGIN SOLUTION
+        self.tokenizer = tokenizer
+        self.utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        ### END SOLUTION
+
+    def push(self, id: int) -> str:
+        """The characters that this token completes: "" while the last character still lacks bytes."""
+        ### BEGIN SOLUTION
+        return self.utf8.decode(self.tokenizer.token_bytes(id))
+        ### END SOLUTION
+
+    def flush(self) -> str:
+        """What was held back when the stream ends, as U+FFFD; "" if nothing was. A new stream may begin after it."""
+        ### BEGIN SOLUTION
+        return self.utf8.decode(b"", final=True)
+        ### END SOLUTION
+
+
+def render_chat(messages: list[dict[str, str]]) -> str:
+    """One text of a conversation, in ChatML, ending where the assistant is to speak.
+
+    messages: one or more of {"role": ..., "content": ...}, oldest first. Each becomes
+    "<|im_start|>" + role, a newline, content, "<|im_end|>" and a newline; the content is copied as it is.
+    At the end stands "<|im_start|>assistant" and a newline: the generation prompt.
+    If the first message is not a system message, one that says DEFAULT_SYSTEM stands before it, as in
+    the template of SmolLM2 (`tokenizer.chat_template` in its GGUF file).
+    """
+    ### BEGIN SOLUTION
+    if messages[0]["role"] != "system":
+        messages = [{"role": "system", "content": DEFAULT_SYSTEM}, *messages]
+    turns = [f"<|im_start|>{message['role']}\n{message['content']}<|im_end|>\n" for message in messages]
+    return "".join(turns) + "<|im_start|>assistant\n"
+    ### END SOLUTION
