@@ -1,0 +1,220 @@
+"""Grades submissions: notebook in, record out. One submission's trouble is never another's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import __version__
+from ..course_table import earlier_sources, solution_source
+from ..errors import CourseError, InfrastructureFault
+from ..lessons import Day, lesson, release_notebook_path
+from ..runner import ERROR, Verdict, run_checks, select, share
+from .limits import Limits
+from .namespaces import Cell, Far
+from .records import ExerciseScore, Record, machine_name, read_record, record_path, write_record
+from .submission import BadSubmission, Submission, read_submission
+
+ISOLATION = "none"
+STUDENT_ID = re.compile(r"[\w.@+-]+")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One file to grade."""
+
+    student: str
+    day: Day
+    path: Path
+
+
+@dataclass
+class Options:
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 0
+    """Submissions graded side by side; 0: as many as there are processors."""
+
+
+def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:
+    """The submissions under submitted/<student>/<slug>/<slug>.ipynb, by day, then by student."""
+    if student is not None:
+        check_student_id(student)
+    if not submitted.is_dir():
+        raise CourseError(f"no folder {submitted}: submissions are looked for in {submitted}/<student>/<day>/<day>.ipynb")
+    for day in days:
+        for folder in sorted(p for p in submitted.iterdir() if p.is_dir() and (p / day.slug).is_dir()):
+            if student in (None, folder.name) and not folder.name.startswith("."):
+                yield Task(folder.name, day, folder / day.slug / f"{day.slug}.ipynb")
+
+
+def check_student_id(student: str) -> str:
+    """The id, if it can be a folder's name; else CourseError."""
+    if not STUDENT_ID.fullmatch(student) or student.startswith("."):
+        raise CourseError(f"student id {student!r} cannot be used: letters, digits and . _ @ + - only, no slash, no leading dot")
+    return student
+
+
+def our_cells(day: Day) -> dict[str, str]:
+    """{cell id: source} of the release notebook's code cells that are ours and no exercise."""
+    notebook = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))
+    found = {}
+    for cell in notebook["cells"]:
+        role = cell["metadata"].get("course", {}).get("role")
+        if cell["cell_type"] == "code" and role != "exercise":
+            source = cell["source"]
+            found[cell["id"]] = source if isinstance(source, str) else "".join(source)
+    return found
+
+
+def grade_file(task: Task, options: Options) -> Record:
+    """The record of one submission. A file that cannot be read gets a record that says why."""
+    record = new_record(task, options)
+    try:
+        check_student_id(task.student)
+        if not task.path.exists():
+            raise BadSubmission(f"{task.path.name} is missing: the folder {task.path.parent.name}/ must hold a notebook of that name")
+        submission = read_submission(task.path, task.day.slug, our_cells(task.day))
+    except BadSubmission as bad:
+        record.problem = str(bad)
+        record.scores = [ExerciseScore(e.name, 0.0, e.points) for e in lesson(task.day).exercises]
+        return record
+    return grade_cells(record, task.day, submission, options)
+
+
+def grade_cells(record: Record, day: Day, submission: Submission, options: Options) -> Record:
+    """Runs a submission's cells in a worker and every check of the day against it."""
+    start = time.perf_counter()
+    setup = Cell("setup", lesson(day).setup)
+    far = Far(day.topic, [setup, *submission.cells], earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    try:
+        far.start()
+        if "setup" in far.cell_outcomes:
+            raise InfrastructureFault(f"the lesson's own setup cell failed: {far.cell_outcomes['setup'].message}")
+        record.verdicts = run_checks(day.topic, select(day.topic), far, seed=options.seed)
+        record.cells = {name: f"{o.outcome}: {o.message}" for name, o in far.cell_outcomes.items()}
+        for verdict in record.verdicts:
+            explain_missing(verdict, far)
+    except InfrastructureFault as fault:
+        record.infrastructure = str(fault)
+    finally:
+        far.close()
+    record.scores = scores(day, record)
+    record.seconds = round(time.perf_counter() - start, 4)
+    return record
+
+
+def explain_missing(verdict: Verdict, far: Far) -> None:
+    """A function that does not exist because its cell did not run: say what became of the cell."""
+    outcome = far.cell_outcomes.get(verdict.exercise)
+    if outcome is None or verdict.outcome != ERROR or "NameError" not in verdict.message:
+        return
+    verdict.outcome = outcome.outcome
+    verdict.message = f"the cell that defines {verdict.exercise} did not run to its end: {outcome.message}"
+    verdict.lines = outcome.lines
+    verdict.cause = None
+
+
+def scores(day: Day, record: Record) -> list[ExerciseScore]:
+    return [
+        ExerciseScore(e.name, round(e.points * share(record.exercise(e.name)), 4), e.points) for e in lesson(day).exercises
+    ]
+
+
+def new_record(task: Task, options: Options) -> Record:
+    return Record(
+        student=task.student,
+        slug=task.day.slug,
+        topic=task.day.topic,
+        course_version=__version__,
+        seed=options.seed,
+        isolation=ISOLATION,
+        machine=machine_name(),
+        submission_sha256=file_sha256(task.path),
+    )
+
+
+def file_sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def canaries(day: Day, options: Options) -> None:
+    """Grades the reference, which must get everything, and the blank release, which must get nothing. Raises InfrastructureFault."""
+    reference = Submission([Cell("reference", solution_source(day.topic))], [])
+    blank = read_submission(release_notebook_path(day), day.slug, our_cells(day))
+    for name, submission, due in (("reference", reference, lesson(day).points), ("blank notebook", blank, 0.0)):
+        task = Task(f"canary-{name.split()[0]}", day, release_notebook_path(day))
+        record = grade_cells(new_record(task, options), day, submission, options)
+        if record.infrastructure is not None:
+            raise InfrastructureFault(f"the {name} of {day.slug} could not be graded: {record.infrastructure}")
+        if abs(record.points - due) > 1e-6:
+            wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (due == 0)), "")
+            raise InfrastructureFault(f"the {name} of {day.slug} got {record.points} points where {due} were due; {wrong}")
+
+
+def grade_one(task: Task, options: Options, records: Path) -> Record:
+    """Grades and writes the record; a fault of ours is tried once more on a fresh start before it is kept for a person."""
+    record = grade_file(task, options)
+    if record.infrastructure is not None:
+        record = grade_file(task, options)
+    write_record(records, record)
+    return record
+
+
+def fresh_record(records: Path, task: Task, options: Options) -> Record | None:
+    """The stored record, if it is of exactly this file, course and seed."""
+    path = record_path(records, task.student, task.day.slug)
+    if not path.exists():
+        return None
+    try:
+        record = read_record(path)
+    except CourseError:
+        return None
+    same = (
+        record.submission_sha256 == file_sha256(task.path) != ""
+        and record.course_version == __version__
+        and record.seed == options.seed
+        and record.infrastructure is None
+    )
+    return record if same else None
+
+
+def grade_all(
+    tasks: Iterable[Task],
+    options: Options,
+    records: Path,
+    *,
+    resume: bool = False,
+    progress: Callable[[int, int, Record], None] | None = None,
+) -> list[Record]:
+    """Records of all tasks, in the order of the tasks. Canaries of each day go first. resume: keep finished records."""
+    todo = list(tasks)
+    for day in {task.day.slug: task.day for task in todo}.values():
+        canaries(day, options)
+    results: dict[int, Record] = {}
+    pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
+    try:
+        futures = {}
+        for index, task in enumerate(todo):
+            kept = fresh_record(records, task, options) if resume else None
+            if kept is not None:
+                results[index] = kept
+            else:
+                futures[pool.submit(grade_one, task, options, records)] = index
+        for future in as_completed(futures):
+            results[futures[future]] = future.result()
+            if progress is not None:
+                progress(len(results), len(todo), results[futures[future]])
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [results[index] for index in range(len(todo))]

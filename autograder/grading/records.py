@@ -1,0 +1,123 @@
+"""A record: what grading found of one submission. Everything else (gradebook, feedback, tables, exports) is made from records."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import CourseError
+from ..runner import INCONCLUSIVE, INFRASTRUCTURE, PASS, Verdict
+
+FORMAT = 1
+
+
+@dataclass
+class ExerciseScore:
+    """points is max_points times the weighted share of the exercise's checks that pass, to four decimals."""
+
+    exercise: str
+    points: float
+    max_points: float
+
+
+@dataclass
+class Record:
+    student: str
+    slug: str
+    topic: str
+    course_version: str
+    seed: int
+    isolation: str
+    machine: str
+    submission_sha256: str
+    verdicts: list[Verdict] = field(default_factory=list)
+    scores: list[ExerciseScore] = field(default_factory=list)
+    cells: dict[str, str] = field(default_factory=dict)
+    """Cells that did not run to their end: name -> outcome and message."""
+    problem: str | None = None
+    """Why the file could not be read as a submission; every score is then 0."""
+    infrastructure: str | None = None
+    """A fault of ours: the scores mean nothing, a person must look."""
+    seconds: float = 0.0
+    format: int = FORMAT
+
+    @property
+    def points(self) -> float:
+        return round(sum(s.points for s in self.scores), 4)
+
+    @property
+    def max_points(self) -> float:
+        return round(sum(s.max_points for s in self.scores), 4)
+
+    @property
+    def needs_person(self) -> bool:
+        return self.infrastructure is not None or any(v.outcome in (INCONCLUSIVE, INFRASTRUCTURE) for v in self.verdicts)
+
+    @property
+    def status(self) -> str:
+        """One word or two for a table: what a person looks for first."""
+        if self.infrastructure is not None:
+            return "needs a person"
+        if self.problem is not None:
+            return "unreadable"
+        outcomes = {v.outcome for v in self.verdicts}
+        for outcome, text in (("crashed", "crashed"), ("timeout", "timed out"), ("memory", "out of memory"), ("inconclusive", "needs a person")):
+            if outcome in outcomes:
+                return text
+        if outcomes <= {PASS}:
+            return "pass"
+        return "partial" if self.points else "zero"
+
+    def exercise(self, name: str) -> list[Verdict]:
+        return [v for v in self.verdicts if v.exercise == name]
+
+
+def write_record(folder: Path, record: Record) -> Path:
+    """Writes records/<slug>/<student>.json whole or not at all."""
+    target = record_path(folder, record.student, record.slug)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".record-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return target
+
+
+def record_path(folder: Path, student: str, slug: str) -> Path:
+    return folder / slug / f"{student}.json"
+
+
+def read_record(path: Path) -> Record:
+    """The record in a file. Raises CourseError if it is damaged or of another format."""
+    try:
+        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if table.get("format") != FORMAT:
+            raise CourseError(f"{path}: a record of format {table.get('format')}, this version reads {FORMAT}: grade again")
+        table["verdicts"] = [Verdict(**v) for v in table["verdicts"]]
+        table["scores"] = [ExerciseScore(**s) for s in table["scores"]]
+        return Record(**table)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CourseError(f"{path}: a damaged record ({type(error).__name__}): delete it and grade again") from None
+
+
+def read_records(folder: Path, slug: str | None = None) -> list[Record]:
+    pattern = f"{slug}/*.json" if slug else "*/*.json"
+    return [read_record(path) for path in sorted(folder.glob(pattern))]
+
+
+@cache
+def machine_name() -> str:
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
