@@ -1,0 +1,105 @@
+"""Verdicts as a table: HTML for notebooks and feedback pages, text for terminals. All that came from a student is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from .runner import INFRASTRUCTURE, PASS, Verdict
+
+WORDS = {
+    "pass": "pass",
+    "fail": "fail",
+    "error": "error",
+    "timeout": "timed out",
+    "memory": "out of memory",
+    "crashed": "crashed",
+    "inconclusive": "inconclusive",
+    "infrastructure": "not graded",
+}
+# Colours with a contrast of at least 4.5 on white and on Lab's dark background alike; the words say the same.
+COLOURS = {"pass": "#2e8540", "fail": "#d54309", "error": "#d54309", "timeout": "#b3590a", "memory": "#b3590a", "crashed": "#b3590a"}
+CELL = "text-align:left;vertical-align:top;padding:4px 10px;white-space:normal;"
+
+
+def points_text(points: float) -> str:
+    return f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float) -> str:
+    """One line: how many checks pass, and the points."""
+    passed = sum(v.passed for v in verdicts)
+    return f"{exercise}: {passed} of {len(verdicts)} checks pass, {points_text(points)} of {points_text(max_points)} points"
+
+
+def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
+    """A table with one row a check: what was checked, the verdict, and for a failed one expected, got and the likely cause."""
+    failed = any(not v.passed for v in verdicts)
+    heads = ["check", "verdict", *(["what was found"] if failed else [])]
+    rows = "".join(_html_row(v, failed) for v in verdicts)
+    head = "".join(f'<th scope="col" style="{CELL}">{h}</th>' for h in heads)
+    parts = [
+        '<div class="check-table">',
+        '<table style="border-collapse:collapse;margin:4px 0;">',
+        f'<caption style="text-align:left;font-weight:bold;padding:4px 0;">{escape(summary(exercise, verdicts, points, max_points))}</caption>',
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
+    ]
+    if note:
+        parts.append(f'<p style="margin:2px 0;opacity:0.85;">{escape(note)}</p>')
+    return "".join(parts) + "</div>"
+
+
+def _html_row(verdict: Verdict, with_detail: bool) -> str:
+    colour = COLOURS.get(verdict.outcome, "#6f6f6f")
+    word = WORDS.get(verdict.outcome, verdict.outcome)
+    hidden = ' <span style="opacity:0.7;">(hidden)</span>' if verdict.hidden else ""
+    cells = [
+        f'<td style="{CELL}">{escape(verdict.title)}{hidden}</td>',
+        f'<td style="{CELL}color:{colour};font-weight:bold;white-space:nowrap;">{escape(word)}</td>',
+    ]
+    if with_detail:
+        cells.append(f'<td style="{CELL}">{"" if verdict.passed else _html_detail(verdict)}</td>')
+    return f'<tr style="border-top:1px solid rgba(128,128,128,0.35);">{"".join(cells)}</tr>'
+
+
+def _html_detail(verdict: Verdict) -> str:
+    parts = []
+    if verdict.cause:
+        parts.append(f"<div><b>Likely cause:</b> {escape(verdict.cause)}</div>")
+    parts.append(f"<div>{escape(verdict.message)}</div>")
+    pairs = [(label, value) for label, value in (("expected", verdict.expected), ("got", verdict.got)) if value is not None]
+    if pairs:
+        # One grid, so that the numbers of expected and got stand under each other.
+        grid = "".join(f"<span>{label}</span><code>{escape(value)}</code>" for label, value in pairs)
+        parts.append(f'<div style="display:grid;grid-template-columns:max-content auto;column-gap:10px;">{grid}</div>')
+    if verdict.lines:
+        parts.append(f'<pre style="margin:2px 0;white-space:pre-wrap;">{escape(chr(10).join(verdict.lines))}</pre>')
+    return "".join(parts)
+
+
+def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
+    """The same for a terminal or a plain notebook front end."""
+    lines = [summary(exercise, verdicts, points, max_points)]
+    for verdict in verdicts:
+        lines.append(f"  {WORDS.get(verdict.outcome, verdict.outcome):<9} {verdict.title}{' (hidden)' if verdict.hidden else ''}")
+        if not verdict.passed:
+            lines += [f"            {line}" for line in text_detail(verdict)]
+    if note:
+        lines.append(note)
+    return "\n".join(lines)
+
+
+def text_detail(verdict: Verdict) -> list[str]:
+    lines = [f"likely cause: {verdict.cause}"] if verdict.cause else []
+    lines.append(verdict.message)
+    lines += [f"expected {verdict.expected}"] if verdict.expected is not None else []
+    lines += [f"got      {verdict.got}"] if verdict.got is not None else []
+    return lines + [f"in {line}" for line in verdict.lines]
+
+
+def needs_person(verdicts: Iterable[Verdict]) -> bool:
+    return any(v.outcome in (INFRASTRUCTURE, "inconclusive") for v in verdicts)
+
+
+def all_pass(verdicts: Iterable[Verdict]) -> bool:
+    return all(v.outcome == PASS for v in verdicts)
