@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from .commands import course, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -20,6 +21,10 @@ stderr = Console(stderr=True)
 @app.callback()
 def about() -> None:
     """From Prompt to Token: checks, grading and certification."""
+
+
+course.register(app)
+student.register(app)
 
 
 @app.command()

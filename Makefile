@@ -1,0 +1,64 @@
+# From a fresh clone: `make lab` opens the course, `make test` proves it. Both do their own set-up.
+
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: lab test quick demo doctor build release check lint certify lock clean model
+
+lab: $(VENV)/course.done model
+	@$(BIN)/autograder work
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/work/start_here.ipynb
+
+test: $(VENV)/dev.done model
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+quick: $(VENV)/dev.done
+	$(BIN)/pytest -m "not slow and not browser"
+
+demo: $(VENV)/course.done
+	@$(BIN)/autograder demo
+
+doctor: $(VENV)/course.done
+	@$(BIN)/autograder doctor
+
+build: $(VENV)/course.done
+	@$(BIN)/autograder release
+
+certify: $(VENV)/course.done
+	@$(BIN)/autograder certify
+
+lint: $(VENV)/dev.done
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# SmolLM2, once. Without network this prints one line and the course works without it.
+model: $(VENV)/course.done
+	@$(BIN)/python -m course.kit.fetch
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; found: $$($(PYTHON) --version 2>&1). Try: make PYTHON=/path/to/python3.11"; exit 2; }
+	@echo "Making the environment in $(VENV)/ (about 2 GB; a few minutes on a slow line)"
+	@$(PYTHON) -m venv $(VENV)
+
+# torch first and exactly: a looser request may take a build with several GB of CUDA libraries.
+$(VENV)/course.done: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -q --progress-bar on "$$(grep '^torch==' requirements.lock)"
+	$(PIP) install -q --progress-bar on -r requirements.lock
+	$(PIP) install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.done: requirements-dev.lock $(VENV)/course.done
+	$(PIP) install -q --progress-bar on -r requirements-dev.lock
+	@touch $@
+
+# Renews both locks from what pyproject.toml asks for today.
+lock:
+	bash requirements.sh
+
+clean:
+	rm -rf build demo .pytest_cache .mypy_cache .ruff_cache

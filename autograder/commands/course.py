@@ -1,0 +1,71 @@
+"""Commands that make and check the course itself: build, release, work, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..errors import CourseError
+
+console = Console()
+DayArgument = Annotated[str | None, typer.Argument(help="A day (day05, 5, samplers); all that are ready if left out.")]
+
+
+def register(app: typer.Typer) -> None:
+    for function in (build, release, work, doctor):
+        app.command()(function)
+
+
+def chosen_days(day: str | None) -> list:
+    """The day named, or all that have a lesson."""
+    from ..lessons import find_day, syllabus
+
+    if day is None:
+        return [d for d in syllabus() if d.ready]
+    found = find_day(day)
+    if not found.ready:
+        raise CourseError(f"day {found.number} ({found.topic}) is not there yet; ready are {', '.join(d.slug for d in syllabus() if d.ready)}")
+    return [found]
+
+
+def build(day: DayArgument = None) -> None:
+    """Builds the instructor's notebooks, answers included, under build/source/."""
+    from ..lessons import build_source
+
+    for each in chosen_days(day):
+        console.print(f"{build_source(each)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def release(day: DayArgument = None) -> None:
+    """Builds the students' notebooks under course/, by nbgrader's own release step."""
+    from ..lessons import build_release, build_source, build_start
+
+    for each in chosen_days(day):
+        build_source(each)
+        console.print(f"{build_release(each)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{build_start()}", markup=False, highlight=False, soft_wrap=True)
+
+
+def work() -> None:
+    """Copies notebooks that are not there yet to work/; never overwrites one."""
+    from ..lessons import prepare_work
+
+    for path in prepare_work():
+        console.print(f"new: {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def doctor() -> None:
+    """What this machine has, and what to do about what it lacks."""
+    from ..doctor import findings
+
+    worst = 0
+    for finding in findings():
+        mark = {"ok": "ok     ", "note": "note   ", "missing": "MISSING"}[finding.state]
+        console.print(f"{mark} {finding.what}: {finding.found}", markup=False, highlight=False, soft_wrap=True)
+        if finding.remedy:
+            console.print(f"        {finding.remedy}", markup=False, highlight=False, soft_wrap=True)
+        worst = max(worst, finding.state == "missing")
+    if worst:
+        raise typer.Exit(1)

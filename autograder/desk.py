@@ -1,0 +1,165 @@
+"""A student's desk: the folder with their notebooks, what they have passed, and their own functions for later days."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course.kit.paths import ROOT, WORK
+
+from .errors import CourseError
+from .grading.namespaces import Cell, Near
+from .grading.submission import read_submission
+from .lessons import Day, lesson, syllabus
+from .runner import reference, run_checks, select
+
+PROGRESS = "progress.json"
+
+
+def desk_folder() -> Path | None:
+    """Where this student's notebooks lie: $COURSE_WORK, or the parent of the day's folder one stands in, or work/.
+
+    None inside course/ itself: what runs there is the release, not a student.
+    """
+    if chosen := os.environ.get("COURSE_WORK"):
+        return Path(chosen)
+    here = Path.cwd()
+    if here.is_relative_to(ROOT / "course"):
+        return None
+    if here.name in {day.slug for day in syllabus()}:
+        return here.parent
+    return WORK
+
+
+def find_exercise(name: str) -> tuple[Day, float]:
+    """The day an exercise belongs to, and its points."""
+    known: list[str] = []
+    for day in syllabus():
+        if day.ready:
+            for exercise in lesson(day).exercises:
+                if exercise.name == name:
+                    return day, exercise.points
+                known.append(exercise.name)
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    raise CourseError(f"there is no exercise {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"))
+
+
+# What has been passed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a student's last check of an exercise said (visible checks only)."""
+
+    points: float
+    max_points: float
+    passed: bool
+    when: float
+
+
+def read_progress(folder: Path | None) -> dict[str, Any]:
+    if folder is None:
+        return {}
+    try:
+        table = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        return table if isinstance(table, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
+    """Kept whole or not at all; a desk that cannot be written to costs nothing but the memory of it."""
+    if folder is None or not folder.is_dir():
+        return
+    temporary = folder / f".{PROGRESS}.{os.getpid()}"
+    try:
+        temporary.write_text(json.dumps(table, indent=1), encoding="utf-8")
+        os.replace(temporary, folder / PROGRESS)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def note_standing(topic: str, exercise: str, points: float, max_points: float, passed: bool) -> None:
+    folder = desk_folder()
+    table = read_progress(folder)
+    entry = {"points": points, "max_points": max_points, "passed": passed, "when": time.time()}
+    table.setdefault("exercises", {})[f"{topic}/{exercise}"] = entry
+    write_progress(folder, table)
+
+
+def standings(folder: Path | None) -> dict[str, Standing]:
+    """{"samplers/top_p_probs": Standing} of everything checked so far."""
+    found = {}
+    for name, entry in read_progress(folder).get("exercises", {}).items():
+        try:
+            found[name] = Standing(float(entry["points"]), float(entry["max_points"]), bool(entry["passed"]), float(entry["when"]))
+        except (TypeError, KeyError, ValueError):
+            continue
+    return found
+
+
+# A student's own functions for later days
+
+
+def own_functions(day: Day) -> types.ModuleType | None:
+    """The student's functions of an earlier day, if every visible check of it passes; else None.
+
+    A notebook is held against the checks once; the verdict is kept with the notebook's checksum.
+    """
+    folder = desk_folder()
+    if folder is None:
+        return None
+    path = folder / day.slug / f"{day.slug}.ipynb"
+    passed = {name for name, standing in standings(folder).items() if standing.passed}
+    if not path.exists() or any(f"{day.topic}/{e.name}" not in passed for e in lesson(day).exercises):
+        return None
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    table = read_progress(folder)
+    known = table.setdefault("notebooks", {}).get(day.topic, {})
+    if known.get("sha256") == digest and not known.get("passed"):
+        return None
+    module = exercise_module(day, path)
+    if module is not None and known.get("sha256") != digest:
+        verdicts = run_checks(day.topic, select(day.topic, hidden=False), Near(vars(module)))
+        passed_now = all(v.passed for v in verdicts)
+        table["notebooks"][day.topic] = {"sha256": digest, "passed": passed_now}
+        write_progress(folder, table)
+        return module if passed_now else None
+    return module
+
+
+def exercise_module(day: Day, path: Path) -> types.ModuleType | None:
+    """A module made of a notebook's setup and the cells that define something; None if they do not run."""
+    module = types.ModuleType(f"earlier_{day.topic}")
+    try:
+        cells = read_submission(path, day.slug, {}).cells
+        names = {e.name for e in lesson(day).exercises}
+        wanted = [Cell("setup", lesson(day).setup), *(c for c in cells if _defines(c.source, names))]
+        for cell in wanted:
+            exec(compile(cell.source, f"<cell {cell.name} of {day.slug}>", "exec"), module.__dict__)
+    except Exception:
+        return None
+    return module
+
+
+def _defines(source: str, names: set[str]) -> bool:
+    return any(f"def {name}(" in source or f"class {name}" in source for name in names)
+
+
+def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
+    """(functions of an earlier day, one line that says whose they are)."""
+    day = next((d for d in syllabus() if d.topic == topic), None)
+    if day is None or not day.solutions_path.exists():
+        raise CourseError(f"there is no topic {topic!r}; there are {', '.join(d.topic for d in syllabus())}")
+    own = own_functions(day) if day.ready else None
+    if own is not None:
+        return own, f"Day {day.number} ({day.title}): using your own functions."
+    return reference(topic), f"Day {day.number} ({day.title}): using the course's functions; yours take their place once that day's checks pass."

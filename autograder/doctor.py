@@ -1,0 +1,87 @@
+"""What this machine has: Python, torch, GPU, model file, nbgrader, isolation, browser; each with its remedy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Finding:
+    what: str
+    state: Literal["ok", "note", "missing"]
+    found: str
+    remedy: str = ""
+
+
+def findings() -> Iterator[Finding]:
+    """One finding after another; `missing` is what the course cannot do without."""
+    yield python()
+    yield from packages()
+    yield gpu()
+    yield from models()
+    yield isolation()
+    yield browser()
+
+
+def python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < (3, 11):
+        return Finding("Python", "missing", version, "install Python 3.11 and run `make lab` again")
+    return Finding("Python", "ok", f"{version}, {sys.executable}")
+
+
+def packages() -> Iterator[Finding]:
+    for name in ("torch", "jupyterlab", "nbgrader", "numpy", "matplotlib", "ipywidgets", "tokenizers"):
+        try:
+            yield Finding(name, "ok", metadata.version(name))
+        except metadata.PackageNotFoundError:
+            yield Finding(name, "missing", "not installed", "run `make lab`, or `pip install -r requirements.lock`")
+
+
+def gpu() -> Finding:
+    import torch
+
+    if torch.cuda.is_available():
+        return Finding("GPU", "ok", torch.cuda.get_device_name(0))
+    return Finding("GPU", "note", "none that torch can use", "everything but the GPU checks of Day 11 works without one")
+
+
+def models() -> Iterator[Finding]:
+    from course.kit import load_model
+    from course.kit.paths import MODELS
+
+    try:
+        tiny = load_model("tiny")
+        yield Finding("model tiny", "ok", f"{tiny.config.num_hidden_layers} layers, loads")
+    except ValueError as error:
+        yield Finding("model tiny", "missing", str(error), "restore datasets/tiny/ from git")
+    files = list(MODELS.glob("*.gguf"))
+    if files:
+        yield Finding("model smollm2", "ok", f"{files[0].name}, {files[0].stat().st_size / 1e6:.1f} MB")
+    else:
+        remedy = "run `python -m course.kit.fetch` with network; until then cells that use it say so and go on"
+        yield Finding("model smollm2", "note", "not fetched", remedy)
+
+
+def isolation() -> Finding:
+    if not hasattr(os, "fork"):
+        return Finding("grading", "missing", "this system cannot fork", "grade in WSL, a Linux container or a virtual machine; notebooks work here")
+    from .grading.grade import ISOLATION
+
+    return Finding(
+        "isolation", "note", f"level {ISOLATION}: submissions run in a process of their own, with limits on time and memory",
+        "answers and points stay in the grader's process; files and network are open to the submission: grade people you know",
+    )  # fmt: skip
+
+
+def browser() -> Finding:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found:
+        return Finding("browser for tests", "ok", found)
+    return Finding("browser for tests", "note", "no chromium", "the browser tests are skipped; on Debian: apt-get install chromium")
