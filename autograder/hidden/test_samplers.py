@@ -1,0 +1,413 @@
+"""Checks of the samplers that students may not read: fresh random inputs, edges and combinations.
+
+False alarms of the frequency tests: at most 1e-10 each, as derived in `autograder/checks/test_samplers.py`.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import checks, close, equal, that
+from autograder.checks.test_samplers import (
+    DRAWS,
+    clear_p,
+    distribution,
+    frequencies,
+    repeat,
+    row,
+    separated,
+    softmax64,
+    token_ids,
+    top_k_by_hand,
+    top_p_by_hand,
+)
+
+INF = float("inf")
+
+
+def between(rng: torch.Generator, low: float, high: float) -> float:
+    return low + (high - low) * float(torch.rand((), generator=rng, dtype=torch.float64))
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    """low to high, both included."""
+    return int(torch.randint(low, high + 1, (), generator=rng))
+
+
+def fresh(student: Any, rng: torch.Generator) -> Any:
+    """A generator on the student's side with a random seed."""
+    return student.generator(integer(rng, 0, 10**6))
+
+
+def blocks(logits: Tensor) -> Tensor:
+    """(R, V) -> (R * n, V): n copies of each row, one block after another, about DRAWS rows in all."""
+    return logits.repeat_interleave(DRAWS // len(logits), dim=0)
+
+
+def block_frequencies(got: Tensor, want: Tensor, *, cause: str) -> None:
+    """Each block of draws against its own distribution; want (R, V)."""
+    token_ids(got, len(got))
+    for block, probs in zip(got.chunk(len(want)), want, strict=True):
+        frequencies(block, probs, cause=cause)
+
+
+def neighbours(got: Tensor, want: Tensor) -> None:
+    """Rows beside each other are drawn independently: pairs are as frequent as the products say; want (V,)."""
+    drawn = token_ids(got, len(got)).view(-1, 2)
+    pairs = drawn[:, :1] * len(want) + drawn[:, 1:]
+    cause = "Rows depend on each other: draw one number for each row."
+    frequencies(pairs, torch.outer(want, want).flatten(), cause=cause)
+
+
+# ---- greedy_sample -------------------------------------------------------------------------------------------------
+
+
+@checks("greedy_sample")
+def test_greedy_random_rows(student, rng):
+    """the best token of every row of random batches"""
+    for rows, width in ((1, 1), (1, 40), (33, 7), (4, 3000)):
+        logits = separated(rng, rows, width, gap=0.01)
+        want = [[max(range(width), key=values.__getitem__)] for values in logits.tolist()]
+        got = token_ids(student.greedy_sample(logits), rows)
+        equal(got, torch.tensor(want), cause="The index of the highest logit of the row, not of the batch.")
+
+
+@checks("greedy_sample")
+def test_greedy_extremes(student):
+    """banned tokens, large and negative logits"""
+    logits = torch.tensor([[-INF, -900.0, -901.0], [-INF, -INF, -2.0], [1e30, -1e30, 0.0], [-1e30, -3e30, -2e30]])
+    got = token_ids(student.greedy_sample(logits), 4)
+    equal(got, torch.tensor([[1], [2], [0], [0]]), cause="No exponential is needed to find the largest logit.")
+
+
+# ---- temperature_probs ---------------------------------------------------------------------------------------------
+
+
+@checks("temperature_probs")
+def test_temperature_random(student, rng):
+    """random logits at random temperatures"""
+    for rows, width in ((1, 3), (5, 17), (16, 200)):
+        logits = 3 * torch.randn(rows, width, generator=rng)
+        for tau in (between(rng, 0.1, 0.9), between(rng, 1.1, 5.0), 1.0):
+            cause = "softmax(logits / tau), row by row."
+            want = softmax64(logits.double() / tau)
+            close(student.temperature_probs(logits, tau), want, atol=1e-5, rtol=1e-3, cause=cause)
+
+
+@checks("temperature_probs")
+def test_temperature_no_overflow(student):
+    """a small tau makes logits large, and nothing overflows"""
+    # tau is a power of two: the division is exact, however it is done.
+    logits = torch.tensor([[30.0, 29.875, 10.0], [-500.0, -499.75, -600.0]])
+    cause = "Logits over 0.0625 exceed what exp can hold: use a softmax that subtracts the maximum."
+    close(student.temperature_probs(logits, 0.0625), softmax64(logits * 16), atol=1e-5, cause=cause)
+
+
+@checks("temperature_probs")
+def test_temperature_rows_alone(student, rng):
+    """a row's probabilities do not depend on the other rows"""
+    logits = separated(rng, 6, 9)
+    logits[2] += 200.0
+    for tau in (0.7, 0.0):
+        alone = torch.cat([softmax64(r[None] / tau) if tau else (r == r.max()).double()[None] for r in logits])
+        cause = "Every sum and maximum is taken over the last dimension."
+        close(student.temperature_probs(logits, tau), alone, atol=1e-4, cause=cause)
+
+
+@checks("temperature_probs")
+def test_temperature_banned(student):
+    """a logit of -inf keeps probability 0"""
+    logits = torch.tensor([[1.0, -INF, 2.0, -INF], [-INF, -INF, -INF, 0.5]])
+    for tau in (0.5, 1.0, 3.0):
+        distribution(student.temperature_probs(logits, tau), softmax64(logits / tau), cause="exp(-inf) is 0.")
+    want = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    distribution(student.temperature_probs(logits, 0.0), want, cause="At tau = 0 the best token has everything.")
+
+
+# ---- top_k_probs ---------------------------------------------------------------------------------------------------
+
+
+@checks("top_k_probs")
+def test_top_k_random(student, rng):
+    """random logits, random k"""
+    for rows, width in ((1, 5), (7, 12), (9, 64)):
+        logits = separated(rng, rows, width)
+        for k in (1, integer(rng, 2, width - 1), width):
+            cause = "Keep the k highest of each row and renormalise."
+            distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k), cause=cause)
+
+
+@checks("top_k_probs")
+def test_top_k_random_ties(student, rng):
+    """many equal logits"""
+    for width in (4, 10):
+        logits = torch.randint(-3, 4, (12, width), generator=rng).float()
+        for k in range(1, width + 1):
+            cause = "Everything that equals the k-th value stays, in every row: compare with `<`."
+            distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k), cause=cause)
+
+
+@checks("top_k_probs")
+def test_top_k_banned(student):
+    """banned tokens stay out when k is larger than what is left"""
+    logits = torch.tensor([[1.0, -INF, 2.0, -INF, 0.0], [-INF, -INF, 3.0, -INF, -INF], [0.0, 1.0, 2.0, 3.0, 4.0]])
+    for k in (2, 4, 5, 8):
+        want = softmax64(logits) * top_k_by_hand(logits.clamp(min=-1e3), k).gt(0)
+        want = want / want.sum(dim=-1, keepdim=True)
+        distribution(student.top_k_probs(logits, k), want, cause="A logit of -inf has probability 0, kept or not.")
+
+
+@checks("top_k_probs")
+def test_top_k_far_from_zero(student):
+    """negative logits, and logits of which one row dwarfs the other"""
+    logits = torch.tensor([[-800.0, -801.0, -802.0, -803.0], [300.0, 302.0, 301.0, 299.0]])
+    for k in (1, 3):
+        cause = "A token that is cut gets -inf (not 0) before softmax; and each row has its own k-th value."
+        distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k), cause=cause)
+
+
+# ---- top_p_probs ---------------------------------------------------------------------------------------------------
+
+
+@checks("top_p_probs")
+def test_top_p_random(student, rng):
+    """random logits, random p"""
+    for rows, width in ((1, 4), (6, 10), (12, 40)):
+        logits = separated(rng, rows, width)
+        for _ in range(3):
+            p = clear_p(rng, logits)
+            cause = "Per row: sort, keep while the mass before a token is below p, renormalise, back to the ids' order."
+            distribution(student.top_p_probs(logits, p), top_p_by_hand(logits, p), cause=cause)
+
+
+@checks("top_p_probs")
+def test_top_p_large_vocabulary(student, rng):
+    """thousands of tokens"""
+    logits = 4 * torch.randn(2, 4000, generator=rng)
+    p = clear_p_wide(logits)
+    got = student.top_p_probs(logits, p)
+    cause = "Put the probabilities back in the order of the ids, and let them sum to 1."
+    close(got, top_p_by_hand(logits, p), atol=1e-5, rtol=1e-3, cause=cause)
+
+
+def clear_p_wide(logits: Tensor) -> float:
+    """A p far from every running sum, for two rows with many tokens: in the middle of the widest gap below 0.6."""
+    sums = softmax64(logits).sort(dim=-1, descending=True).values.cumsum(dim=-1).flatten().sort().values
+    sums = torch.cat([torch.zeros(1), sums[sums < 0.6]])
+    widest = int(sums.diff().argmax())
+    return float(sums[widest : widest + 2].mean())
+
+
+@checks("top_p_probs")
+def test_top_p_exact_mass_random(student, rng):
+    """equally likely tokens, mass exactly p: the smallest set, no more"""
+    # Probabilities of 1/16: every sum is exact in any precision. Which of the equal tokens stay is free.
+    for _ in range(4):
+        count = integer(rng, 1, 15)
+        got = student.top_p_probs(torch.zeros(3, 16), count / 16)
+        cause = "Where the mass is exactly p nothing more is kept, and equal tokens beyond it are cut."
+        equal((got > 0).sum(dim=-1), torch.full((3,), count), what="wrong number of tokens kept", cause=cause)
+        close(got.sort(dim=-1).values[:, 16 - count :], torch.full((3, count), 1 / count), atol=1e-5, cause=cause)
+
+
+@checks("top_p_probs")
+def test_top_p_one_random(student, rng):
+    """p = 1 keeps every token of long-tailed rows"""
+    logits = 6 * torch.randn(8, 300, generator=rng)
+    got = student.top_p_probs(logits, 1.0)
+    cause = "Treat p = 1 apart: the rounded running sum reaches 1 before the last token."
+    close(got, softmax64(logits), atol=1e-30, rtol=1e-3, cause=cause)
+
+
+@checks("top_p_probs")
+def test_top_p_one_survivor(student, rng):
+    """one token survives the smallest p"""
+    logits = separated(rng, 5, 11)
+    want = (logits == logits.max(dim=-1, keepdim=True).values).double()
+    for p in (1e-9, 1e-3):
+        cause = "The first token has no mass before it: it always stays."
+        distribution(student.top_p_probs(logits, p), want, cause=cause)
+
+
+@checks("top_p_probs")
+def test_top_p_banned(student):
+    """a logit of -inf keeps probability 0"""
+    logits = torch.tensor([[1.0, -INF, 2.0, -INF], [-INF, -INF, -INF, 0.5]])
+    for p in (0.5, 0.9, 1.0):
+        want = top_p_by_hand(logits, p) * softmax64(logits).gt(0)
+        cause = "A token without probability adds nothing to the nucleus."
+        distribution(student.top_p_probs(logits, p), want, cause=cause)
+
+
+# ---- draw ----------------------------------------------------------------------------------------------------------
+
+
+@checks("draw", weight=2)
+def test_draw_random(student, rng):
+    """random distributions and random u"""
+    for rows, width in ((1, 2), (40, 6), (64, 50)):
+        probs = torch.softmax(2 * torch.randn(rows, width, generator=rng), dim=-1)
+        sums = torch.cat([torch.zeros(rows, 1, dtype=torch.float64), probs.double().cumsum(dim=-1)], dim=-1)
+        # u in the middle of a token's stretch, so that rounding cannot move it; only tokens that have a stretch.
+        want = torch.multinomial((probs > 1e-4).double(), 1, generator=rng)
+        u = ((sums.gather(-1, want) + sums.gather(-1, want + 1)) / 2).float()
+        got = token_ids(student.draw(probs, u), rows)
+        equal(got, want, cause="The first index whose running sum exceeds u, in the order of the ids, row by row.")
+
+
+@checks("draw")
+def test_draw_on_the_edge(student):
+    """u exactly on a running sum belongs to the next token"""
+    # Multiples of 1/16: the sums are exact.
+    probs = torch.tensor([[1, 0, 3, 4, 0, 0, 8, 0]]) / 16
+    u = torch.tensor([[0], [1], [4], [8], [15]]) / 16
+    got = token_ids(student.draw(probs.repeat(5, 1), u), 5)
+    cause = "Strictly more than u; tokens of probability 0 are stepped over."
+    equal(got, torch.tensor([[0], [2], [3], [6], [6]]), cause=cause)
+
+
+@checks("draw")
+def test_draw_largest_u(student, rng):
+    """the largest u below 1 still names a token"""
+    probs = torch.softmax(2 * torch.randn(256, 100, generator=rng), dim=-1)
+    u = torch.full((256, 1), 1 - 2**-24)  # the largest float32 that torch.rand can give
+    got = token_ids(student.draw(probs, u), 256)
+    that(
+        bool(((got >= 0) & (got < 100)).all()),
+        "a token id outside the vocabulary",
+        got=int(got.max()),
+        cause="Rounding can leave the last running sum at 0.9999999, which no longer exceeds u.",
+    )
+
+
+# ---- the samplers --------------------------------------------------------------------------------------------------
+
+
+@checks("temperature_sample")
+def test_temperature_sample_rows(student, rng):
+    """each row from its own distribution"""
+    logits = separated(rng, 3, 6)
+    tau = between(rng, 0.4, 2.0)
+    got = student.temperature_sample(blocks(logits), tau, generator=fresh(student, rng))
+    cause = "Row i is drawn from row i of temperature_probs(logits, tau)."
+    block_frequencies(got, softmax64(logits / tau), cause=cause)
+
+
+@checks("temperature_sample")
+def test_temperature_sample_independent(student, rng):
+    """neighbouring rows are drawn independently"""
+    logits = separated(rng, 1, 4, gap=0.3)
+    got = student.temperature_sample(repeat(logits), 1.0, generator=fresh(student, rng))
+    neighbours(got, softmax64(logits)[0])
+
+
+@checks("top_k_sample")
+def test_top_k_sample_rows(student, rng):
+    """each row from its own distribution"""
+    logits = separated(rng, 3, 6)
+    k = integer(rng, 2, 4)
+    got = student.top_k_sample(blocks(logits), k, generator=fresh(student, rng))
+    block_frequencies(got, top_k_by_hand(logits, k), cause="Row i is drawn from row i of top_k_probs(logits, k).")
+
+
+@checks("top_k_sample")
+def test_top_k_sample_independent(student, rng):
+    """neighbouring rows are drawn independently, ties included"""
+    logits = row([1.0, 2.0, 1.0, -1.0])
+    got = student.top_k_sample(repeat(logits), 2, generator=fresh(student, rng))
+    neighbours(got, top_k_by_hand(logits, 2)[0])
+
+
+@checks("top_p_sample")
+def test_top_p_sample_rows(student, rng):
+    """each row from its own distribution"""
+    logits = separated(rng, 3, 6)
+    p = clear_p(rng, logits)
+    got = student.top_p_sample(blocks(logits), p, generator=fresh(student, rng))
+    block_frequencies(got, top_p_by_hand(logits, p), cause="Row i is drawn from row i of top_p_probs(logits, p).")
+
+
+@checks("top_p_sample")
+def test_top_p_sample_independent(student, rng):
+    """neighbouring rows are drawn independently"""
+    logits = row([1.0, 2.0, 0.5, -1.0])
+    got = student.top_p_sample(repeat(logits), 0.9, generator=fresh(student, rng))
+    neighbours(got, top_p_by_hand(logits, 0.9)[0])
+
+
+# ---- sample_next_token ---------------------------------------------------------------------------------------------
+
+
+def combined(logits: Tensor, tau: float, k: int | None, p: float | None) -> Tensor:
+    """The rule, spelt out: the distribution after temperature, top-k and top-p, in this order."""
+    probs = softmax64(logits / tau)
+    if k is not None:
+        probs = top_k_by_hand(probs.log(), k)
+    if p is not None:
+        probs = top_p_by_hand(probs.log(), p)
+    return probs
+
+
+@checks("sample_next_token", weight=2)
+def test_next_token_combinations(student, rng):
+    """temperature, top-k and top-p in every combination"""
+    for use_k in (False, True):
+        for use_p in (False, True):
+            logits = separated(rng, 2, 7, gap=0.25)
+            tau = between(rng, 0.5, 2.5)
+            k = integer(rng, 2, 5) if use_k else None
+            p = clear_p(rng, combined(logits, tau, k, None).log()) if use_p else None
+            options = {"temperature": tau, "top_k": k, "top_p": p}
+            got = student.sample_next_token(blocks(logits), generator=fresh(student, rng), **options)
+            cause = "Temperature, then top-k, then top-p on what top-k left, renormalised; then the draw, row by row."
+            block_frequencies(got, combined(logits, tau, k, p), cause=cause)
+
+
+@checks("sample_next_token")
+def test_next_token_order_sharp(student, rng):
+    """a low temperature shrinks the nucleus, a high one widens it"""
+    logits = row([3.0, 2.0, 1.0, 0.0])
+    for tau, p in ((0.5, 0.8), (3.0, 0.8), (3.0, 0.5)):
+        got = student.sample_next_token(repeat(logits), temperature=tau, top_p=p, generator=fresh(student, rng))
+        cause = "The nucleus is that of the distribution after the temperature."
+        frequencies(got, combined(logits, tau, None, p)[0], cause=cause)
+
+
+@checks("sample_next_token")
+def test_next_token_one_always_survives(student, rng):
+    """at least one token survives any combination"""
+    logits = separated(rng, 6, 12)
+    want = logits.double().argmax(dim=-1, keepdim=True)
+    cause = "Here only the best token is left, and it must come out, with no nan on the way."
+    settings = ((1.0, 1, None), (2.0, None, 1e-9), (0.7, 1, 1e-9), (1e-3, 12, 1.0), (1e-3, 3, 0.01), (5.0, 1, 1.0))
+    for tau, k, p in settings:
+        got = student.sample_next_token(logits, temperature=tau, top_k=k, top_p=p, generator=student.generator(2))
+        equal(token_ids(got, 6), want, cause=cause)
+
+
+@checks("sample_next_token")
+def test_next_token_filters_that_keep_all(student, rng):
+    """k >= V and p = 1 change nothing"""
+    logits = separated(rng, 1, 5)
+    options = {"temperature": 1.5, "top_k": 50, "top_p": 1.0}
+    got = student.sample_next_token(repeat(logits), generator=fresh(student, rng), **options)
+    frequencies(got, softmax64(logits / 1.5)[0], cause="top_k above V and top_p = 1 keep everything.")
+
+
+@checks("sample_next_token")
+def test_next_token_banned(student, rng):
+    """a token with logit -inf never comes"""
+    logits = repeat(row([1.0, -INF, 0.5, -INF, 0.0]), 2000)
+    for options in ({}, {"top_k": 4}, {"top_p": 0.999}, {"temperature": 5.0, "top_k": 5, "top_p": 1.0}):
+        got = token_ids(student.sample_next_token(logits, generator=fresh(student, rng), **options), 2000)
+        banned = bool(((got == 1) | (got == 3)).any())
+        that(not banned, "a token with logit -inf was drawn", cause="Its probability is exactly 0.")
+
+
+@checks("sample_next_token")
+def test_next_token_independent(student, rng):
+    """neighbouring rows are drawn independently"""
+    logits = separated(rng, 1, 4, gap=0.3)
+    got = student.sample_next_token(repeat(logits), top_k=3, generator=fresh(student, rng))
+    neighbours(got, top_k_by_hand(logits, 3)[0])
