@@ -1,0 +1,11 @@
+"""One message of a conversation."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """role is `system`, `user` or `assistant`; content is plain text."""
+
+    role: str
+    content: str
