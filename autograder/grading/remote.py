@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ..errors import InfrastructureFault
 from . import wire
 from .given import kit_dataclasses
@@ -185,13 +187,24 @@ class Connection:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """Calls a function that stayed here, with the gradient mode of the student's call, or asks or sets its training flag."""
         function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
-        if function is None:
+        args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
+        if function is None or not isinstance(args, list) or not isinstance(kwargs, dict):
             raise wire.WireError("a callback that was never given")
         try:
-            return {"ok": function(*reply["args"], **reply["kwargs"])}
+            with torch.set_grad_enabled(reply.get("grad") is True):
+                match method:
+                    case "__call__":
+                        return {"ok": function(*args, **kwargs)}
+                    case "training":
+                        return {"ok": bool(getattr(function, "training", False))}
+                    case "train":
+                        function.training = bool(args[0])  # type: ignore[attr-defined]
+                        return {"ok": None}
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:500]}
+        raise wire.WireError("an unknown callback")
 
     def _extra(self, value: Any) -> dict[str, Any] | None:
         tree = getattr(value, "wire_tree", None)

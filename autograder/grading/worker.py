@@ -1,7 +1,7 @@
 """The worker: the process that runs a student's code and answers calls. It holds no answer, no clock and no score.
 
 Requests come in one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error".
-While a call runs, the worker may ask back ("callback") for a function that stayed with the grader.
+While a call runs, the worker may ask back ("callback") for a function that stayed with the grader, or for its training flag.
 
     start     topic, earlier: {topic: source}, scratch, memory_bytes  -> None
     cell      name, source                                   runs a cell   -> None
@@ -234,8 +234,9 @@ class Worker:
                 return wire.data_value(tree, kit_dataclasses())
         raise wire.WireError("an unknown kind of value")
 
-    def ask_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.connection.sendall(self.encode({"callback": number, "args": list(args), "kwargs": dict(kwargs)}))
+    def ask_back(self, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        request = {"callback": number, "method": method, "args": list(args), "kwargs": dict(kwargs)}
+        self.connection.sendall(self.encode({**request, "grad": torch.is_grad_enabled()}))
         reply = self.receive()
         if reply is None:
             os._exit(0)
@@ -245,23 +246,29 @@ class Worker:
 
 
 class Callback:
-    """A function that stayed with the grader, as the student's code sees it. Attributes a model has are answered plainly."""
+    """A function that stayed with the grader, as the student's code sees it: a callable with the training flag of a torch module."""
 
     def __init__(self, worker: Worker, number: int) -> None:
         self._worker = worker
         self._number = number
-        self.training = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._worker.ask_back(self._number, args, kwargs)
+        return self._worker.ask_back(self._number, "__call__", args, kwargs)
 
-    def eval(self) -> Callback:
-        self.training = False
-        return self
+    @property
+    def training(self) -> bool:
+        return bool(self._worker.ask_back(self._number, "training", (), {}))
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self.train(mode)
 
     def train(self, mode: bool = True) -> Callback:
-        self.training = mode
+        self._worker.ask_back(self._number, "train", (bool(mode),), {})
         return self
+
+    def eval(self) -> Callback:
+        return self.train(False)
 
 
 def is_student_file(filename: str) -> bool:
