@@ -1,0 +1,507 @@
+"""Checks for attention that students do not read: fresh random inputs, edges and combinations."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from autograder.authoring import checks, close, equal, that
+
+# --- sinusoidal_positions ---
+
+
+@checks("sinusoidal_positions", weight=2)
+def test_sinusoids_everywhere(student, rng):
+    """every row and column"""
+    for T, D in [(_pick(rng, 2, 40), 2 * _pick(rng, 1, 20)) for _ in range(3)] + [(5, 2), (1, 6)]:
+        want = torch.zeros(T, D, dtype=torch.float64)
+        for t in range(T):
+            for i in range(D // 2):
+                angle = t / 10000 ** (2 * i / D)
+                want[t, 2 * i], want[t, 2 * i + 1] = math.sin(angle), math.cos(angle)
+        close(
+            student.sinusoidal_positions(T, D),
+            want,
+            atol=1e-3,
+            dtype=torch.float32,
+            what=f"wrong values for T={T}, D={D}",
+            cause="sin and cos of t / 10000^(2i/D) stand in columns 2i and 2i+1.",
+        )
+
+
+@checks("sinusoidal_positions")
+def test_sinusoids_row_does_not_depend_on_length(student, rng):
+    """a position's vector does not depend on how many positions there are"""
+    T, D = _pick(rng, 5, 30), 2 * _pick(rng, 2, 8)
+    long, short = student.sinusoidal_positions(T + 7, D), student.sinusoidal_positions(T, D)
+    equal(list(short.shape), [T, D], what="wrong shape")
+    close(
+        short,
+        long[:T],
+        atol=1e-5,
+        cause="The angle of row t is t times a frequency; T decides only how many rows there are.",
+    )
+    last = (T - 1) * 10000 ** (-(D - 2) / D)
+    close(
+        short[-1, -2:],
+        [math.sin(last), math.cos(last)],
+        atol=1e-4,
+        cause="The last pair is the slowest: its exponent is (D-2)/D.",
+    )
+
+
+@checks("sinusoidal_positions")
+def test_sinusoids_far_out(student):
+    """the last of 2,048 positions"""
+    got = student.sinusoidal_positions(2048, 64)
+    equal(list(got.shape), [2048, 64], what="wrong shape")
+    angles = [2047 / 10000 ** (2 * i / 64) for i in range(32)]
+    want = torch.tensor([f(a) for a in angles for f in (math.sin, math.cos)], dtype=torch.float64)
+    close(got[-1], want, atol=5e-3, cause="Far positions have large angles: compute them in float32 at the least.")
+
+
+# --- rotary ---
+
+
+@checks("rotary", weight=2)
+def test_rotary_random(student, rng):
+    """random vectors, positions and bases"""
+    for _ in range(3):
+        B, H, T, Dh = _pick(rng, 1, 3), _pick(rng, 1, 4), _pick(rng, 2, 6), 2 * _pick(rng, 2, 8)
+        x = torch.randn(B, H, T, Dh, generator=rng)
+        positions = torch.randint(0, 60, (T,), generator=rng)
+        base = float(_pick(rng, 50, 200_000))
+        close(
+            student.rotary(x, positions, base),
+            _rotated(x, positions[None], base),
+            atol=5e-4,
+            what=f"wrong values with base {base:g}",
+            cause="Pair j turns by position * base^(-2j/Dh), entry j with entry j + Dh/2.",
+        )
+        close(
+            student.rotary(x, positions),
+            _rotated(x, positions[None]),
+            atol=5e-4,
+            what="wrong values with the default base",
+            cause="The default base is 10000.",
+        )
+
+
+@checks("rotary", weight=2)
+def test_rotary_rows_and_heads(student, rng):
+    """positions (B, T) with as many rows as heads, as tokens, and with one row"""
+    for B, H, T in [(3, 3, 4), (2, 5, 2), (1, 2, 3), (4, 4, 4), (2, 1, 3)]:
+        x = torch.randn(B, H, T, 8, generator=rng)
+        positions = torch.randint(0, 50, (B, T), generator=rng)
+        close(
+            student.rotary(x, positions),
+            _rotated(x, positions),
+            atol=5e-4,
+            what=f"wrong values for B={B}, H={H}, T={T} and positions (B, T)",
+            cause="Row b of the positions belongs to row b of the batch, for all its heads: angles (B, 1, T, Dh/2).",
+        )
+
+
+@checks("rotary")
+def test_rotary_same_for_heads_and_rows(student, rng):
+    """positions (T,): all rows and heads turn alike"""
+    for B, H, T in [(3, 4, 3), (4, 4, 4), (2, 3, 5)]:
+        x = torch.randn(1, 1, T, 6, generator=rng).expand(B, H, T, 6).contiguous()
+        positions = torch.randint(0, 50, (T,), generator=rng)
+        close(
+            student.rotary(x, positions),
+            _rotated(x, positions[None]),
+            atol=5e-4,
+            what=f"wrong values for B={B}, H={H}, T={T}",
+            cause="Positions run along the tokens, dimension 2 of x.",
+        )
+
+
+@checks("rotary")
+def test_rotary_zero_and_length(student, rng):
+    """position 0 changes nothing, and no position changes a length"""
+    x = torch.randn(1, 2, 4, 10, generator=rng)
+    at_zero = student.rotary(x, torch.zeros(4, dtype=torch.int64))
+    close(
+        at_zero,
+        x,
+        atol=1e-6,
+        what="position 0 changes the vectors",
+        cause="At position 0 every angle is 0: cosine 1, sine 0.",
+    )
+    positions = torch.randint(1, 500, (4,), generator=rng)
+    got = student.rotary(x, positions)
+    close(
+        got.norm(dim=-1),
+        x.norm(dim=-1),
+        atol=1e-4,
+        what="lengths changed",
+        cause="Both halves are mixed: (a cos - b sin, b cos + a sin).",
+    )
+    close(got, _rotated(x, positions[None]), atol=5e-3)
+
+
+@checks("rotary")
+def test_rotary_dtypes(student, rng):
+    """the dtype is kept, and far positions stay exact in bfloat16"""
+    x = torch.randn(1, 2, 3, 8, generator=rng).clamp(-2, 2)
+    near = torch.randint(0, 30, (3,), generator=rng)
+    close(
+        student.rotary(x.double(), near),
+        _rotated(x.double(), near[None]),
+        atol=1e-4,
+        dtype=torch.float64,
+        cause="float64 in, float64 out.",
+    )
+    far = torch.tensor([257, 515, 1031]) + 2 * _pick(rng, 0, 20)
+    low = x.to(torch.bfloat16)
+    close(
+        student.rotary(low, far),
+        _rotated(low, far[None]),
+        atol=0.06,
+        dtype=torch.bfloat16,
+        cause="bfloat16 cannot tell position 257 from 258: compute the angles in float32, and return x's dtype.",
+    )
+
+
+@checks("rotary")
+def test_rotary_distance(student, rng):
+    """scores of whole sequences do not change when all positions shift"""
+    q, k = (torch.randn(2, 2, 5, 8, generator=rng) for _ in range(2))
+    positions = torch.randint(0, 30, (5,), generator=rng)
+    shift = _pick(rng, 3, 40)
+
+    def scores(by: int) -> torch.Tensor:
+        return student.rotary(q, positions + by) @ student.rotary(k, positions + by).transpose(-2, -1)
+
+    close(
+        scores(shift),
+        scores(0),
+        atol=2e-3,
+        what=f"scores changed when all positions grew by {shift}",
+        cause="Turn by the position itself times a frequency.",
+    )
+    want = _rotated(q, positions[None]) @ _rotated(k, positions[None]).transpose(-2, -1)
+    close(scores(0), want, atol=2e-3, cause="Every position must count, not only the first.")
+
+
+def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    """Pair by pair, in float64. positions (B, T) or (1, T)."""
+    half = x.shape[-1] // 2
+    x = x.double()
+    turned = torch.empty_like(x)
+    for j in range(half):
+        angle = positions.double()[:, None] * base ** (-2 * j / x.shape[-1])
+        a, b = x[..., j], x[..., j + half]
+        turned[..., j] = a * angle.cos() - b * angle.sin()
+        turned[..., j + half] = b * angle.cos() + a * angle.sin()
+    return turned
+
+
+# --- causal_mask ---
+
+
+@checks("causal_mask", weight=2)
+def test_mask_any_lengths(student, rng):
+    """any number of queries at the end of any number of keys"""
+    lengths = [(_pick(rng, 1, 9), _pick(rng, 0, 9)) for _ in range(5)] + [(1, 0), (3, 17)]
+    for q_len, more in lengths:
+        k_len = q_len + more
+        got = student.causal_mask(q_len, k_len)
+        equal(list(got.shape), [q_len, k_len], what="wrong shape", cause="Queries are rows, keys are columns.")
+        that(got.dtype == torch.bool, "the mask is not of dtype bool", expected="torch.bool", got=str(got.dtype))
+        want = torch.tensor([[j <= more + i for j in range(k_len)] for i in range(q_len)])
+        equal(
+            got,
+            want,
+            what=f"wrong mask for q_len={q_len}, k_len={k_len}",
+            cause="Query i stands at position k_len - q_len + i and sees the keys up to and including that one.",
+        )
+
+
+@checks("causal_mask")
+def test_mask_chunks_stack(student, rng):
+    """masks of the parts of a sequence stack to the mask of the whole"""
+    n = _pick(rng, 4, 12)
+    cut = _pick(rng, 1, n - 1)
+    whole = student.causal_mask(n, n)
+    tail = student.causal_mask(n - cut, n)
+    equal(list(tail.shape), [n - cut, n], what="wrong shape")
+    equal(
+        tail,
+        whole[cut:],
+        what="the last rows of the square mask differ from the mask of the last queries",
+        cause="The mask is aligned at the end.",
+    )
+    equal(
+        whole,
+        torch.ones(n, n, dtype=torch.bool).tril(),
+        what=f"wrong mask for {n} queries and keys",
+        cause="True on the diagonal and below it.",
+    )
+
+
+@checks("causal_mask")
+def test_mask_row_counts(student, rng):
+    """the last query sees all keys, each query before it one fewer"""
+    q_len, k_len = _pick(rng, 2, 6), _pick(rng, 7, 12)
+    got = student.causal_mask(q_len, k_len)
+    equal(
+        got.sum(-1),
+        torch.arange(k_len - q_len + 1, k_len + 1),
+        what="wrong number of keys allowed",
+        cause="Off by one: a query sees itself, and nothing after itself.",
+    )
+    that(
+        bool(got[:, 0].all()),
+        "key 0 is hidden from a query",
+        cause="Everything before a query is allowed, however far back.",
+    )
+    that(got.dtype == torch.bool, "the mask is not of dtype bool", expected="torch.bool", got=str(got.dtype))
+
+
+# --- split_heads, merge_heads ---
+
+
+@checks("split_heads", weight=2)
+def test_split_random(student, rng):
+    """random sizes, entry by entry"""
+    for _ in range(3):
+        B, T, H, Dh = (_pick(rng, 1, 5) for _ in range(4))
+        x = torch.randn(B, T, H * Dh, generator=rng)
+        want = torch.stack([x[:, :, h * Dh : (h + 1) * Dh] for h in range(H)], dim=1)
+        close(
+            student.split_heads(x, H),
+            want,
+            what=f"wrong values for B={B}, T={T}, H={H}, Dh={Dh}",
+            cause="Head h gets entries h*Dh to (h+1)*Dh of every token of every row.",
+        )
+
+
+@checks("split_heads")
+def test_split_square(student, rng):
+    """as many tokens as heads as entries: nothing is exchanged by mistake"""
+    x = torch.randn(2, 3, 9, generator=rng)
+    close(
+        student.split_heads(x, 3),
+        torch.stack(x.split(3, dim=-1), dim=1),
+        cause="Only tokens and heads change places; a head's entries keep their order.",
+    )
+
+
+@checks("split_heads")
+def test_split_dtype(student, rng):
+    """dtype and input are kept"""
+    for dtype in (torch.float64, torch.bfloat16):
+        x = torch.randn(2, 3, 8, generator=rng).to(dtype)
+        close(student.split_heads(x, 2, _unchanged=True), torch.stack(x.split(4, dim=-1), dim=1), dtype=dtype)
+
+
+@checks("merge_heads", weight=2)
+def test_merge_random(student, rng):
+    """random sizes, entry by entry"""
+    for _ in range(3):
+        B, H, T, Dh = (_pick(rng, 1, 5) for _ in range(4))
+        x = torch.randn(B, H, T, Dh, generator=rng)
+        want = torch.cat([x[:, h] for h in range(H)], dim=-1)
+        close(
+            student.merge_heads(x),
+            want,
+            what=f"wrong values for B={B}, H={H}, T={T}, Dh={Dh}",
+            cause="Token t gets head 0, then head 1, and so on, each whole.",
+        )
+
+
+@checks("merge_heads")
+def test_merge_square(student, rng):
+    """as many tokens as heads as entries: nothing is exchanged by mistake"""
+    x = torch.randn(2, 3, 3, 3, generator=rng)
+    close(
+        student.merge_heads(x),
+        torch.cat(x.unbind(1), dim=-1),
+        cause="Only tokens and heads change places; a head's entries keep their order.",
+    )
+
+
+@checks("merge_heads")
+def test_merge_dtype(student, rng):
+    """dtype and input are kept"""
+    for dtype in (torch.float64, torch.bfloat16):
+        x = torch.randn(2, 3, 5, 4, generator=rng).to(dtype)
+        close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), dtype=dtype)
+
+
+# --- attention ---
+
+
+@checks("attention", weight=2)
+def test_attention_random(student, rng):
+    """random sizes and groups, with and without a causal mask"""
+    for _ in range(4):
+        B, K, groups, Dh = (_pick(rng, 1, 4) for _ in range(4))
+        Tq = _pick(rng, 1, 5)
+        Tk = Tq + _pick(rng, 0, 4)
+        q, k, v = _random(rng, B, K * groups, K, Tq, Tk, Dh)
+        mask = torch.ones(Tq, Tk, dtype=torch.bool).tril(Tk - Tq)
+        sizes = f"B={B}, H={K * groups}, K={K}, Tq={Tq}, Tk={Tk}, Dh={Dh}"
+        close(
+            student.attention(q, k, v),
+            _oracle(q, k, v),
+            atol=1e-4,
+            what=f"wrong values without a mask for {sizes}",
+            cause="softmax(q k^T / sqrt(Dh)) v, every key allowed.",
+        )
+        close(
+            student.attention(q, k, v, mask),
+            _oracle(q, k, v, mask),
+            atol=1e-4,
+            what=f"wrong values with a mask for {sizes}",
+            cause="Forbidden scores are -inf before the softmax over the keys.",
+        )
+
+
+@checks("attention", weight=2)
+def test_attention_masks_of_every_shape(student, rng):
+    """masks that hold for some rows, heads or keys only"""
+    B, H, K, Tq, Tk = 3, 4, 2, 2, 5
+    q, k, v = _random(rng, B, H, K, Tq, Tk, 4)
+    for shape in [
+        (Tq, Tk),
+        (1, 1, Tq, Tk),
+        (B, 1, Tq, Tk),
+        (B, 1, 1, Tk),
+        (1, H, Tq, Tk),
+        (B, H, Tq, Tk),
+        (1, Tk),
+        (H, Tq, Tk),
+    ]:
+        mask = _random_mask(rng, shape)
+        close(
+            student.attention(q, k, v, mask),
+            _oracle(q, k, v, mask.expand(B, H, Tq, Tk)),
+            atol=1e-4,
+            what=f"wrong values with a mask of shape {shape}",
+            cause="A mask broadcasts to (B, H, Tq, Tk): each row and each query head may have its own.",
+        )
+
+
+@checks("attention")
+def test_attention_mask_when_rows_equal_heads(student, rng):
+    """a mask for each row of the batch where B = H, and one for each query head under grouping"""
+    q, k, v = _random(rng, 4, 4, 2, 4, 4, 4)
+    for shape in [(4, 1, 4, 4), (1, 4, 4, 4), (4, 4)]:
+        mask = _random_mask(rng, shape)
+        close(
+            student.attention(q, k, v, mask),
+            _oracle(q, k, v, mask.expand(4, 4, 4, 4)),
+            atol=1e-4,
+            what=f"wrong values with a mask of shape {shape}",
+            cause="The first dimension of a 4-dimensional mask is the batch, the second the query heads.",
+        )
+
+
+@checks("attention")
+def test_attention_large_scores(student, rng):
+    """scores of several hundred: hidden keys stay hidden, and nothing overflows"""
+    q, k, v = _random(rng, 2, 2, 1, 3, 6, 8)
+    q = q * 100
+    mask = _random_mask(rng, (3, 6))
+    close(
+        student.attention(q, k, v),
+        _oracle(q, k, v),
+        atol=2e-3,
+        cause="exp of a large score overflows: use your softmax of Day 1.",
+    )
+    close(
+        student.attention(q, k, v, mask),
+        _oracle(q, k, v, mask),
+        atol=2e-3,
+        cause="A hidden score must lose against any other: -inf, not -10 and not 0.",
+    )
+
+
+@checks("attention")
+def test_attention_hidden_keys_do_not_exist(student, rng):
+    """hiding keys is the same as leaving them out"""
+    q, k, v = _random(rng, 2, 4, 2, 3, 6, 4)
+    keep = torch.tensor([0, 2, 3, 5])
+    mask = torch.zeros(1, 6, dtype=torch.bool)
+    mask[0, keep] = True
+    close(
+        student.attention(q, k, v, mask),
+        _oracle(q, k[:, :, keep], v[:, :, keep]),
+        atol=1e-4,
+        cause="After the mask the remaining weights must sum to 1: mask before the softmax.",
+    )
+
+
+@checks("attention")
+def test_attention_dtypes(student, rng):
+    """the dtype is kept"""
+    q, k, v = _random(rng, 2, 4, 2, 3, 5, 8)
+    mask = _random_mask(rng, (3, 5))
+    for dtype, atol in [(torch.float64, 1e-4), (torch.bfloat16, 0.1)]:
+        low = [t.clamp(-2, 2).to(dtype) for t in (q, k, v)]
+        want = _oracle(low[0].double(), low[1].double(), low[2].double(), mask)
+        close(
+            student.attention(*low, mask),
+            want,
+            atol=atol,
+            dtype=dtype,
+            cause=f"{str(dtype).removeprefix('torch.')} in, {str(dtype).removeprefix('torch.')} out.",
+        )
+
+
+@checks("attention")
+def test_attention_rows_do_not_mix(student, rng):
+    """each row of the batch as if it were alone"""
+    q, k, v = _random(rng, 3, 3, 3, 4, 4, 6)
+    together = student.attention(q, k, v)
+    for row in range(3):
+        alone = student.attention(q[row : row + 1], k[row : row + 1], v[row : row + 1])
+        close(
+            together[row],
+            alone[0],
+            atol=1e-5,
+            what="a row of the batch differs from the same row alone",
+            cause="Nothing may be taken over the batch: no maximum, no sum, no mask of another row.",
+        )
+    close(together, _oracle(q, k, v), atol=1e-4)
+
+
+@checks("attention")
+def test_attention_copies_when_keys_match(student, rng):
+    """a query that matches one key very well returns that key's value"""
+    order = torch.randperm(5, generator=rng)
+    eye = torch.eye(5)[None, None]
+    v = torch.randn(1, 1, 5, 5, generator=rng)
+    got = student.attention(200.0 * eye[:, :, order], eye, v)
+    close(
+        got,
+        v[:, :, order],
+        atol=1e-4,
+        cause="Query i must read the value of the key that it matches, wherever that stands.",
+    )
+
+
+def _oracle(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def _random(rng: torch.Generator, B: int, H: int, K: int, Tq: int, Tk: int, Dh: int) -> tuple[torch.Tensor, ...]:
+    q = torch.randn(B, H, Tq, Dh, generator=rng)
+    k, v = (torch.randn(B, K, Tk, Dh, generator=rng) for _ in range(2))
+    return q, k, v
+
+
+def _random_mask(rng: torch.Generator, shape: tuple[int, ...]) -> torch.Tensor:
+    """About half of the keys hidden, at least one allowed for each query and one hidden."""
+    mask = torch.rand(shape, generator=rng) < 0.5
+    allowed = torch.randint(0, shape[-1], (*shape[:-1], 1), generator=rng)
+    mask = mask.scatter(-1, allowed, True)
+    return mask.scatter(-1, (allowed + 1) % shape[-1], False)
+
+
+def _pick(rng: torch.Generator, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return int(torch.randint(low, high + 1, (), generator=rng))

@@ -1,0 +1,4 @@
+# exercise: causal_mask
+# WRONG: zeros and -inf to be added, instead of bool
+def causal_mask(q_len, k_len):
+    return torch.full((q_len, k_len), float("-inf")).triu(k_len - q_len + 1)

@@ -1,0 +1,4 @@
+# exercise: causal_mask
+# WRONG: everything is allowed
+def causal_mask(q_len, k_len):
+    return torch.ones(q_len, k_len, dtype=torch.bool)

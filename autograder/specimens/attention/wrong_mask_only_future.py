@@ -1,0 +1,4 @@
+# exercise: causal_mask
+# WRONG: a query sees itself and what comes after
+def causal_mask(q_len, k_len):
+    return torch.ones(q_len, k_len, dtype=torch.bool).triu(k_len - q_len)

@@ -1,0 +1,8 @@
+# exercise: rotary
+# WRONG: takes the first position and counts on from there
+def rotary(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    positions = positions[..., :1] + torch.arange(x.shape[2])
+    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half) / half)).unsqueeze(-3)
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).to(x.dtype)

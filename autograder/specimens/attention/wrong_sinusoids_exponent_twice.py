@@ -1,0 +1,5 @@
+# exercise: sinusoidal_positions
+# WRONG: the exponent is 2 times the even column's number over D
+def sinusoidal_positions(T, D):
+    angles = torch.arange(T)[:, None] * 10000.0 ** (-2 * torch.arange(0, D, 2) / D)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)

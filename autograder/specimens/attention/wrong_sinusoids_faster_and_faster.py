@@ -1,0 +1,5 @@
+# exercise: sinusoidal_positions
+# WRONG: the position is multiplied by the power instead of divided
+def sinusoidal_positions(T, D):
+    angles = torch.arange(T)[:, None] * 10000.0 ** (torch.arange(0, D, 2) / D)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)

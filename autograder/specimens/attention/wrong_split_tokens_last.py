@@ -1,0 +1,4 @@
+# exercise: split_heads
+# WRONG: (B, H, Dh, T)
+def split_heads(x, num_heads):
+    return x.unflatten(-1, (num_heads, -1)).permute(0, 2, 3, 1)
