@@ -58,6 +58,8 @@ def config_from_hf(values: Mapping[str, Any], name: str) -> Config:
         )
     except KeyError as error:
         raise ModelError(f"{name}: config.json has no {error}; copy the whole folder of the model again") from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise ModelError(f"{name}: config.json is damaged ({error}); copy it again") from None
     return check(config)
 
 
@@ -89,11 +91,19 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
         )
     except KeyError as error:
         raise ModelError(f"{name}: the GGUF file has no {error}; it is damaged or no model, fetch it again") from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise ModelError(f"{name}: the GGUF file's metadata is damaged ({error}); fetch it again") from None
     return check(config)
 
 
 def check(config: Config) -> Config:
     """The same config, or ModelError where its numbers do not fit together."""
+    counts = {
+        key: value for key, value in vars(config).items() if key.startswith("num_") or key.endswith(("size", "dim"))
+    }
+    for key, value in counts.items():
+        if not isinstance(value, int) or value < 1:
+            raise ModelError(f"{config.name}: {key} is {value!r}; the config is damaged, copy it again")
     if config.num_attention_heads % config.num_key_value_heads:
         heads = f"{config.num_attention_heads} query heads over {config.num_key_value_heads} key/value heads"
         raise ModelError(f"{config.name}: {heads} do not divide evenly; the config is damaged, copy it again")

@@ -50,7 +50,9 @@ class GGUFFile:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
             self._read_header()
-        except (struct.error, UnicodeDecodeError, KeyError, IndexError, OverflowError):
+        except (struct.error, ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, ModelError):
+                raise
             raise self._damaged("its header cannot be read") from None
         for name, tensor in self.tensors.items():
             if tensor.start + tensor.num_bytes > len(self._map):
@@ -64,7 +66,7 @@ class GGUFFile:
         raw = np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
         return torch.from_numpy(_dequantize(raw, tensor.kind)).view(tensor.shape)
 
-    def read_rotated(self, name: str, num_heads: int) -> Tensor:
+    def read_unpermuted(self, name: str, num_heads: int) -> Tensor:
         """Query or key weights (heads*Dh, D) with their rows put back into the order of the rotate-half form.
 
         llama.cpp turns rows 2i and 2i + 1 of a head together, Hugging Face's Llama rows i and i + Dh/2; a GGUF file
@@ -72,6 +74,8 @@ class GGUFFile:
         """
         tensor = self.tensors[name]
         num_rows = tensor.shape[0]
+        if num_rows % (2 * num_heads):
+            raise self._damaged(f"the {num_rows} rows of {name} are not {num_heads} heads of even width")
         raw = np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
         pairs = raw.reshape(num_heads, num_rows // num_heads // 2, 2, -1)
         rows = np.ascontiguousarray(pairs.swapaxes(1, 2)).reshape(-1)

@@ -1,0 +1,61 @@
+"""A Llama model in a GGUF file, under the names of Hugging Face."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from .config import config_from_gguf
+from .errors import ModelError
+from .gguf_file import GGUFFile
+from .gguf_tokenizer import tokenizer_json
+from .model import Model
+from .tokenizer import Tokenizer
+from .weights import build_weights
+
+GGUF_NAMES = {
+    "input_layernorm": "attn_norm",
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "down_proj": "ffn_down",
+}
+
+
+def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:
+    """The model in a GGUF file; ModelError for a damaged file or anything that is not plain Llama."""
+    file = GGUFFile(path)
+    config = config_from_gguf(file.metadata, file.tensors, name)
+    if extra := [key for key in file.tensors if key.endswith(".bias") or key == "rope_freqs.weight"]:
+        raise ModelError(f"{name}: tensor {extra[0]} is no part of a plain Llama model, which is all that the kit runs")
+    num_heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+
+    def read(key: str) -> Tensor:
+        stored = gguf_name(key)
+        if stored not in file.tensors:
+            raise ModelError(f"{name}: {stored} is not in {path}; the file is damaged, fetch it again")
+        field = key.rpartition(".")[2]
+        return file.read_unpermuted(stored, num_heads[field]) if field in num_heads else file.read(stored)
+
+    weights = build_weights(config, read, dtype=dtype, device=device)
+    return Model(config, weights, lambda: gguf_tokenizer(path, name))
+
+
+def gguf_tokenizer(path: Path, name: str) -> Tokenizer:
+    """The tokenizer in a GGUF file; ModelError for a kind that the kit does not know."""
+    metadata = GGUFFile(path).metadata
+    ids = {f"{role}_token_id": metadata.get(f"tokenizer.ggml.{role}_token_id") for role in ("bos", "eos")}
+    return Tokenizer(tokenizer_json(metadata, name), name=name, **ids)
+
+
+def gguf_name(key: str) -> str:
+    """`layers.3.q_proj` -> `blk.3.attn_q.weight`."""
+    whole = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
+    if key in whole:
+        return f"{whole[key]}.weight"
+    _, index, field = key.split(".")
+    return f"blk.{index}.{GGUF_NAMES[field]}.weight"
