@@ -68,14 +68,20 @@ def log_prob_of(model, prompt, tokens):
     return sum(float(log_probs[len(prompt) - 1 + i, token]) for i, token in enumerate(tokens))
 
 
-def all_continuations(vocab, length, eos=None):
-    """Every continuation of `length` tokens; where EOS comes earlier it ends there."""
-    seen = set()
-    for tokens in itertools.product(range(vocab), repeat=length):
-        if eos in tokens:
-            tokens = tokens[: tokens.index(eos) + 1]
-        seen.add(tokens)
-    return sorted(seen)
+def all_continuations(model, prompt, vocab, steps, eos=None):
+    """(log_prob, tokens) of every continuation of `steps` tokens, best first; with EOS a continuation ends there."""
+    every = torch.tensor(list(itertools.product(range(vocab), repeat=steps)))  # (V**steps, steps)
+    ids = torch.cat([torch.tensor([prompt] * len(every)), every], dim=1)
+    log_probs = torch.log_softmax(model(ids).to(torch.float64), dim=-1)[:, len(prompt) - 1 : -1]
+    log_probs = log_probs.gather(-1, every.unsqueeze(-1)).squeeze(-1)
+    if eos is not None:
+        ended_before = ((every == eos).cumsum(-1) - (every == eos).long()) > 0
+        log_probs = log_probs.masked_fill(ended_before, 0.0)
+    scored = {}
+    for tokens, log_prob in zip(every.tolist(), log_probs.sum(-1).tolist(), strict=True):
+        end = tokens.index(eos) + 1 if eos in tokens else steps
+        scored[tuple(tokens[:end])] = log_prob
+    return sorted(((log_prob, list(tokens)) for tokens, log_prob in scored.items()), reverse=True)
 
 
 # --- min-p -------------------------------------------------------------------------------------------------------
@@ -402,7 +408,7 @@ def test_beam_enough_beams_find_the_best(student, rng):
     vocab, steps, idx = 3, 3, torch.tensor([[2, 0]])
     model = history_model(vocab, 2 + steps, rng)
     prompt = idx[0].tolist()
-    best = max(log_prob_of(model, prompt, tokens) for tokens in all_continuations(vocab, steps))
+    best, _ = all_continuations(model, prompt, vocab, steps)[0]
     tokens, log_prob = answer(student.beam_search(model, idx, beams=vocab**steps, max_new_tokens=steps), idx)
     close(log_prob, best, atol=1e-4, cause=f"{BEAM_CAUSE} {WHOLE_CAUSE}")
     close(log_prob_of(model, prompt, tokens), best, atol=1e-4, cause="The ids must be those that log_prob belongs to.")
@@ -430,8 +436,8 @@ def without_padding(tokens, eos):
 
 @checks("beam_search")
 def test_beam_long_sequences_do_not_underflow(student):
-    """190 improbable tokens: logarithms are summed, probabilities would vanish"""
-    vocab, steps = 64, 190
+    """140 improbable tokens: logarithms are summed, probabilities would vanish"""
+    vocab, steps = 256, 140
     rows = torch.zeros(vocab, vocab)
     rows[torch.arange(vocab), (torch.arange(vocab) * 5 + 3) % vocab] = 0.25
     model, idx = chain_model(rows), torch.tensor([[7]])
@@ -441,7 +447,7 @@ def test_beam_long_sequences_do_not_underflow(student):
         log_prob,
         steps * step,
         rtol=1e-4,
-        cause="A product of 190 probabilities of 0.02 is below the smallest float: add logarithms.",
+        cause="A product of 140 probabilities of 0.005 is below the smallest float: add logarithms.",
     )
     want = [7]
     for _ in range(steps):
