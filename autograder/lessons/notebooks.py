@@ -1,0 +1,227 @@
+"""Notebooks from lessons: the same lesson gives the same bytes.
+
+Every cell carries a stable id and says in `metadata.course` what it is, so that a submission can be taken apart again:
+`{"role": "text" | "setup" | "demo" | "exercise" | "check", "exercise": ...}`. The setup cell and the checks are locked.
+Demo cells are not, because a reader should change a number and run them again; the grader knows them by id and source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder import __version__
+from autograder.lessons import marks
+from autograder.lessons.markdown import HEADER, Exercise, Lesson, fail_at, lesson, page
+from autograder.lessons.syllabus import ROOT, Day, syllabus
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+START = "start_here"
+DAYS = "{{ days }}"
+
+# Written out in full: JupyterLab marks a notebook as modified when it has to complete this.
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+    "version": "3.11.7",
+}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+_FIGURE = re.compile(r"!\[[^\]]*\]\((figures/[^)\s]+)")
+
+
+def source_path(day: Day) -> Path:
+    return day.root / "build" / "source" / day.slug / f"{day.slug}.ipynb"
+
+
+def build_source(day: Day) -> Path:
+    """Write the instructor's notebook, with answers and marks, under build/source/. -> its path"""
+    path = source_path(day)
+    write_if_changed(path, as_bytes(source_notebook(day)))
+    return path
+
+
+def source_notebook(day: Day) -> NotebookNode:
+    """The instructor's notebook: what nbgrader calls the source version.
+
+    Raises CourseError where the lesson is wrong, an exercise uses a name that a notebook would not have, or a figure
+    is missing.
+    """
+    parsed = lesson(day)
+    answers = _answers(parsed)
+    _check_names(parsed, answers)
+    _check_figures(parsed)
+    cells = []
+    for cell in parsed.cells:
+        if cell.exercise:
+            cells += _exercise_cells(cell.exercise, answers[cell.exercise.name])
+        else:
+            cells.append(_plain_cell(cell.role, _fill(cell.source, HEADER, header(day))))
+    return _notebook(cells, {"slug": day.slug, "topic": day.topic, "version": __version__})
+
+
+def solved_notebook(day: Day) -> NotebookNode:
+    """The notebook of a student who has found every reference answer: answers without marks, no outputs."""
+    notebook = source_notebook(day)
+    for cell in notebook.cells:
+        if cell.metadata["course"]["role"] == "exercise":
+            cell.source = marks.without_marks(cell.source)
+    return notebook
+
+
+def build_start(root: Path = ROOT) -> Path:
+    """Write course/start_here.ipynb from course/start_here.md, if it changed. -> its path"""
+    path = root / "course" / f"{START}.ipynb"
+    write_if_changed(path, start_bytes(root))
+    return path
+
+
+def start_bytes(root: Path = ROOT) -> bytes:
+    """The first notebook of the course: no exercises, and a table of days in place of `{{ days }}`."""
+    cells = [
+        _plain_cell(cell.role, _fill(cell.source, DAYS, table_of_days(root)))
+        for cell in page(root / "course" / f"{START}.md", root)
+    ]
+    return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
+
+
+def header(day: Day) -> str:
+    """What stands under a lesson's title: `Day 5 · 120 minutes · medium · builds on Day 1 (Softmax)`."""
+    by_topic = {other.topic: other for other in syllabus(day.root)}
+    needed = [by_topic[topic] for topic in day.prerequisites]
+    parts = [f"Day {day.number}", f"{day.minutes} minutes", day.difficulty]
+    if needed:
+        parts.append("builds on " + ", ".join(f"Day {other.number} ({other.title})" for other in needed))
+    return " · ".join(parts)
+
+
+def table_of_days(root: Path = ROOT) -> str:
+    """The syllabus as a Markdown table, with a link to each day that is there."""
+    lines = ["| Day | | The question | Minutes | |", "|---|---|---|---|---|"]
+    for day in syllabus(root):
+        title = f"[{day.title}]({day.slug}/{day.slug}.ipynb)" if day.ready else day.title
+        state = day.difficulty if day.ready else f"{day.difficulty}, to come"
+        lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {state} |")
+    return "\n".join(lines)
+
+
+def as_bytes(notebook: NotebookNode) -> bytes:
+    """The file as it is written: sorted keys, one trailing line end."""
+    import nbformat
+
+    return (nbformat.writes(notebook, version=4).rstrip("\n") + "\n").encode()
+
+
+def write_if_changed(path: Path, content: bytes) -> bool:
+    """Write the file whole or not at all, and leave it alone if it holds just this. -> whether it was written"""
+    if path.exists() and path.read_bytes() == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(path)
+    return True
+
+
+def _notebook(cells: list[NotebookNode], course: dict[str, str]) -> NotebookNode:
+    from nbformat import v4
+
+    seen: dict[str, int] = {}
+    for cell in cells:  # two text cells with the same words would share an id
+        seen[cell.id] = seen.get(cell.id, 0) + 1
+        if seen[cell.id] > 1:
+            cell.id = f"{cell.id}-{seen[cell.id]}"
+    return v4.new_notebook(cells=cells, metadata={"course": course, "kernelspec": KERNEL, "language_info": LANGUAGE})
+
+
+def _plain_cell(role: str, source: str) -> NotebookNode:
+    from nbformat import v4
+
+    metadata: dict[str, Any] = {"course": {"role": role}}
+    if role == "text":
+        return v4.new_markdown_cell(source, id=_hashed_id(role, source), metadata=metadata)
+    if role == "demo":
+        return v4.new_code_cell(source, id=_hashed_id(role, source), metadata=metadata)
+    metadata["nbgrader"] = _nbgrader("setup", locked=True)
+    return v4.new_code_cell(source, id=_id("setup"), metadata=metadata)
+
+
+def _exercise_cells(exercise: Exercise, source: str) -> list[NotebookNode]:
+    from nbformat import v4
+
+    name = exercise.name
+    check_id = f"check_{name}"
+    return [
+        v4.new_code_cell(
+            source,
+            id=_id("exercise", name),
+            metadata={
+                "course": {"role": "exercise", "exercise": name},
+                "nbgrader": _nbgrader(name, solution=True),
+            },
+        ),
+        v4.new_code_cell(
+            f'check("{name}")',
+            id=_id("check", name),
+            metadata={
+                "course": {"role": "check", "exercise": name},
+                "nbgrader": _nbgrader(check_id, grade=True, locked=True) | {"points": exercise.points},
+            },
+        ),
+    ]
+
+
+def _nbgrader(grade_id: str, *, grade: bool = False, locked: bool = False, solution: bool = False) -> dict[str, Any]:
+    kind = {"grade": grade, "locked": locked, "solution": solution, "task": False}
+    return {"schema_version": 3, "grade_id": grade_id, **kind}
+
+
+def _id(role: str, exercise: str | None = None) -> str:
+    """Cell ids hold at most 64 characters."""
+    return f"{role}-{exercise}"[:64] if exercise else role
+
+
+def _hashed_id(role: str, source: str) -> str:
+    """An id that a cell keeps when others are put before it."""
+    return f"{role}-{hashlib.sha256(source.encode()).hexdigest()[:10]}"
+
+
+def _fill(source: str, placeholder: str, content: str) -> str:
+    return "\n".join(content if line.strip() == placeholder else line for line in source.split("\n"))
+
+
+def _answers(parsed: Lesson) -> dict[str, str]:
+    module = parsed.day.solutions_path.read_text(encoding="utf-8")
+    defined = marks.definitions(module)
+    return {exercise.name: marks.source_of(module, defined[exercise.name]) for exercise in parsed.exercises}
+
+
+def _check_names(parsed: Lesson, answers: dict[str, str]) -> None:
+    """An exercise may use names of the setup cell, other exercises, and nothing else: the grader runs nothing else."""
+    import builtins
+
+    known = set(dir(builtins)) | {"__name__"} | marks.bound_names(parsed.setup) | set(answers)
+    for exercise in parsed.exercises:
+        unknown = sorted(marks.free_names(answers[exercise.name]) - known)
+        if unknown:
+            message = f"{exercise.name} uses {unknown[0]!r}, which neither the setup cell nor an exercise defines"
+            fail_at(parsed.day.lesson_path, parsed.day.root, exercise.line, message)
+
+
+def _check_figures(parsed: Lesson) -> None:
+    for cell in parsed.cells:
+        if cell.role != "text":
+            continue
+        for offset, line in enumerate(cell.source.split("\n")):
+            for figure in _FIGURE.findall(line):
+                if not (parsed.day.folder / figure).exists():
+                    fail_at(parsed.day.lesson_path, parsed.day.root, cell.line + offset, f"no such figure: {figure}")

@@ -1,0 +1,115 @@
+"""The table of days, `course/syllabus.toml`, as Python sees it."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_FIELDS = {"number": int, "topic": str, "title": str, "question": str, "minutes": int, "difficulty": str}
+
+
+@dataclass(frozen=True)
+class Day:
+    """One row of the table. `root` is the checkout that it was read from; every path follows from it."""
+
+    number: int
+    topic: str
+    title: str
+    question: str
+    minutes: int
+    difficulty: str
+    prerequisites: tuple[str, ...] = ()
+    root: Path = field(default=ROOT, repr=False)
+
+    @property
+    def slug(self) -> str:
+        return f"day{self.number:02d}_{self.topic}"
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "course" / self.slug
+
+    @property
+    def lesson_path(self) -> Path:
+        return self.folder / "lesson.md"
+
+    @property
+    def solutions_path(self) -> Path:
+        return self.root / "solutions" / f"{self.topic}.py"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the day has a lesson; the others are still to be written."""
+        return self.lesson_path.exists()
+
+
+def syllabus(root: Path = ROOT) -> list[Day]:
+    """All days, in order. Raises CourseError where the table contradicts itself."""
+    path = root / "course" / "syllabus.toml"
+    try:
+        return list(_read(root, stamp(path)))
+    except FileNotFoundError:
+        raise CourseError(f"{path} is missing: it is the table of days") from None
+
+
+def find_day(name: str | int, root: Path = ROOT) -> Day:
+    """The day that a person means by "5", "05", "day05", "day05_samplers" or "samplers"."""
+    days = syllabus(root)
+    wanted = str(name).strip().lower()
+    number = re.fullmatch(r"(?:day)?0*(\d+)", wanted)
+    for day in days:
+        if wanted in (day.slug, day.topic) or (number and int(number[1]) == day.number):
+            return day
+    known = ", ".join(f"{day.number} {day.topic}" for day in days)
+    raise CourseError(f"there is no day {str(name)!r}; the days are: {known}")
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """What changes when a file changes. Raises FileNotFoundError."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _read(root: Path, stamp: tuple[int, int]) -> tuple[Day, ...]:
+    where = "course/syllabus.toml"
+    try:
+        rows = tomllib.loads((root / where).read_text(encoding="utf-8")).get("day", [])
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{where}: {error}") from None
+    days: list[Day] = []
+    for row in rows:
+        day = _day(row, root, where)
+        earlier = {other.topic for other in days}
+        if days and day.number <= days[-1].number:
+            raise CourseError(f"{where}: day {day.number} stands after day {days[-1].number}")
+        if day.topic in earlier:
+            raise CourseError(f"{where}: day {day.number}: the topic {day.topic!r} belongs to an earlier day")
+        for topic in day.prerequisites:
+            if topic not in earlier:
+                raise CourseError(f"{where}: day {day.number}: the prerequisite {topic!r} is no earlier day's topic")
+        days.append(day)
+    return tuple(days)
+
+
+def _day(row: dict[str, Any], root: Path, where: str) -> Day:
+    label = f"{where}: day {row.get('number', '(without a number)')}"
+    for name, kind in _FIELDS.items():
+        if not isinstance(row.get(name), kind):
+            expected = "a number" if kind is int else "a text"
+            raise CourseError(f"{label}: {name} must be {expected}, got {row.get(name)!r}")
+    if not row["topic"].isidentifier():
+        raise CourseError(f"{label}: topic names a module, so it must be an identifier, got {row['topic']!r}")
+    prerequisites = tuple(row.get("prerequisites", ()))
+    unknown = set(row) - set(_FIELDS) - {"prerequisites"}
+    if unknown:
+        raise CourseError(f"{label}: unknown key {sorted(unknown)[0]!r}")
+    return Day(**{name: row[name] for name in _FIELDS}, prerequisites=prerequisites, root=root)
