@@ -1,0 +1,336 @@
+"""Checks of the softmax day that students may not read: fresh numbers every run, and the edges of every rule.
+
+Expected values are PyTorch's own in float64, or counted term by term with `math`. Tolerances leave room for every sound
+way of working: at logits around a thousand, log-sum-exp in float32 rounds at 1e-4.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal
+
+INF = float("inf")
+HALF = [
+    (torch.float16, 5e-3, 2e-2),
+    (torch.bfloat16, 3e-2, 0.12),
+]  # dtype, atol of probabilities, atol of their logarithms
+
+PER_ROW = "Take the maximum of each row, over the last dimension, and subtract it from that row alone."
+LAST = "Work over the last dimension only, at any number of dimensions; keepdim=True keeps rows apart."
+NO_FLOOR = "Leave small values small: no clamping, and nothing added to a sum or inside a logarithm."
+KEEP = "Write into tensors of your own: the argument, and any view of it, belongs to the caller."
+
+
+def shapes(rng, largest=5):
+    """Shapes of 1 to 5 dimensions, the rows always longer than 2."""
+    for dims in range(5):
+        leading = torch.randint(2, 4, (dims,), generator=rng).tolist()
+        yield (*leading, int(torch.randint(3, largest + 3, (), generator=rng)))
+
+
+def masked_logits(rng, shape, dtype=torch.float32):
+    """Random logits of which every row has -inf entries, but at least one number."""
+    logits = 2 * torch.randn(shape, generator=rng)
+    order = torch.rand(shape, generator=rng).argsort(dim=-1)
+    masked = order < torch.randint(1, shape[-1], (*shape[:-1], 1), generator=rng)
+    return logits.masked_fill(masked, -INF).to(dtype)
+
+
+def row_offsets(rng, shape, size):
+    """One offset of about +size or -size for each row, both signs present where there are two rows."""
+    rows = math.prod(shape[:-1])
+    signs = torch.where(torch.randperm(rows, generator=rng) % 2 == 0, 1.0, -1.0)
+    return (signs * size * (1 + torch.rand(rows, generator=rng))).reshape(*shape[:-1], 1)
+
+
+def softmax64(logits):
+    return torch.softmax(logits.double(), dim=-1)
+
+
+def log_softmax64(logits):
+    return torch.log_softmax(logits.double(), dim=-1)
+
+
+def entropy_by_terms(probs):
+    """Row by row and term by term."""
+    rows = probs.reshape(-1, probs.shape[-1]).double().tolist()
+    sums = [math.fsum(-p * math.log(p) for p in row if p > 0) for row in rows]
+    return torch.tensor(sums, dtype=torch.float64).reshape(probs.shape[:-1])
+
+
+def random_probs(rng, shape, zeros=False):
+    """Random distributions in float64; with `zeros`, entries of exactly 0, in other places for every row."""
+    return softmax64(masked_logits(rng, shape) if zeros else 2 * torch.randn(shape, generator=rng))
+
+
+# ---- softmax -------------------------------------------------------------------------------------------------------
+
+
+@checks("softmax")
+def test_softmax_random_ranks(student, rng):
+    """random logits of one to five dimensions"""
+    for shape in shapes(rng):
+        logits = 3 * torch.randn(shape, generator=rng)
+        close(student.softmax(logits), softmax64(logits), atol=1e-5, cause=LAST)
+
+
+@checks("softmax")
+def test_softmax_random_offsets(student, rng):
+    """an offset of its own for every row changes nothing"""
+    for size in (90, 1000):
+        for shape in [(6,), (2, 5), (3, 3), (2, 3, 4)]:
+            logits = torch.randn(shape, generator=rng) + row_offsets(rng, shape, size)
+            close(student.softmax(logits), softmax64(logits), atol=1e-3, cause=PER_ROW)
+            doubles = logits.double()
+            close(student.softmax(doubles), softmax64(doubles), atol=1e-3, cause=PER_ROW)
+
+
+@checks("softmax")
+def test_softmax_random_masks(student, rng):
+    """masked entries get exactly 0 in every row, large logits or small"""
+    for shape in [(6,), (3, 5), (2, 3, 4)]:
+        logits = masked_logits(rng, shape) + row_offsets(rng, shape, 1000)
+        probs = student.softmax(logits)
+        close(
+            probs,
+            softmax64(logits),
+            atol=1e-3,
+            cause="Masked entries add 0 to the sum and get 0; the row's maximum is taken over the others.",
+        )
+        equal(probs[logits == -INF].abs().sum().item(), 0.0, cause="Masked entries must get exactly 0, not nearly 0.")
+    for low in (-1e5, -1e6):
+        logits = torch.tensor([low, -INF, low])
+        close(
+            student.softmax(logits),
+            [0.5, 0.0, 0.5],
+            atol=2e-2,
+            cause="-inf lies below every number: do not replace it by a large one.",
+        )
+    close(
+        student.softmax(torch.tensor([[-INF, 3.0, -INF], [-INF, -INF, -800.0]])),
+        [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        atol=1e-6,
+    )
+
+
+@checks("softmax")
+def test_softmax_half_precision(student, rng):
+    """float16 and bfloat16, masked or not"""
+    for dtype, atol, _ in HALF:
+        for logits in [
+            2 * torch.randn((3, 6), generator=rng),
+            masked_logits(rng, (2, 2, 5)),
+            torch.tensor([14.0, 12.0, -30000.0]),
+        ]:
+            logits = logits.to(dtype)
+            close(
+                student.softmax(logits),
+                softmax64(logits),
+                atol=atol,
+                dtype=dtype,
+                cause="Same dtype out as in; float16 ends at 65504, which is exp(11).",
+            )
+
+
+@checks("softmax")
+def test_softmax_float64(student, rng):
+    """float64 stays float64, and float32 stays float32"""
+    for dtype in (torch.float64, torch.float32):
+        for shape in [(4,), (3, 5), (2, 2, 3)]:
+            logits = (2 * torch.randn(shape, generator=rng)).to(dtype)
+            close(student.softmax(logits), softmax64(logits), atol=1e-5, dtype=dtype)
+
+
+@checks("softmax")
+def test_softmax_input_random(student, rng):
+    """the logits are not changed, in any dtype, masked or not"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        for shape in [(5,), (3, 4), (2, 2, 3)]:
+            for logits in [torch.randn(shape, generator=rng).to(dtype), masked_logits(rng, shape, dtype)]:
+                close(student.softmax(logits, _unchanged=True), softmax64(logits), atol=3e-2, cause=KEEP)
+
+
+@checks("softmax")
+def test_softmax_small_probabilities(student, rng):
+    """small probabilities are right in proportion, and a sure thing is exactly 1"""
+    gaps = torch.tensor([0.0, -10.0, -25.0, -40.0, -60.0]) - torch.rand(5, generator=rng)
+    for logits in (gaps, gaps + 20, gaps[torch.randperm(5, generator=rng)].repeat(2, 1)):
+        close(student.softmax(logits), softmax64(logits), atol=0.0, rtol=1e-3, cause=NO_FLOOR)
+    sure = torch.tensor([[0.0, 1000.0, 3.0], [-1000.0, -3000.0, -2000.0]], dtype=torch.float64)
+    close(student.softmax(sure), [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-11, rtol=0.0, cause=NO_FLOOR)
+
+
+@checks("softmax")
+def test_softmax_vocabulary(student, rng):
+    """a whole vocabulary sums to 1, and so does one token"""
+    logits = 4 * torch.randn((2, 49_152), generator=rng)
+    probs = student.softmax(logits)
+    close(probs, softmax64(logits), atol=1e-8, rtol=2e-3, cause=PER_ROW)
+    close(probs.sum(dim=-1), [1.0, 1.0], atol=2e-3, cause="The probabilities of a row sum to 1.")
+    close(student.softmax(torch.randn((3, 1), generator=rng)), [[1.0], [1.0], [1.0]], atol=1e-6, cause=LAST)
+
+
+# ---- log_softmax ---------------------------------------------------------------------------------------------------
+
+
+@checks("log_softmax")
+def test_log_softmax_random_ranks(student, rng):
+    """random logits of one to five dimensions"""
+    for shape in shapes(rng):
+        logits = 3 * torch.randn(shape, generator=rng)
+        close(student.log_softmax(logits), log_softmax64(logits), atol=2e-5, cause=LAST)
+
+
+@checks("log_softmax")
+def test_log_softmax_random_offsets(student, rng):
+    """an offset of its own for every row changes nothing"""
+    for size in (90, 1000):
+        for shape in [(6,), (2, 5), (3, 3), (2, 3, 4)]:
+            logits = torch.randn(shape, generator=rng) + row_offsets(rng, shape, size)
+            close(student.log_softmax(logits), log_softmax64(logits), atol=2e-3, cause=PER_ROW)
+            doubles = logits.double()
+            close(student.log_softmax(doubles), log_softmax64(doubles), atol=2e-3, cause=PER_ROW)
+
+
+@checks("log_softmax")
+def test_log_softmax_random_gaps(student, rng):
+    """finite logits have finite log probabilities, however wide the gaps"""
+    for spread in (30, 100, 1000, 20_000):
+        logits = spread * (2 * torch.rand((4, 6), generator=rng) - 1)
+        for x in (logits, logits[0], logits.double()):
+            close(
+                student.log_softmax(x),
+                log_softmax64(x),
+                atol=5e-3,
+                rtol=1e-5,
+                cause="Do not go through the probability: where it rounds to 0, its logarithm is lost. " + NO_FLOOR,
+            )
+
+
+@checks("log_softmax")
+def test_log_softmax_random_masks(student, rng):
+    """masked entries are -inf in every row, large logits or small"""
+    for shape in [(6,), (3, 5), (2, 3, 4)]:
+        logits = masked_logits(rng, shape) + row_offsets(rng, shape, 1000)
+        close(
+            student.log_softmax(logits),
+            log_softmax64(logits),
+            atol=2e-3,
+            cause="-inf less a number is -inf; and exp(-inf) adds 0 to the sum.",
+        )
+    close(student.log_softmax(torch.tensor([[-INF, 3.0], [-800.0, -INF]])), [[-INF, 0.0], [0.0, -INF]], atol=1e-3)
+
+
+@checks("log_softmax")
+def test_log_softmax_dtypes(student, rng):
+    """every dtype comes back as it went in"""
+    for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), *((d, a) for d, _, a in HALF)]:
+        for logits in [
+            torch.randn(4, generator=rng),
+            2 * torch.randn((3, 6), generator=rng),
+            masked_logits(rng, (2, 2, 5)),
+        ]:
+            logits = logits.to(dtype)
+            close(student.log_softmax(logits), log_softmax64(logits), atol=atol, rtol=1e-2, dtype=dtype)
+
+
+@checks("log_softmax")
+def test_log_softmax_input_random(student, rng):
+    """the logits are not changed, in any dtype, masked or not"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        for shape in [(5,), (3, 4), (2, 2, 3)]:
+            for logits in [torch.randn(shape, generator=rng).to(dtype), masked_logits(rng, shape, dtype)]:
+                close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=0.12, cause=KEEP)
+
+
+@checks("log_softmax")
+def test_log_softmax_vocabulary(student, rng):
+    """over a whole vocabulary, and over one token"""
+    logits = 4 * torch.randn((2, 49_152), generator=rng)
+    close(student.log_softmax(logits), log_softmax64(logits), atol=2e-3, cause=PER_ROW)
+    close(student.log_softmax(torch.randn((3, 1), generator=rng)), [[0.0], [0.0], [0.0]], atol=1e-6, cause=LAST)
+
+
+# ---- entropy -------------------------------------------------------------------------------------------------------
+
+
+@checks("entropy")
+def test_entropy_random_ranks(student, rng):
+    """random distributions of one to five dimensions"""
+    for shape in shapes(rng):
+        probs = random_probs(rng, shape)
+        close(
+            student.entropy(probs),
+            entropy_by_terms(probs),
+            atol=1e-5,
+            cause="Sum over the last dimension only: (..., V) becomes (...).",
+        )
+        probs = probs.float()
+        close(
+            student.entropy(probs),
+            entropy_by_terms(probs),
+            atol=1e-5,
+            cause="Sum over the last dimension only: (..., V) becomes (...).",
+        )
+
+
+@checks("entropy")
+def test_entropy_random_zeros(student, rng):
+    """zeros in other places for every row"""
+    for shape in [(6,), (4, 5), (2, 3, 4)]:
+        probs = random_probs(rng, shape, zeros=True)
+        for x in (probs, probs.float()):
+            close(
+                student.entropy(x),
+                entropy_by_terms(x),
+                atol=1e-5,
+                cause="Each row has zeros of its own; each adds 0 to its own row, and the other terms stay.",
+            )
+
+
+@checks("entropy")
+def test_entropy_certain_rows(student, rng):
+    """certain rows among uncertain ones"""
+    v = 7
+    places = torch.randint(0, v, (2, 3), generator=rng)
+    probs = torch.nn.functional.one_hot(places, v).double()
+    close(student.entropy(probs), torch.zeros(2, 3), atol=1e-13, rtol=0.0, cause=NO_FLOOR)
+    probs[0, 1] = random_probs(rng, (v,))
+    close(
+        student.entropy(probs.float()),
+        entropy_by_terms(probs.float()),
+        atol=1e-5,
+        cause="A zero in one row must not touch the others.",
+    )
+    close(student.entropy(torch.ones((2, 1), dtype=torch.float64)), [0.0, 0.0], atol=1e-13)
+
+
+@checks("entropy")
+def test_entropy_long_tail(student, rng):
+    """a long tail of tiny probabilities counts, all of it"""
+    v = 50_000
+    for mass in (0.3, 1e-1, 1e-3, 1e-5):
+        probs = torch.full((v,), mass / (v - 1), dtype=torch.float64)
+        probs[int(torch.randint(0, v, (), generator=rng))] = 1 - mass
+        close(student.entropy(probs), entropy_by_terms(probs), atol=1e-6, rtol=2e-5, cause=NO_FLOOR)
+
+
+@checks("entropy")
+def test_entropy_vocabulary(student, rng):
+    """a whole vocabulary, alike and not"""
+    v = 49_152
+    probs = torch.stack([torch.full((v,), 1 / v, dtype=torch.float64), random_probs(rng, (v,))])
+    close(student.entropy(probs), entropy_by_terms(probs), atol=2e-4, rtol=0.0, cause=NO_FLOOR)
+
+
+@checks("entropy")
+def test_entropy_input_random(student, rng):
+    """the probabilities are not changed, zeros or not"""
+    for dtype in (torch.float32, torch.float64):
+        for shape in [(5,), (3, 4), (2, 2, 3)]:
+            for zeros in (False, True):
+                probs = random_probs(rng, shape, zeros=zeros).to(dtype)
+                close(student.entropy(probs, _unchanged=True), entropy_by_terms(probs), atol=1e-5, cause=KEEP)

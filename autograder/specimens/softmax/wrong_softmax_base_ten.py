@@ -1,0 +1,5 @@
+# exercise: softmax
+# WRONG: powers of ten
+def softmax(logits):
+    e = 10.0 ** (logits - logits.amax(dim=-1, keepdim=True))
+    return e / e.sum(dim=-1, keepdim=True)

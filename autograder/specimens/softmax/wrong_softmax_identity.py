@@ -1,0 +1,4 @@
+# exercise: softmax
+# WRONG: gives back the logits
+def softmax(logits):
+    return logits
