@@ -48,7 +48,7 @@ def check(
         for each in exercises:
             verdicts = run_checks(found.topic, select(found.topic, exercise=each.name, hidden=False), far)
             for verdict in verdicts:
-                explain_missing(verdict, far)
+                explain_missing(verdict, far, submission.homes)
             everything &= all(v.passed for v in verdicts)
             points = each.points * share(verdicts)
             console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)

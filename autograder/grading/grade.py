@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..course_table import earlier_sources, solution_source
+from ..datafiles import hand_computed
 from ..errors import CourseError, InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..runner import ERROR, Verdict, run_checks, select, share
@@ -23,7 +24,8 @@ from .records import ExerciseScore, Record, machine_name, read_record, record_pa
 from .submission import BadSubmission, Submission, read_submission
 
 ISOLATION = "none"
-STUDENT_ID = re.compile(r"[\w.@+-]+")
+STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
+ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no leading dot"
 
 
 @dataclass(frozen=True)
@@ -44,21 +46,44 @@ class Options:
 
 
 def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:
-    """The submissions under submitted/<student>/<slug>/<slug>.ipynb, by day, then by student."""
+    """The submissions submitted/<student>/<slug>/<slug>.ipynb, by day, then by student; `left_out` tells the rest."""
     if student is not None:
         check_student_id(student)
-    if not submitted.is_dir():
-        raise CourseError(f"no folder {submitted}: submissions are looked for in {submitted}/<student>/<day>/<day>.ipynb")
+    folders = [folder for folder in student_folders(submitted) if is_student_id(folder.name)]
     for day in days:
-        for folder in sorted(p for p in submitted.iterdir() if p.is_dir() and (p / day.slug).is_dir()):
-            if student in (None, folder.name) and not folder.name.startswith("."):
+        for folder in folders:
+            if student in (None, folder.name) and (folder / day.slug).is_dir():
                 yield Task(folder.name, day, folder / day.slug / f"{day.slug}.ipynb")
+
+
+def left_out(submitted: Path, slugs: Iterable[str]) -> list[str]:
+    """A line for each folder that cannot be graded: an id that nothing can be named for, a day that does not exist."""
+    known = set(slugs)
+    lines = []
+    for folder in student_folders(submitted):
+        if not is_student_id(folder.name):
+            lines.append(f"{folder.name!a}: {ID_RULE}; rename the folder")
+        else:
+            days = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+            lines += [f"{folder.name}: no day is called {day!a}; rename the folder" for day in days if day not in known]
+    return lines
+
+
+def student_folders(submitted: Path) -> list[Path]:
+    if not submitted.is_dir():
+        form = f"{submitted}/<student>/<day>/<day>.ipynb"
+        raise CourseError(f"no folder {submitted}: submissions are looked for in {form}")
+    return sorted(p for p in submitted.iterdir() if p.is_dir() and not p.name.startswith("."))
+
+
+def is_student_id(student: str) -> bool:
+    return STUDENT_ID.fullmatch(student) is not None and not student.startswith(".")
 
 
 def check_student_id(student: str) -> str:
     """The id, if it can be a folder's name; else CourseError."""
-    if not STUDENT_ID.fullmatch(student) or student.startswith("."):
-        raise CourseError(f"student id {student!r} cannot be used: letters, digits and . _ @ + - only, no slash, no leading dot")
+    if not is_student_id(student):
+        raise CourseError(f"student id {student!r} cannot be used: {ID_RULE}")
     return student
 
 
@@ -79,8 +104,6 @@ def grade_file(task: Task, options: Options) -> Record:
     record = new_record(task, options)
     try:
         check_student_id(task.student)
-        if not task.path.exists():
-            raise BadSubmission(f"{task.path.name} is missing: the folder {task.path.parent.name}/ must hold a notebook of that name")
         submission = read_submission(task.path, task.day.slug, our_cells(task.day))
     except BadSubmission as bad:
         record.problem = str(bad)
@@ -93,7 +116,8 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
     """Runs a submission's cells in a worker and every check of the day against it."""
     start = time.perf_counter()
     setup = Cell("setup", lesson(day).setup)
-    far = Far(day.topic, [setup, *submission.cells], earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    cells = [setup, *submission.cells]
+    far = Far(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
         far.start()
         if "setup" in far.cell_outcomes:
@@ -101,7 +125,7 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
         record.verdicts = run_checks(day.topic, select(day.topic), far, seed=options.seed)
         record.cells = {name: f"{o.outcome}: {o.message}" for name, o in far.cell_outcomes.items()}
         for verdict in record.verdicts:
-            explain_missing(verdict, far)
+            explain_missing(verdict, far, submission.homes)
     except InfrastructureFault as fault:
         record.infrastructure = str(fault)
     finally:
@@ -111,9 +135,9 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
     return record
 
 
-def explain_missing(verdict: Verdict, far: Far) -> None:
+def explain_missing(verdict: Verdict, far: Far, homes: dict[str, str]) -> None:
     """A function that does not exist because its cell did not run: say what became of the cell."""
-    outcome = far.cell_outcomes.get(verdict.exercise)
+    outcome = far.cell_outcomes.get(homes.get(verdict.exercise, verdict.exercise))
     if outcome is None or verdict.outcome != ERROR or "NameError" not in verdict.message:
         return
     verdict.outcome = outcome.outcome
@@ -123,9 +147,8 @@ def explain_missing(verdict: Verdict, far: Far) -> None:
 
 
 def scores(day: Day, record: Record) -> list[ExerciseScore]:
-    return [
-        ExerciseScore(e.name, round(e.points * share(record.exercise(e.name)), 4), e.points) for e in lesson(day).exercises
-    ]
+    shares = {e.name: share(record.exercise(e.name)) for e in lesson(day).exercises}
+    return [ExerciseScore(e.name, round(e.points * shares[e.name], 4), e.points) for e in lesson(day).exercises]
 
 
 def new_record(task: Task, options: Options) -> Record:
@@ -138,19 +161,36 @@ def new_record(task: Task, options: Options) -> Record:
         isolation=ISOLATION,
         machine=machine_name(),
         submission_sha256=file_sha256(task.path),
+        course_sha256=course_sha256(task.day),
     )
 
 
 def file_sha256(path: Path) -> str:
+    """The checksum of a plain file, empty for anything else."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.is_symlink() or not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
 
 
+def course_sha256(day: Day) -> str:
+    """The checksum of all else that a verdict depends on: lesson, answers, checks, hand-computed numbers."""
+    checks = [Path(__file__).parents[1] / kind / f"test_{day.topic}.py" for kind in ("checks", "hidden")]
+    sums = [file_sha256(path) for path in (day.lesson_path, *checks)]
+    sources = [solution_source(day.topic), *earlier_sources(day.topic).values()]
+    numbers = repr(hand_computed(day.topic))
+    return hashlib.sha256("\n".join([*sums, *sources, numbers]).encode()).hexdigest()
+
+
 def canaries(day: Day, options: Options) -> None:
-    """Grades the reference, which must get everything, and the blank release, which must get nothing. Raises InfrastructureFault."""
-    reference = Submission([Cell("reference", solution_source(day.topic))], [])
+    """Grades the reference, which must get everything, and the blank release, which must get nothing.
+
+    Raises InfrastructureFault.
+    """
+    reference = Submission([Cell("reference", solution_source(day.topic))], {})
     blank = read_submission(release_notebook_path(day), day.slug, our_cells(day))
     for name, submission, due in (("reference", reference, lesson(day).points), ("blank notebook", blank, 0.0)):
         task = Task(f"canary-{name.split()[0]}", day, release_notebook_path(day))
@@ -159,19 +199,31 @@ def canaries(day: Day, options: Options) -> None:
             raise InfrastructureFault(f"the {name} of {day.slug} could not be graded: {record.infrastructure}")
         if abs(record.points - due) > 1e-6:
             wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (due == 0)), "")
-            raise InfrastructureFault(f"the {name} of {day.slug} got {record.points} points where {due} were due; {wrong}")
+            got = f"{record.points} points where {due} were due"
+            raise InfrastructureFault(f"the {name} of {day.slug} got {got}; {wrong}")
 
 
 def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grades and writes the record; a fault of ours is tried once more on a fresh start before it is kept for a person."""
-    record = grade_file(task, options)
+    """Grades and writes the record; a fault of ours is tried once more before it is kept for a person."""
+    record = grade_safely(task, options)
     if record.infrastructure is not None:
-        record = grade_file(task, options)
+        record = grade_safely(task, options)
     write_record(records, record)
     return record
 
 
-def fresh_record(records: Path, task: Task, options: Options) -> Record | None:
+def grade_safely(task: Task, options: Options) -> Record:
+    """`grade_file`, with an error that nobody foresaw kept in the record: it is ours, and nobody else's."""
+    try:
+        return grade_file(task, options)
+    except (Exception, InfrastructureFault) as error:
+        record = new_record(task, options)
+        record.infrastructure = f"{type(error).__name__}: {error}"
+        record.scores = scores(task.day, record)
+        return record
+
+
+def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
     """The stored record, if it is of exactly this file, course and seed."""
     path = record_path(records, task.student, task.day.slug)
     if not path.exists():
@@ -183,7 +235,8 @@ def fresh_record(records: Path, task: Task, options: Options) -> Record | None:
     same = (
         record.submission_sha256 == file_sha256(task.path) != ""
         and record.course_version == __version__
-        and record.seed == options.seed
+        and record.course_sha256 == course_sha256(task.day)
+        and (any_seed or record.seed == options.seed)
         and record.infrastructure is None
     )
     return record if same else None

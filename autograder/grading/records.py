@@ -36,6 +36,7 @@ class Record:
     isolation: str
     machine: str
     submission_sha256: str
+    course_sha256: str = ""
     verdicts: list[Verdict] = field(default_factory=list)
     scores: list[ExerciseScore] = field(default_factory=list)
     cells: dict[str, str] = field(default_factory=dict)
@@ -85,7 +86,7 @@ def write_record(folder: Path, record: Record) -> Path:
     text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".record-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

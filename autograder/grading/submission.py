@@ -26,10 +26,13 @@ class BadSubmission(CourseError):
 
 @dataclass(frozen=True)
 class Submission:
-    """The student's own cells, in order, under names that a message can use."""
+    """The student's own cells, in order, under names that a message can use.
+
+    homes: {function or class: name of the last cell that defines it, or was given for it}.
+    """
 
     cells: list[Cell]
-    notes: list[str]
+    homes: dict[str, str]
 
 
 def read_submission(path: Path, slug: str, ours: dict[str, str]) -> Submission:
@@ -39,24 +42,32 @@ def read_submission(path: Path, slug: str, ours: dict[str, str]) -> Submission:
     a submitted code cell with such an id, or with exactly such a source, is skipped (the setup runs from our copy).
     Raises BadSubmission.
     """
-    cells = _code_cells(_load(path), path, slug)
+    cells = _code_cells(load_notebook(path, slug))
     sources = set(map(_normal, ours.values()))
     kept: list[Cell] = []
-    notes: list[str] = []
+    homes: dict[str, str] = {}
+    taken = {"setup"}  # the name of our own cell
     for number, (cell_id, role, source) in enumerate(cells, start=1):
         if not source.strip() or _normal(source) in sources:
             continue
-        if cell_id in ours and role != "exercise" and not DEFINITION.search(source):
+        definitions = DEFINITION.findall(source)
+        if cell_id in ours and role != "exercise" and not definitions:
             continue
-        names = DEFINITION.findall(source)
-        name = names[0] if names else f"cell {number}"
-        if any(cell.name == name for cell in kept):
-            name = f"{name} (cell {number})"
+        given = [cell_id.removeprefix("exercise-")] if cell_id.startswith("exercise-") else []
+        name = next((n for n in [*given, *definitions] if n not in taken), f"cell {number}")
+        taken.add(name)
+        homes |= dict.fromkeys([*given, *definitions], name)
         kept.append(Cell(name, source))
-    return Submission(kept, notes)
+    return Submission(kept, homes)
 
 
-def _load(path: Path) -> dict[str, Any]:
+def load_notebook(path: Path, slug: str) -> dict[str, Any]:
+    """A submitted file's JSON: an object with a list of cells, of this day as far as it says. Nothing else in it is sure.
+
+    Raises BadSubmission.
+    """
+    if not path.exists() and not path.is_symlink():
+        raise BadSubmission(f"{path.name} is missing: the folder {path.parent.name}/ must hold a notebook of that name")
     if path.is_symlink() or not path.is_file():
         raise BadSubmission(f"{path.name} is not a plain file: hand in the notebook itself")
     size = path.stat().st_size
@@ -73,23 +84,29 @@ def _load(path: Path) -> dict[str, Any]:
         raise BadSubmission(f"{path.name} is not JSON{place}: it is cut off or damaged; save the notebook and hand it in again") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise BadSubmission(f"{path.name} is JSON but no notebook (no list of cells): hand in the .ipynb file")
+    other = _dict(_dict(notebook.get("metadata")).get("course")).get("slug")
+    if isinstance(other, str) and other != slug:
+        shown = other[:60] if other.isidentifier() else ascii(other[:60])
+        raise BadSubmission(f"{path.name} is the notebook of {shown}, not of {slug}: hand in the one of {slug}")
+    if len(notebook["cells"]) > MAX_CELLS:
+        raise BadSubmission(f"{path.name} has {len(notebook['cells']):,} cells, more than {MAX_CELLS:,}: delete the surplus")
     return notebook
 
 
-def _code_cells(notebook: dict[str, Any], path: Path, slug: str) -> list[tuple[str, str, str]]:
-    course = _dict(_dict(notebook.get("metadata")).get("course"))
-    other = course.get("slug")
-    if isinstance(other, str) and other != slug:
-        raise BadSubmission(f"{path.name} is the notebook of {other[:60]}, not of {slug}: hand in {slug}.ipynb")
-    if len(notebook["cells"]) > MAX_CELLS:
-        raise BadSubmission(f"{path.name} has {len(notebook['cells']):,} cells, more than {MAX_CELLS:,}: delete the surplus")
+def cell_source(cell: dict[str, Any]) -> str | None:
+    """A cell's text, from a string or a list of lines; None if it is neither. What no file can hold becomes `?`."""
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    return source.encode("utf-8", "replace").decode("utf-8") if isinstance(source, str) else None
+
+
+def _code_cells(notebook: dict[str, Any]) -> list[tuple[str, str, str]]:
     found = []
     for cell in notebook["cells"]:
         cell = _dict(cell)
-        source = cell.get("source", "")
-        if isinstance(source, list):
-            source = "".join(part for part in source if isinstance(part, str))
-        if cell.get("cell_type") != "code" or not isinstance(source, str):
+        source = cell_source(cell)
+        if cell.get("cell_type") != "code" or source is None:
             continue
         role = _dict(_dict(cell.get("metadata")).get("course")).get("role")
         found.append((str(cell.get("id", "")), str(role), source))
