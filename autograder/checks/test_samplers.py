@@ -152,7 +152,7 @@ def follows_its_generator(student: Any, rng: torch.Generator, sample: Callable[.
 
 
 def leaves_global_state(student: Any, function: str, *args: Any, **options: Any) -> Tensor:
-    """Calls the function with a generator; fails if torch's global random state moved."""
+    """Calls the function with a generator; fails if torch's global random state moved, or the logits did."""
     call = getattr(student, function)
     return call(*args, generator=student.generator(5), _rng_unchanged=True, _unchanged=True, **options)
 
@@ -426,10 +426,10 @@ def test_temperature_sample_frequencies(student):
 
 @checks("temperature_sample")
 def test_temperature_sample_generator(student, rng):
-    """follows the generator, leaves the global state alone"""
+    """follows the generator, leaves the global state and the input alone"""
     follows_its_generator(student, rng, lambda x, g: student.temperature_sample(x, 0.8, generator=g))
-    got = leaves_global_state(student, "temperature_sample", torch.zeros(3, 4), 1.0)
-    token_ids(got, 3)
+    got = leaves_global_state(student, "temperature_sample", row(FOUR), 0.7)
+    token_ids(got, 1)
     varies_without_generator(lambda x: student.temperature_sample(x, 0.8))
 
 
@@ -465,9 +465,9 @@ def test_top_k_sample_frequencies(student):
 
 @checks("top_k_sample")
 def test_top_k_sample_generator(student, rng):
-    """follows the generator, leaves the global state alone"""
+    """follows the generator, leaves the global state and the input alone"""
     follows_its_generator(student, rng, lambda x, g: student.top_k_sample(x, 8, generator=g))
-    token_ids(leaves_global_state(student, "top_k_sample", torch.zeros(3, 4), 2), 3)
+    token_ids(leaves_global_state(student, "top_k_sample", row(FOUR), 2), 1)
     varies_without_generator(lambda x: student.top_k_sample(x, 8))
 
 
@@ -490,9 +490,9 @@ def test_top_p_sample_frequencies(student):
 
 @checks("top_p_sample")
 def test_top_p_sample_generator(student, rng):
-    """follows the generator, leaves the global state alone"""
+    """follows the generator, leaves the global state and the input alone"""
     follows_its_generator(student, rng, lambda x, g: student.top_p_sample(x, 1.0, generator=g))
-    token_ids(leaves_global_state(student, "top_p_sample", torch.zeros(3, 4), 0.9), 3)
+    token_ids(leaves_global_state(student, "top_p_sample", row(FOUR), 0.6), 1)
     varies_without_generator(lambda x: student.top_p_sample(x, 1.0))
 
 
@@ -541,10 +541,10 @@ def test_next_token_top_k_before_top_p(student, hand):
 
 @checks("sample_next_token")
 def test_next_token_generator(student, rng):
-    """follows the generator, leaves the global state alone"""
+    """follows the generator, leaves the global state and the input alone"""
     follows_its_generator(student, rng, lambda x, g: student.sample_next_token(x, top_p=1.0, generator=g))
     options = {"temperature": 0.7, "top_k": 3, "top_p": 0.9}
-    token_ids(leaves_global_state(student, "sample_next_token", torch.zeros(3, 4), **options), 3)
+    token_ids(leaves_global_state(student, "sample_next_token", row(FOUR), **options), 1)
     varies_without_generator(lambda x: student.sample_next_token(x))
 
 

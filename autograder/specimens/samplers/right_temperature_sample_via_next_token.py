@@ -1,0 +1,5 @@
+# exercise: temperature_sample
+# RIGHT: one call of sample_next_token
+
+def temperature_sample(logits, tau, generator=None):
+    return sample_next_token(logits, temperature=tau, generator=generator)

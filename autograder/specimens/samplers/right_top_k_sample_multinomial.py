@@ -1,0 +1,6 @@
+# exercise: top_k_sample
+# RIGHT: torch.multinomial
+
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k)
+    return torch.multinomial(probs, 1, generator=generator)

@@ -1,0 +1,7 @@
+# exercise: top_k_sample
+# RIGHT: one row after another, each with its own random number
+
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k)
+    numbers = torch.rand(len(probs), generator=generator)
+    return torch.cat([draw(row[None], u.reshape(1, 1)) for row, u in zip(probs, numbers)])

@@ -1,0 +1,7 @@
+# exercise: top_p_sample
+# RIGHT: a race of exponential clocks
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    clocks = torch.empty(probs.shape, dtype=torch.float64).exponential_(generator=generator)
+    return (clocks / probs.double()).argmin(dim=-1).unsqueeze(-1)

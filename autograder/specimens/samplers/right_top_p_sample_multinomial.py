@@ -1,0 +1,6 @@
+# exercise: top_p_sample
+# RIGHT: torch.multinomial
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    return torch.multinomial(probs, 1, generator=generator)

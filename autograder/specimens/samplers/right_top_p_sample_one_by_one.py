@@ -1,0 +1,7 @@
+# exercise: top_p_sample
+# RIGHT: one row after another, each with its own random number
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    numbers = torch.rand(len(probs), generator=generator)
+    return torch.cat([draw(row[None], u.reshape(1, 1)) for row, u in zip(probs, numbers)])

@@ -1,0 +1,5 @@
+# exercise: top_p_sample
+# RIGHT: one call of sample_next_token
+
+def top_p_sample(logits, p, generator=None):
+    return sample_next_token(logits, top_p=p, generator=generator)

@@ -1,0 +1,11 @@
+# exercise: sample_next_token
+# WRONG: filters by default: top_k 2 when none is asked for
+
+def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    probs = temperature_probs(logits, temperature)
+    probs = top_k_probs(probs.log(), 2 if top_k is None else top_k)
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    if temperature == 0:
+        return greedy_sample(logits)
+    return torch.multinomial(probs, 1, generator=generator)

@@ -1,0 +1,9 @@
+# exercise: temperature_probs
+# WRONG: the error does not name the value
+
+def temperature_probs(logits, tau):
+    if tau < 0:
+        raise ValueError("temperature must not be negative")
+    if tau == 0:
+        return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
+    return softmax(logits / tau)

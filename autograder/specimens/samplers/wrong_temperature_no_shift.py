@@ -1,0 +1,10 @@
+# exercise: temperature_probs
+# WRONG: exponentials without subtracting the maximum: overflow at small tau
+
+def temperature_probs(logits, tau):
+    if tau < 0:
+        raise ValueError(f"temperature must be 0 or more, got {tau}")
+    if tau == 0:
+        return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
+    weights = (logits / tau).exp()
+    return weights / weights.sum(dim=-1, keepdim=True)

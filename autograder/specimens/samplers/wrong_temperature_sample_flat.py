@@ -1,0 +1,8 @@
+# exercise: temperature_sample
+# WRONG: (B,) instead of (B, 1)
+
+def temperature_sample(logits, tau, generator=None):
+    if tau == 0:
+        return greedy_sample(logits)
+    probs = temperature_probs(logits, tau)
+    return torch.multinomial(probs, 1, generator=generator).squeeze(-1)

@@ -1,0 +1,8 @@
+# exercise: temperature_sample
+# WRONG: draws from the plain softmax
+
+def temperature_sample(logits, tau, generator=None):
+    if tau == 0:
+        return greedy_sample(logits)
+    probs = temperature_probs(logits, tau)
+    return torch.multinomial(softmax(logits), 1, generator=generator)

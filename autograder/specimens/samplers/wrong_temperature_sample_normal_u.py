@@ -1,0 +1,9 @@
+# exercise: temperature_sample
+# WRONG: u from a folded normal distribution
+
+def temperature_sample(logits, tau, generator=None):
+    if tau == 0:
+        return greedy_sample(logits)
+    probs = temperature_probs(logits, tau)
+    u = torch.randn(len(probs), 1, generator=generator).abs().clamp(max=1 - 2**-24)
+    return draw(probs, u)

@@ -1,0 +1,10 @@
+# exercise: temperature_sample
+# WRONG: seeds the global state from the generator
+
+def temperature_sample(logits, tau, generator=None):
+    if tau == 0:
+        return greedy_sample(logits)
+    probs = temperature_probs(logits, tau)
+    if generator is not None:
+        torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
+    return torch.multinomial(probs, 1)

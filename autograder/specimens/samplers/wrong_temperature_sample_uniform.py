@@ -1,0 +1,8 @@
+# exercise: temperature_sample
+# WRONG: draws the survivors with equal chances
+
+def temperature_sample(logits, tau, generator=None):
+    if tau == 0:
+        return greedy_sample(logits)
+    probs = temperature_probs(logits, tau)
+    return torch.multinomial((probs > 1e-6).float(), 1, generator=generator)

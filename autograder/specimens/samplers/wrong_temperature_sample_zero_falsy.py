@@ -1,0 +1,5 @@
+# exercise: temperature_sample
+# WRONG: `tau or 1`: 0 becomes 1
+
+def temperature_sample(logits, tau, generator=None):
+    return torch.multinomial(temperature_probs(logits, tau or 1.0), 1, generator=generator)

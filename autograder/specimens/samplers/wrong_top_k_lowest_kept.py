@@ -1,0 +1,9 @@
+# exercise: top_k_probs
+# WRONG: keeps the k lowest
+
+def top_k_probs(logits, k):
+    if k < 1:
+        raise ValueError(f"top_k must be 1 or more, got {k}")
+    k = min(k, logits.shape[-1])
+    kth_logit = logits.topk(k, dim=-1, largest=False).values[:, -1:]
+    return softmax(logits.masked_fill(logits > kth_logit, float("-inf")))

@@ -1,0 +1,7 @@
+# exercise: top_k_sample
+# WRONG: u from a folded normal distribution
+
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k)
+    u = torch.randn(len(probs), 1, generator=generator).abs().clamp(max=1 - 2**-24)
+    return draw(probs, u)

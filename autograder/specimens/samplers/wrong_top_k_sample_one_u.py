@@ -1,0 +1,7 @@
+# exercise: top_k_sample
+# WRONG: one random number for the whole batch
+
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k)
+    u = torch.rand(1, 1, generator=generator).expand(len(probs), 1)
+    return draw(probs, u)

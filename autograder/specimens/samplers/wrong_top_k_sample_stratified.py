@@ -1,0 +1,8 @@
+# exercise: top_k_sample
+# WRONG: spreads u evenly over the rows: neighbours depend on each other
+
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k)
+    u = (torch.arange(len(probs)) + torch.rand(len(probs), generator=generator)) / len(probs)
+    start = torch.randint(len(probs), (), generator=generator)
+    return draw(probs, u.roll(int(start)).clamp(max=1 - 2**-24).reshape(-1, 1))

@@ -1,0 +1,14 @@
+# exercise: top_p_probs
+# WRONG: the error does not name the value
+
+def top_p_probs(logits, p):
+    if not 0 < p <= 1:
+        raise ValueError("top_p is out of range")
+    probs = softmax(logits)
+    if p == 1:
+        return probs
+    sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
+    keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
+    nucleus = sorted_probs * keep
+    nucleus = nucleus / nucleus.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)

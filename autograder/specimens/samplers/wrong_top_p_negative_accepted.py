@@ -1,0 +1,15 @@
+# exercise: top_p_probs
+# WRONG: only p above 1 and p = 0 are refused
+
+def top_p_probs(logits, p):
+    if p > 1 or p == 0:
+        raise ValueError(f"top_p must be in (0, 1], got {p}")
+    probs = softmax(logits)
+    if p == 1:
+        return probs
+    sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
+    keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
+    keep[:, 0] = True
+    nucleus = sorted_probs * keep
+    nucleus = nucleus / nucleus.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)

@@ -1,0 +1,16 @@
+# exercise: top_p_probs
+# WRONG: shift-right with `>`: keeps one token more when the mass is exactly p
+
+def top_p_probs(logits, p):
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], got {p}")
+    probs = softmax(logits)
+    if p == 1:
+        return probs
+    sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
+    remove = sorted_probs.cumsum(dim=-1) > p
+    remove = torch.cat([torch.zeros_like(remove[:, :1]), remove[:, :-1]], dim=-1)
+    keep = ~remove
+    nucleus = sorted_probs * keep
+    nucleus = nucleus / nucleus.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)

@@ -1,0 +1,6 @@
+# exercise: top_p_sample
+# WRONG: takes the best token instead of drawing
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    return probs.argmax(dim=-1, keepdim=True)

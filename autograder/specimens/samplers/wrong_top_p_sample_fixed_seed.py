@@ -1,0 +1,6 @@
+# exercise: top_p_sample
+# WRONG: a seed of its own in every call
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    return torch.multinomial(probs, 1, generator=torch.Generator().manual_seed(0))

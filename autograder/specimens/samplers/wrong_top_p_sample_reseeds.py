@@ -1,0 +1,8 @@
+# exercise: top_p_sample
+# WRONG: seeds the global state from the generator
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    if generator is not None:
+        torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
+    return torch.multinomial(probs, 1)
