@@ -517,6 +517,7 @@ def test_answer_marks_outside_an_exercise_are_refused_by_nbgrader(day: Day) -> N
         lessons.release_bytes(day)
 
 
+@pytest.mark.slow
 def test_a_gradebook_gets_the_day_with_its_points(tmp_path: Path, day: Day, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbgrader.api import Gradebook
 
@@ -627,6 +628,16 @@ def test_answer_lines_are_those_between_marks_only(day: Day) -> None:
         "self.things.append(thing)  # at the end",
         "return how_many(self.things) >= limit",
     }
+
+
+@pytest.mark.parametrize("path", sorted((lessons.ROOT / "solutions").glob("[!_]*.py")), ids=lambda path: path.stem)
+def test_every_stub_of_a_solutions_module_is_python_without_an_answer(path: Path) -> None:
+    source, answers = path.read_text(), _answer_lines(path)
+    assert answers
+    for node in marks.definitions(source).values():
+        stub = marks.without_answers(marks.source_of(source, node))
+        ast.parse(stub)
+        assert [line for line in answers if line in stub] == []
 
 
 @pytest.mark.parametrize("path", ALL_NOTEBOOKS, ids=lambda path: path.stem)
