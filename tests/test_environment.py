@@ -12,7 +12,7 @@ def normal(name: str) -> str:
 
 
 def pins(text: str) -> dict[str, str]:
-    return {normal(name): version for name, version in re.findall(r"^[\s-]*([\w.-]+)==(\S+)\s*$", text, re.MULTILINE)}
+    return {normal(name): version for name, version in re.findall(r"^[\s-]*([\w.-]+)==([^\s;]+)\s*(?:;.*)?$", text, re.MULTILINE)}
 
 
 def lock(name: str) -> dict[str, str]:
@@ -22,7 +22,7 @@ def lock(name: str) -> dict[str, str]:
 def asked_for(extra: str | None = None) -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = project["dependencies"] if extra is None else project["optional-dependencies"][extra]
-    return [normal(re.split(r"[=<>~!\[ ]", one)[0]) for one in wanted]
+    return [normal(re.split(r"[=<>~!;\[ ]", one)[0]) for one in wanted]
 
 
 def test_torch_is_pinned_exactly_everywhere():

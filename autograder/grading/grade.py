@@ -18,12 +18,12 @@ from ..datafiles import hand_computed
 from ..errors import CourseError, InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..runner import ERROR, Verdict, run_checks, select, share
+from . import isolation
 from .limits import Limits
 from .namespaces import Cell, Far
 from .records import ExerciseScore, Record, machine_name, read_record, record_path, write_record
 from .submission import BadSubmission, Submission, read_submission
 
-ISOLATION = "none"
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
 ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no leading dot"
 
@@ -158,7 +158,7 @@ def new_record(task: Task, options: Options) -> Record:
         topic=task.day.topic,
         course_version=__version__,
         seed=options.seed,
-        isolation=ISOLATION,
+        isolation=isolation.level(),
         machine=machine_name(),
         submission_sha256=file_sha256(task.path),
         course_sha256=course_sha256(task.day),

@@ -187,7 +187,7 @@ class Far:
         self._connection = connection
         try:
             reply = connection.request(
-                "start", 60.0, earlier=self._earlier, scratch=connection.scratch, seed=self._seed, threads=self._threads
+                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads
             )
         except WorkerDied as died:
             raise InfrastructureFault(f"a worker did not start: {died}") from None

@@ -11,8 +11,8 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -23,13 +23,13 @@ from typing import Any
 import torch
 
 from ..errors import InfrastructureFault
-from . import wire
+from . import isolation, wire
 from .given import kit_dataclasses
 from .limits import Deadline, Limits
 
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+CREDENTIALS = struct.Struct("3i")
 
 
 class WorkerDied(Exception):
@@ -41,39 +41,46 @@ class WorkerDied(Exception):
 
 
 class Zygote:
-    """The warm process that workers are forked from. One a grader; safe to use from several threads."""
+    """The warm process that workers are forked from. Safe to use from several threads. Raises InfrastructureFault if it does not start."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, level: str) -> None:
+        self.limits, self.level = limits, level
         self.lock = threading.Lock()
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the zygote
         self.scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
+        self.scratch.chmod(0o711)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment["IPYTHONDIR"] = str(self.scratch / "ipython")
-        environment.pop("PYTHONSTARTUP", None)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.grading.zygote", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=self.log,
-            stderr=self.log,
-            cwd=self.scratch,
-            env=environment,
-            start_new_session=True,
-        )
-        theirs.close()
         self.control = ours
-        if self._line(ZYGOTE_START_SECONDS) != b"ready":
-            raise InfrastructureFault(f"the process that runs submissions did not start:\n{self._log_tail()}")
+        try:
+            start = isolation.launch(level, limits, self.scratch)
+            self.process = subprocess.Popen(
+                [part.replace("{fd}", str(theirs.fileno())) if part == "{fd}" else part for part in start.command],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self.log,
+                stderr=self.log,
+                cwd=start.folder,
+                env=start.environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            raise InfrastructureFault(str(error)) from None
+        finally:
+            theirs.close()
+        try:
+            if self._line(ZYGOTE_START_SECONDS) != b"ready":
+                raise InfrastructureFault(self._log_tail() or "it did not start")
+        except InfrastructureFault:
+            self.close()
+            raise
 
     def fork(self, connection: socket.socket) -> int:
-        """Forks a worker that serves the other end of `connection`; returns its process id."""
+        """Forks a worker that serves the other end of `connection`; returns its process id as the zygote sees it."""
         with self.lock:
             try:
-                message = json.dumps({"memory_bytes": self.limits.memory_bytes, "file_bytes": self.limits.file_bytes}).encode()
                 fds = array.array("i", [connection.fileno()])
-                self.control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+                self.control.sendmsg([b"fork"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
                 reply = json.loads(self._line(FORK_SECONDS))
             except (OSError, ValueError) as error:
                 raise InfrastructureFault(f"no worker could be started: {error}\n{self._log_tail()}") from None
@@ -120,16 +127,36 @@ _zygote_lock = threading.Lock()
 
 
 def zygote(limits: Limits | None = None) -> Zygote:
-    """The grader's zygote, started on first use, replaced if it died or other limits are asked for."""
+    """The grader's zygote at the best isolation level there is, started on first use, replaced if it died or other limits are asked for."""
     global _zygote
     with _zygote_lock:
-        if _zygote is not None and (not _zygote.alive or (limits is not None and limits != _zygote.limits)):
+        levels = isolation.candidates()
+        stale = _zygote is not None and (not _zygote.alive or _zygote.level not in levels or limits not in (None, _zygote.limits))
+        if _zygote is not None and stale:
             _zygote.close()
             _zygote = None
         if _zygote is None:
-            _zygote = Zygote(limits or Limits())
+            _zygote = _first_that_works(levels, limits or Limits())
+            isolation.reached(_zygote.level)
             atexit.register(close_zygote)
         return _zygote
+
+
+def _first_that_works(levels: list[str], limits: Limits) -> Zygote:
+    """A zygote whose workers can put up the walls of its level: shown by forking one."""
+    for level in levels:
+        try:
+            started = Zygote(limits, level)
+        except InfrastructureFault as fault:
+            isolation.refuse(level, str(fault))
+            continue
+        try:
+            Connection(limits, lambda tree: None, started).close()
+            return started
+        except InfrastructureFault as fault:
+            isolation.refuse(level, str(fault))
+            started.close()
+    raise isolation.none_left()
 
 
 def close_zygote() -> None:
@@ -142,18 +169,39 @@ def close_zygote() -> None:
 class Connection:
     """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use."""
 
-    def __init__(self, limits: Limits, resolve: wire.Resolve) -> None:
+    def __init__(self, limits: Limits, resolve: wire.Resolve, parent: Zygote | None = None) -> None:
         self.limits = limits
         self.resolve = resolve
         self.callables: dict[int, Callable[..., Any]] = {}
         self.seq = 0
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        if hasattr(socket, "SO_PASSCRED"):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            self.pid = zygote(limits).fork(theirs)
+            self.pid = (parent or zygote(limits)).fork(theirs)
         finally:
             theirs.close()
         self.socket.setblocking(False)
-        self.scratch = tempfile.mkdtemp(prefix="run-", dir=zygote(limits).scratch)
+        self._hello()
+
+    def _hello(self) -> None:
+        """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
+        if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
+            self.close()
+            raise InfrastructureFault(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
+        if hasattr(socket, "SO_PASSCRED"):
+            _, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                    self.pid = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+        try:
+            hello = self._receive(Deadline(self.pid, FORK_SECONDS, 1.0))["hello"]
+        except (WorkerDied, wire.WireError, KeyError) as error:
+            self.close()
+            raise InfrastructureFault(f"a new worker ended at once ({error})") from None
+        if "error" in hello:
+            self.close()
+            raise InfrastructureFault(str(hello["error"]))
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
         """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
@@ -184,7 +232,6 @@ class Connection:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 target()
         self.socket.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
         """Calls a function that stayed here, with the gradient mode of the student's call, or asks or sets its training flag."""

@@ -3,7 +3,7 @@
 Requests come in one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error".
 While a call runs, the worker may ask back ("callback") for a function that stayed with the grader, or for its training flag.
 
-    start     topic, earlier: {topic: source}, scratch, memory_bytes  -> None
+    start     earlier: {topic: source}, seed, threads        -> None
     cell      name, source                                   runs a cell   -> None
     call      name, args, kwargs, unchanged, rng_unchanged   a student's function
     apply     target (a handle), args, kwargs                calls a handle
@@ -142,7 +142,6 @@ class Worker:
     # What requests do
 
     def start(self, request: dict[str, Any]) -> None:
-        os.chdir(request["scratch"])
         sys.meta_path.insert(0, EarlierFinder(request["earlier"]))
         for name in [name for name in sys.modules if name == "solutions" or name.startswith("solutions.")]:
             del sys.modules[name]

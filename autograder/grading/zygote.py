@@ -1,10 +1,11 @@
 """The zygote: one warm process that has imported what student code needs, and forks a worker for each submission.
 
-Started by exec (`python -m autograder.grading.zygote FD`), never forked from the grader, so that no answer is in its memory.
-It asserts that it has exactly one thread before each fork: a child forked from a threaded process can hang for ever.
+Started by exec (`python -m autograder.grading.zygote FD OPTIONS`), never forked from the grader, so that no answer is in its
+memory; at level `namespaces`, inside a private root without network. It asserts that it has exactly one thread before each
+fork: a child forked from a threaded process can hang for ever.
 
-The control socket carries one request a fork: the worker's end of a socket pair, as a file descriptor, with one JSON
-line of limits. The reply is the child's process id.
+The control socket carries one message a fork: the worker's end of a socket pair, as a file descriptor. The reply is the
+child's process id, one JSON line. The child confines itself, says so with a first frame ("hello"), and then serves.
 """
 
 from __future__ import annotations
@@ -12,77 +13,108 @@ from __future__ import annotations
 import array
 import json
 import os
-import resource
+import shutil
 import signal
 import socket
 import sys
+import tempfile
+from typing import Any
+
+from . import wire
+from .confine import FIRST_UID, NUM_UIDS, Confinement, confine, prepare
 
 
-def main(fd: int) -> None:
+def main(fd: int, options: dict[str, Any]) -> None:
     control = socket.socket(fileno=fd)
+    confinement = Confinement(**options["confinement"])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the grader, which then closes the control socket
+    warm_up()
+    prepare(confinement)
+    from . import worker
 
+    shell = worker.make_shell()
+    control.sendall(b"ready\n")
+
+    scratches: dict[int, str] = {}
+    for number in range(1 << 62):
+        message, fds = receive(control)
+        if not message:
+            break
+        remove_finished(scratches)
+        if (threads := count_threads()) != 1:
+            reply: dict[str, Any] = {"error": f"the zygote has {threads} threads; it must have one to fork"}
+        else:
+            scratch = tempfile.mkdtemp(prefix="run-", dir=options["scratch_root"])
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell)
+                os._exit(0)
+            scratches[pid] = scratch
+            reply = {"pid": pid}
+        for each in fds:
+            os.close(each)
+        control.sendall(json.dumps(reply).encode() + b"\n")
+    for scratch in scratches.values():
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def warm_up() -> None:
+    """Imports what submissions import, and makes torch read the machine's properties while /proc can still be read."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot
-    import numpy  # noqa: F401
+    import numpy
     import torch
 
     import course.kit
 
+    assert course.kit and numpy
+    torch.set_num_threads(1)
+    torch.softmax(torch.ones(4, 4) @ torch.ones(4, 4), dim=-1).sum().item()
+
+
+def child(fd: int, confinement: Confinement, scratch: str, uid: int, shell: Any) -> None:
     from . import worker
 
-    torch.set_num_threads(1)
-    torch.ones(4, 4) @ torch.ones(4, 4)
-    shell = worker.make_shell()
-    control.sendall(b"ready\n")
-
-    while True:
-        message, fds = receive(control)
-        if not message:
-            return
-        threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
-        if threads != 1:
-            control.sendall(json.dumps({"error": f"the zygote has {threads} threads; it must have one to fork"}).encode() + b"\n")
-            return
-        limits = json.loads(message)
-        pid = os.fork()
-        if pid == 0:
-            control.close()
-            child(fds[0], limits, shell, worker)
-            os._exit(0)
-        os.close(fds[0])
-        control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
-
-
-def child(fd: int, limits: dict[str, int], shell: object, worker: object) -> None:
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    set_limits(limits)
     connection = socket.socket(fileno=fd)
+    os.environ.update({"TMPDIR": scratch, "HOME": scratch})
+    tempfile.tempdir = None
     try:
-        worker.Worker(connection, shell).serve()  # type: ignore[attr-defined]
+        os.chdir(scratch)
+        confine(confinement, scratch, uid)
+        hello = {"level": confinement.level, "pid": os.getpid()}
+    except (OSError, ImportError, AttributeError, RuntimeError) as error:
+        hello = {"error": f"{type(error).__name__}: {error}"}
+    try:
+        connection.sendall(wire.encode({"hello": hello}, lambda value: None))
+        if "error" not in hello:
+            worker.Worker(connection, shell).serve()
     except BaseException:
         os._exit(1)
 
 
-def set_limits(limits: dict[str, int]) -> None:
-    """Memory over what is mapped at the fork, file size, core files. A limit this system does not have is left out."""
-    memory = limits.get("memory_bytes", 0)
-    if memory and os.path.exists("/proc/self/statm"):
-        with open("/proc/self/statm") as file:
-            mapped = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if limits.get("file_bytes"):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def count_threads() -> int:
+    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+
+
+def remove_finished(scratches: dict[int, str]) -> None:
+    """Removes the scratch folders of children that have ended."""
+    for pid in list(scratches):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            shutil.rmtree(scratches.pop(pid), ignore_errors=True)
+        except PermissionError:
+            continue
 
 
 def receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -95,4 +127,4 @@ def receive(control: socket.socket) -> tuple[bytes, list[int]]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), json.loads(sys.argv[2]))

