@@ -1,0 +1,114 @@
+"""Certification judges right and wrong versions by real grading, its own folder or another's."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder import certify
+from autograder.errors import CourseError
+
+RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
+WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
+
+
+def folder_with(tmp_path: Path, **files: str) -> Path:
+    (tmp_path / "softmax").mkdir()
+    for name, source in files.items():
+        (tmp_path / "softmax" / f"{name}.py").write_text(source)
+    return tmp_path
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "autograder.cli", *arguments], capture_output=True, text=True)
+
+
+def test_another_folder_is_judged(tmp_path):
+    folder = folder_with(tmp_path, right_torch=RIGHT, wrong_dim=WRONG)
+    (result,) = certify.certify("softmax", folder=folder, seeds=2)
+    assert (result.right_passed, result.right_total) == (1, 1)
+    assert (result.wrong_killed, result.wrong_total) == (1, 1)
+    assert result.clean
+
+
+def test_a_surviving_wrong_version_and_a_failing_right_one_are_named_with_the_reason(tmp_path):
+    mislabelled_wrong = WRONG.replace("dim=0", "dim=-1")
+    mislabelled_right = RIGHT.replace("dim=-1", "dim=0")
+    folder = folder_with(tmp_path, wrong_is_right=mislabelled_wrong, right_is_wrong=mislabelled_right)
+    (result,) = certify.certify("softmax", folder=folder, seeds=1)
+    assert [s["file"] for s in result.survivors] == ["wrong_is_right.py"]
+    assert [f["file"] for f in result.false_failures] == ["right_is_wrong.py"]
+    assert "test_" in result.false_failures[0]["reason"]
+
+
+def test_a_version_that_hangs_dies_or_does_not_define_anything_is_judged_too(tmp_path):
+    folder = folder_with(
+        tmp_path,
+        wrong_hangs="# exercise: softmax\n# WRONG: never ends\ndef softmax(logits):\n    while True:\n        pass\n",
+        wrong_dies="# exercise: softmax\n# WRONG: ends the process\nimport os\ndef softmax(logits):\n    os._exit(0)\n",
+        wrong_stub="# exercise: softmax\n# WRONG: not written\ndef softmax(logits):\n    raise NotImplementedError('softmax')\n",
+        right_helper="# exercise: softmax\n# RIGHT: nothing of its own\npass\n",
+    )
+    (result,) = certify.certify("softmax", folder=folder, seeds=1)
+    assert result.clean
+    assert result.wrong_killed == 3
+
+
+def test_json_and_exit_status(tmp_path):
+    good = run("certify", "softmax", "--specimens", str(folder_with(tmp_path, right_a=RIGHT, wrong_a=WRONG)), "--json", "--seeds", "1")
+    assert good.returncode == 0, good.stderr
+    topic = json.loads(good.stdout)["topics"]["softmax"]
+    assert {k: topic[k] for k in ("right_total", "right_passed", "wrong_total", "wrong_killed")} == {
+        "right_total": 1, "right_passed": 1, "wrong_total": 1, "wrong_killed": 1,
+    }  # fmt: skip
+    assert topic["survivors"] == topic["false_failures"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("wrong_no_head", "def softmax(x): return x\n", "first two lines"),
+        ("right_mislabelled", WRONG, "named right_"),
+        ("wrong_unknown", WRONG.replace("exercise: softmax", "exercise: softmin"), "softmin"),
+    ],
+)
+def test_a_specimen_out_of_form_is_one_line_and_the_rest_is_judged(tmp_path, name, source, says):
+    folder = folder_with(tmp_path, right_torch=RIGHT, **{name: source})
+    (result,) = certify.certify("softmax", folder=folder, seeds=1)
+    assert result.right_passed == 1
+    assert len(result.invalid) == 1
+    assert says in result.invalid[0]["reason"]
+
+
+def test_unknown_topic_or_folder_is_one_line_and_exit_2(tmp_path):
+    for arguments in (("certify", "softmin"), ("certify", "softmax", "--specimens", str(tmp_path / "none"))):
+        result = run(*arguments)
+        assert result.returncode == 2
+        assert len(result.stderr.strip().splitlines()) == 1
+    with pytest.raises(CourseError, match="holds no topic"):
+        certify.certify(folder=tmp_path)
+
+
+@pytest.mark.slow
+def test_every_specimen_of_the_course_gets_its_due():
+    results = certify.certify(seeds=2)
+    problems = [entry for r in results for entry in r.survivors + r.false_failures + r.invalid]
+    assert problems == []
+
+
+def test_every_exercise_has_enough_specimens():
+    from autograder.lessons import lesson, syllabus
+
+    short = []
+    for day in syllabus():
+        if not day.ready:
+            continue
+        specimens = [certify.read_specimen(path, topic) for topic, path in certify.find_specimens(certify.SPECIMENS, [day.topic])]
+        for exercise in lesson(day).exercises:
+            right = sum(s.right and s.exercise == exercise.name for s in specimens)
+            wrong = sum(not s.right and s.exercise == exercise.name for s in specimens)
+            if right < 3 or wrong < 6:
+                short.append((exercise.name, right, wrong))
+    assert short == []
