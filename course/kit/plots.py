@@ -173,7 +173,7 @@ def lines(
     markers: bool = True,
     ax: Axes | None = None,
 ) -> None:
-    """One line for each entry of `series` (its name -> its values, one for each x), with a legend if there are several."""
+    """A line for each entry of `series` (its name -> its values, one for each x); a legend if there are several."""
     if ax is None:
         _, ax = figure()
     xs = _row(x)
@@ -198,10 +198,14 @@ def lines(
         ax.legend()
 
 
+def readable(text: str) -> str:
+    """A token with its spaces, tabs and line ends made visible."""
+    return text.replace(" ", "␣").replace("\n", "⏎").replace("\r", "⏎").replace("\t", "⇥")
+
+
 def show_token(text: str) -> str:
-    """A token as it can be read on an axis: spaces, line ends and bytes that are no whole character made visible."""
-    visible = text.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
-    return "".join(_visible(c) for c in visible)
+    """A token as it can be written on an axis: `readable`, and only with signs that the plots' font has."""
+    return "".join(_drawable(c) for c in readable(text))
 
 
 def namer(labels: Any) -> Callable[[int], str]:
@@ -215,7 +219,7 @@ def namer(labels: Any) -> Callable[[int], str]:
     return lambda i: show_token(str(labels[i]))
 
 
-def _visible(character: str) -> str:
+def _drawable(character: str) -> str:
     """The character, or its code point where the plots' font has no sign for it or it is none (control, unassigned)."""
     category = unicodedata.category(character)
     if character == "\ufffd":

@@ -1,0 +1,145 @@
+"""Interactive figures for the lessons. ipywidgets is imported on the first call."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from .plots import BLUE, readable
+
+Distribution = Callable[[Tensor, Any], Tensor]
+
+TOP_K = ("off", 1, 2, 3, 5, 10, 20, 50, 100, 200, 1000)
+BAR_PIXELS = 320
+
+
+def sampler_playground(
+    logits: Tensor,
+    labels: Any = None,
+    *,
+    temperature_probs: Distribution | None = None,
+    top_k_probs: Distribution | None = None,
+    top_p_probs: Distribution | None = None,
+    n: int = 15,
+) -> Any:
+    """Sliders for tau, k and p over one next-token distribution: a widget to be displayed.
+
+    logits (1, V) or (V,). labels: a tokenizer, a sequence of V names, or a function from token id to name.
+    The three functions are those of the samplers day; a slider whose function is None is switched off.
+    The n most probable tokens are shown as bars, and beside them in words what is left of the distribution.
+    """
+    import ipywidgets
+
+    row = logits.detach().reshape(1, -1)
+    look = {"style": {"description_width": "initial"}, "layout": ipywidgets.Layout(width="440px")}
+    tau = ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.05, description="temperature tau", **look)
+    k = ipywidgets.SelectionSlider(value="off", options=TOP_K, description="top-k: keep the k best", **look)
+    p = ipywidgets.FloatSlider(value=1.0, min=0.01, max=1.0, step=0.01, description="top-p: keep the mass p", **look)
+    reset = ipywidgets.Button(description="Reset", tooltip="temperature 1, no top-k, no top-p")
+    given = (
+        (tau, temperature_probs, "temperature_probs"),
+        (k, top_k_probs, "top_k_probs"),
+        (p, top_p_probs, "top_p_probs"),
+    )
+    missing = [name for slider, function, name in given if function is None]
+    for slider, function, _ in given:
+        slider.disabled = function is None
+
+    shown = ipywidgets.HTML()
+    name = _html_namer(labels)
+
+    def redraw(_: Any = None) -> None:
+        k_value = None if k.value == "off" else k.value
+        try:
+            before, after = _distributions(
+                row, tau.value, k_value, p.value, temperature_probs, top_k_probs, top_p_probs
+            )
+        except Exception as error:  # a student's function may raise anything; say so, and stay usable
+            shown.value = f"<p role='status'>Your function raised {type(error).__name__}: {html.escape(str(error))}</p>"
+            return
+        shown.value = _summary_html(before, after) + _bars_html(row, before, after, name, n)
+
+    def restore(_: Any) -> None:
+        tau.value, k.value, p.value = 1.0, "off", 1.0
+
+    for slider in (tau, k, p):
+        slider.observe(redraw, names="value")
+    reset.on_click(restore)
+    redraw()
+    note = [ipywidgets.HTML(f"<p>Switched off until it is written: {', '.join(missing)}.</p>")] if missing else []
+    return ipywidgets.VBox([tau, k, p, reset, *note, shown])
+
+
+def describe(before: Tensor, after: Tensor) -> str:
+    """In words: how many tokens survive, their mass before renormalising, and how undecided the result is.
+
+    before, after: (V,), the distribution before the filters and after them.
+    """
+    alive = after > 0
+    mass = float(before[alive].sum())
+    surprise = float(-(after[alive] * after[alive].log()).sum())
+    survivors = int(alive.sum())
+    tokens = "1 token survives" if survivors == 1 else f"{survivors:,} of {len(after):,} tokens survive"
+    return (
+        f"{tokens}; before the cut, {mass:.1%} of the probability was theirs. "
+        f"Entropy {abs(surprise):.2f} nats: as undecided as {math.exp(surprise):.1f} equally likely tokens."
+    )
+
+
+def _distributions(
+    row: Tensor,
+    tau: float,
+    k: int | None,
+    p: float,
+    temperature_probs: Distribution | None,
+    top_k_probs: Distribution | None,
+    top_p_probs: Distribution | None,
+) -> tuple[Tensor, Tensor]:
+    """(V,) after the temperature, and (V,) after the filters."""
+    before = row.softmax(dim=-1) if temperature_probs is None else temperature_probs(row, tau)
+    after = before
+    if top_k_probs is not None and k is not None:
+        after = top_k_probs(after.log(), k)
+    if top_p_probs is not None and p < 1:
+        after = top_p_probs(after.log(), p)
+    return before[0], after[0]
+
+
+def _summary_html(before: Tensor, after: Tensor) -> str:
+    return f"<p role='status' aria-live='polite' style='margin:8px 0'>{describe(before, after)}</p>"
+
+
+def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int], str], n: int) -> str:
+    """The n best tokens, always in the order of the logits, so that a token keeps its place while a slider moves."""
+    ids = row[0].topk(min(n, row.shape[1])).indices.tolist()
+    widest = max(float(after.max()), 1e-12)
+    lines = []
+    for i in ids:
+        alive = float(after[i]) > 0
+        width = round(BAR_PIXELS * float(after[i]) / widest) if alive else 0
+        number = f"{float(after[i]):.2%}" if alive else f"cut (was {float(before[i]):.2%})"
+        bar = f"<div style='width:{max(width, 1)}px;height:14px;background:{BLUE if alive else '#b8bec6'}'></div>"
+        lines.append(
+            f"<tr><th scope='row' style='text-align:right;padding:1px 8px;font-weight:normal;white-space:pre'>"
+            f"<code>{name(i)}</code></th><td style='width:{BAR_PIXELS}px;text-align:left'>{bar}</td>"
+            f"<td style='text-align:left;padding:1px 8px'>{number}</td></tr>"
+        )
+    rest = int((after > 0).sum()) - sum(float(after[i]) > 0 for i in ids)
+    more = f"<p>and {rest:,} more, together {1 - float(after[ids].sum()):.2%}</p>" if rest > 0 else ""
+    head = "<caption style='text-align:left'>The most probable next tokens (␣ is a space)</caption>"
+    return f"<table style='border-spacing:0'>{head}{''.join(lines)}</table>{more}"
+
+
+def _html_namer(labels: Any) -> Callable[[int], str]:
+    def text(i: int) -> str:
+        if labels is None:
+            return str(i)
+        if hasattr(labels, "decode"):
+            return labels.decode([i])
+        return labels(i) if callable(labels) else str(labels[i])
+
+    return lambda i: html.escape(readable(text(i)))
