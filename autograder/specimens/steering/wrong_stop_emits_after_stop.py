@@ -1,0 +1,27 @@
+# exercise: StopStrings
+# WRONG: the text after the stop is emitted too
+
+class StopStrings:
+    def __init__(self, stops):
+        self.stops = tuple(stops)
+        self.held = ""
+        self.stopped = False
+
+    def push(self, text):
+        if self.stopped:
+            return "", True
+        text = self.held + text
+        found = [start for stop in self.stops if (start := text.find(stop)) >= 0]
+        if found:
+            self.held, self.stopped = "", True
+            stop = next(s for s in self.stops if text.startswith(s, min(found)))
+            return text[: min(found)] + text[min(found) + len(stop) :], True
+        cut = 0
+        while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
+            cut += 1
+        self.held = text[cut:]
+        return text[:cut], False
+
+    def flush(self):
+        held, self.held = self.held, ""
+        return held

@@ -1,0 +1,24 @@
+# exercise: StopStrings
+# WRONG: always holds back as many characters as the longest stop has, less one
+
+class StopStrings:
+    def __init__(self, stops):
+        self.stops = tuple(stops)
+        self.held = ""
+        self.stopped = False
+
+    def push(self, text):
+        if self.stopped:
+            return "", True
+        text = self.held + text
+        found = [start for stop in self.stops if (start := text.find(stop)) >= 0]
+        if found:
+            self.held, self.stopped = "", True
+            return text[: min(found)], True
+        cut = max(0, len(text) - max(map(len, self.stops)) + 1)
+        self.held = text[cut:]
+        return text[:cut], False
+
+    def flush(self):
+        held, self.held = self.held, ""
+        return held

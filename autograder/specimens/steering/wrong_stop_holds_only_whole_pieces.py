@@ -1,0 +1,24 @@
+# exercise: StopStrings
+# WRONG: holds back only if the whole text begins a stop
+
+class StopStrings:
+    def __init__(self, stops):
+        self.stops = tuple(stops)
+        self.held = ""
+        self.stopped = False
+
+    def push(self, text):
+        if self.stopped:
+            return "", True
+        text = self.held + text
+        found = [start for stop in self.stops if (start := text.find(stop)) >= 0]
+        if found:
+            self.held, self.stopped = "", True
+            return text[: min(found)], True
+        cut = 0 if any(stop.startswith(text) for stop in self.stops) else len(text)
+        self.held = text[cut:]
+        return text[:cut], False
+
+    def flush(self):
+        held, self.held = self.held, ""
+        return held

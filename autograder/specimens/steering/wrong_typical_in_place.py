@@ -1,0 +1,14 @@
+# exercise: typical_probs
+# WRONG: the caller's logits are overwritten
+
+def typical_probs(logits, mass):
+    logits -= logits.amax(-1, keepdim=True)
+    probs = softmax(logits)
+    surprisal = -log_softmax(logits)
+    distance = (surprisal - entropy(probs).unsqueeze(-1)).abs()
+    token_ids = distance.argsort(dim=-1)
+    sorted_probs = probs.gather(-1, token_ids)
+    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs
+    kept = sorted_probs.masked_fill(mass_before >= mass, 0.0)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, kept)
