@@ -38,7 +38,7 @@ def top_k_probs(logits: Tensor, k: int) -> Tensor:
     """Probabilities of the k highest logits, renormalised; every other token gets exactly 0.
 
     logits (B, V) -> probs (B, V). Tokens that tie with the k-th logit are kept too; k >= V keeps everything.
-    Raises ValueError if k < 1. The input is not changed. Fan et al. 2018, section 5.4.
+    Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
     """
     ### BEGIN SOLUTION
     if k < 1:

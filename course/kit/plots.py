@@ -35,7 +35,7 @@ STYLE: Any = {
     "axes.labelsize": 10,
     "axes.axisbelow": True,
     "font.size": 10,
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
     "xtick.color": "#333333",
     "ytick.color": "#333333",
     "xtick.labelsize": 9,
