@@ -146,7 +146,11 @@ def bubblewrap(fonts: Path | None) -> list[str]:
         command += ["--cap-drop", "ALL", *(part for cap in CAPABILITIES for part in ("--cap-add", cap))]
     else:
         command += ["--unshare-user"]
-    for path in readable_paths():
+    paths = [path for path in readable_paths() if os.path.lexists(path)]
+    # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
+    for folder in sorted({str(parent) for path in paths for parent in Path(path).parents if str(parent) != "/"}):
+        command += ["--perms", "0755", "--dir", folder]
+    for path in paths:
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):

@@ -1,0 +1,184 @@
+"""What student code can reach from inside a worker, at each isolation level."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import CourseError, InfrastructureFault
+from autograder.grading import isolation
+from autograder.grading.namespaces import Cell, Far
+
+ROOT = Path(__file__).parents[1]
+
+# Each probe returns a text if it got through, and raises if it did not.
+PROBES = textwrap.dedent('''
+    import ctypes, glob, os, signal, socket, subprocess, sys, threading
+
+    def read(path):
+        with open(path) as file:
+            return "read " + file.read(20)
+
+    def write(path):
+        with open(path, "a") as file:
+            file.write("x")
+        return "wrote " + path
+
+    def parent_memory():
+        return read(f"/proc/{os.getppid()}/mem")
+
+    def other_process():
+        return "listed " + str(len([p for p in os.listdir("/proc") if p.isdigit()]))
+
+    def syscall(number, *arguments):
+        libc = ctypes.CDLL(None, use_errno=True)
+        result = libc.syscall(number, *arguments)
+        if result < 0:
+            raise OSError(ctypes.get_errno(), "refused")
+        return f"syscall {number} gave {result}"
+
+    PROBES = {
+        "solutions": lambda: read(ROOT + "/solutions/softmax.py"),
+        "checks": lambda: read(ROOT + "/autograder/checks/test_softmax.py"),
+        "hidden checks": lambda: read(ROOT + "/autograder/hidden/test_softmax.py"),
+        "import hidden": lambda: __import__("autograder.hidden.test_softmax") and "imported",
+        "import solutions": lambda: __import__("solutions.softmax") and "imported",
+        "hand computed": lambda: read(ROOT + "/datasets/hand_computed.toml"),
+        "gradebook": lambda: read(ROOT + "/gradebook.db"),
+        "passwd": lambda: read("/etc/passwd"),
+        "list root": lambda: str(os.listdir(ROOT)),
+        "parent memory": parent_memory,
+        "other processes": other_process,
+        "environ of parent": lambda: read(f"/proc/{os.getppid()}/environ"),
+        "write kit": lambda: write(ROOT + "/course/kit/evil.py"),
+        "write torch": lambda: write(os.path.dirname(sys.modules["torch"].__file__) + "/evil.py"),
+        "write tmp": lambda: write("/tmp/evil"),
+        "write shm": lambda: write("/dev/shm/evil"),
+        "chmod": lambda: os.chmod(".", 0o777) or "chmod",
+        "symlink": lambda: os.symlink("/etc", "link") or "symlink",
+        "hard link": lambda: os.link("/etc/hostname", "link2") or "link",
+        "mknod": lambda: os.mknod("node") or "mknod",
+        "tcp": lambda: socket.create_connection(("127.0.0.1", 9), timeout=1) and "connected",
+        "udp": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM) and "udp",
+        "unix socket": lambda: socket.socket(socket.AF_UNIX) and "unix",
+        "listen": lambda: socket.create_server(("127.0.0.1", 0)) and "listening",
+        "fork": lambda: "forked" if os.fork() else os._exit(0),
+        "exec": lambda: subprocess.run(["/bin/true"]) and "ran",
+        "kill parent": lambda: os.kill(os.getppid(), signal.SIGKILL) or "killed",
+        "kill all": lambda: os.kill(-1, signal.SIGKILL) or "killed",
+        "kill group": lambda: os.killpg(0, signal.SIGKILL) or "killed",
+        "ptrace": lambda: syscall(101, 16, os.getppid(), 0, 0),
+        "process_vm_readv": lambda: syscall(310, os.getppid(), 0, 0, 0, 0, 0),
+        "mount": lambda: syscall(165, b"none", b"/tmp", b"tmpfs", 0, 0),
+        "unshare": lambda: syscall(272, 0x10000000),
+        "keyctl": lambda: syscall(250, 0, -3, 0),
+        "bpf": lambda: syscall(321, 0, 0, 0),
+        "io_uring": lambda: syscall(425, 8, 0),
+        "userfaultfd": lambda: syscall(323, 0),
+        "perf": lambda: syscall(298, 0, 0, -1, -1, 0),
+        "setuid root": lambda: os.setuid(0) or "root",
+        "raise a limit": lambda: __import__("resource").setrlimit(6, (100000, 100000)) or "raised",
+    }
+
+    def probe(name):
+        try:
+            return PROBES[name]()
+        except BaseException as error:
+            return None
+
+    def names():
+        return list(PROBES)
+
+    def thread():
+        found = []
+        worker = threading.Thread(target=lambda: found.append(1))
+        worker.start()
+        worker.join()
+        return found
+
+    def scratch():
+        with open("mine", "w") as file:
+            file.write("x" * 1000)
+        return os.path.getsize("mine"), os.listdir(".")
+
+    def big_file():
+        with open("big", "wb") as file:
+            for _ in range(1000):
+                file.write(bytes(1 << 20))
+        return "wrote a gigabyte"
+''')
+
+HARMLESS = {"setuid root"}  # without a change of user (an ordinary user, or root without one) setuid(0) to oneself changes nothing
+
+
+@pytest.fixture(scope="module", params=["namespaces", "landlock"])
+def far(request):
+    isolation.want(request.param)
+    submission = Far("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
+    try:
+        submission.start()
+    except InfrastructureFault as fault:
+        isolation.want("auto")
+        pytest.skip(f"this machine does not reach level {request.param}: {fault}")
+    assert submission.cell_outcomes == {}
+    yield submission
+    submission.close()
+    isolation.want("auto")
+
+
+def test_no_probe_gets_through(far):
+    got_through = {name: result for name in far.names() if (result := far.probe(name)) is not None}
+    assert {k: v for k, v in got_through.items() if k not in HARMLESS} == {}
+    assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(isolation.level())
+
+
+def test_honest_needs_are_met(far):
+    assert far.thread() == [1]
+    size, _ = far.scratch()
+    assert size == 1000
+
+
+def test_a_file_without_end_is_stopped(far):
+    with pytest.raises(OSError):
+        far.big_file()
+
+
+def test_the_next_submission_finds_nothing_of_the_last(far):
+    far.scratch()
+    following = Far("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {})
+    following.start()
+    try:
+        assert list(following.look()) == []
+    finally:
+        following.close()
+
+
+def test_an_unknown_level_is_one_line():
+    with pytest.raises(CourseError, match="there are auto, namespaces"):
+        isolation.want("fortress")
+
+
+def test_a_class_is_refused_below_landlock_unless_named(monkeypatch):
+    monkeypatch.setattr(isolation, "_reached", "none")
+    monkeypatch.setattr(isolation, "_wanted", "auto")
+    with pytest.raises(CourseError, match="--isolation none"):
+        isolation.require_safe()
+    monkeypatch.setattr(isolation, "_wanted", "none")
+    assert isolation.require_safe() == "none"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_an_ordinary_user_reaches_a_level_too():
+    """The same probes as a user without privileges, in a copy of nothing: Python must be readable to that user."""
+    if not isolation._others_may_enter(Path(sys.base_prefix)) or not isolation._others_may_enter(ROOT):
+        pytest.skip(f"{sys.base_prefix} cannot be entered by other users here")
+    code = "from autograder.grading import isolation; print(isolation.level())"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, user=65534, group=65534, extra_groups=[], cwd="/",
+        env={"HOME": "/tmp", "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    assert result.stdout.strip() in ("namespaces", "landlock"), result.stderr
