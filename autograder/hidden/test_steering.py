@@ -593,3 +593,20 @@ def test_beam_logits_are_not_log_probabilities(student, rng):
     cause = "Take log_softmax of each row before adding: raw logits of two rows cannot be compared."
     close(log_prob, best, atol=1e-4, cause=cause)
     close(log_prob_of(model, prompt, tokens), best, atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_children_of_one_parent_may_all_survive(student):
+    """all survivors may come from one hypothesis"""
+    words, prompt = 8, 8  # the prompt is a token of its own; 0 leads to 3, 4, 5, and 5 to a certainty
+    flat = [1 / words] * words
+    rows = [flat] * (words + 1)
+    rows[prompt] = [0.90, 0.05, 0.05, 0, 0, 0, 0, 0]
+    rows[0] = [0, 0, 0, 0.36, 0.34, 0.30, 0, 0]
+    rows[5] = [0, 0, 0, 0, 0, 0, 0.02, 0.98]
+    idx = torch.tensor([[prompt]])
+    got = student.beam_search(chain_model(log_rows(rows)), idx, beams=3, max_new_tokens=3)
+    tokens, log_prob = answer(got, idx)
+    cause = "The best `beams` of all continuations survive, whichever hypotheses they come from."
+    equal(tokens, [0, 5, 7], cause=cause)
+    close(log_prob, math.log(0.9 * 0.3 * 0.98), atol=1e-4)
