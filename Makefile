@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
-	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/work/start_here.ipynb
+	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/work/start_here.ipynb
 
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .

@@ -1,0 +1,133 @@
+"""A student's day in a real browser: Lab as `make lab` starts it, the notebook solved and wrong, the playground moved."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.lessons import find_day, prepare_work
+
+from . import lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+if lab.CHROMIUM is None:
+    pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+WRONG_TOP_P = '''def top_p_probs(logits: Tensor, p: float) -> Tensor:
+    probs = softmax(logits)
+    sorted_probs, order = probs.sort(dim=-1, descending=True)
+    keep = sorted_probs.cumsum(dim=-1) <= p
+    kept = torch.zeros_like(probs).scatter(-1, order, sorted_probs * keep)
+    return kept / kept.sum(dim=-1, keepdim=True)
+'''
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("desk")
+    prepare_work(folder / "work")
+    day = find_day("samplers")
+    (folder / "work" / day.slug / f"{day.slug}.ipynb").unlink()
+    lab.put_notebook(folder, day, solved=True, changed={"top_p_probs": WRONG_TOP_P})
+    with lab.lab(folder) as address:
+        yield folder, address
+
+
+@pytest.fixture
+def shots(request):
+    folder = Path(__file__).parents[1] / "build" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def open_page(browser, address: str):
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.goto(address)
+    page.wait_for_selector(".jp-NotebookPanel, .jp-Launcher", timeout=90_000)
+    page.wait_for_timeout(1500)
+    return page
+
+
+def test_lab_opens_on_the_map_of_the_course(browser, desk, shots):
+    page = open_page(browser, f"{desk[1]}/")
+    page.wait_for_selector(".jp-NotebookPanel:visible h1", timeout=60_000)
+    assert "From Prompt to Token" in page.locator(".jp-NotebookPanel:visible h1").first.inner_text()
+    page.screenshot(path=shots / "start_here.png")
+    page.close()
+
+
+def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(browser, desk, shots):
+    folder, address = desk
+    day = find_day("samplers")
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+
+    tables = scroll_to_all(page, "top_p_probs:")
+    assert "fail" in tables
+    assert "Likely cause" in tables
+    page.screenshot(path=shots / "day05_failing.png")
+
+    passing = scroll_to_all(page, "top_k_probs:")
+    assert "fail" not in passing
+    page.screenshot(path=shots / "day05_passing.png")
+    page.close()
+
+
+def test_the_playground_follows_its_sliders(browser, desk, shots):
+    folder, address = desk
+    day = find_day("samplers")
+    lab.put_notebook(folder, day, solved=True)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    scroll_until(page, ".widget-slider:visible")
+    slider = page.locator(".widget-slider:visible .noUi-handle").first
+    before = playground_state(page)
+    page.screenshot(path=shots / "playground_before.png")
+    slider.focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(3000)
+    after = playground_state(page)
+    page.screenshot(path=shots / "playground_after.png")
+    assert before != after
+    page.close()
+
+
+def playground_state(page) -> str:
+    """The playground's picture and words: they change when a slider does."""
+    area = page.locator(".jp-OutputArea-output:visible").filter(has=page.locator(".widget-slider")).first
+    images = area.locator("img")
+    sources = [images.nth(i).get_attribute("src") or "" for i in range(images.count())]
+    return area.inner_text() + "".join(sources)
+
+
+def scroll_until(page, selector: str) -> None:
+    panel = page.locator(".jp-NotebookPanel:visible .jp-WindowedPanel-outer")
+    panel.evaluate("e => e.scrollTop = 0")
+    for _ in range(200):
+        found = page.locator(selector)
+        if found.count():
+            found.first.scroll_into_view_if_needed()
+            page.wait_for_timeout(800)
+            return
+        panel.evaluate("e => e.scrollTop += 700")
+        page.wait_for_timeout(150)
+    raise AssertionError(f"nothing like {selector} in the notebook")
+
+
+def scroll_to_all(page, caption: str) -> str:
+    """Scrolls to the check table whose caption begins so; gives its text."""
+    selector = f".check-table:has(caption:text('{caption}'))"
+    scroll_until(page, selector)
+    return page.locator(selector).first.inner_text()
