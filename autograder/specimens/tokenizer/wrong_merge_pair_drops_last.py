@@ -1,0 +1,13 @@
+# exercise: merge_pair
+# WRONG: forgets the last symbol
+def merge_pair(symbols, pair):
+    out = []
+    i = 0
+    while i < len(symbols) - 1:
+        if (symbols[i], symbols[i + 1]) == tuple(pair):
+            out.append(pair[0] + pair[1])
+            i += 2
+        else:
+            out.append(symbols[i])
+            i += 1
+    return out

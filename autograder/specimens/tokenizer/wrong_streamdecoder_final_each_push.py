@@ -1,0 +1,15 @@
+# exercise: StreamDecoder
+# WRONG: ends the stream with every push
+import codecs
+
+
+class StreamDecoder:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def push(self, id):
+        return self.utf8.decode(self.tokenizer.token_bytes(id), final=True)
+
+    def flush(self):
+        return self.utf8.decode(b"", final=True)

@@ -1,0 +1,16 @@
+# exercise: StreamDecoder
+# WRONG: flush writes a fixed sign even if nothing is held back
+import codecs
+
+
+class StreamDecoder:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def push(self, id):
+        return self.utf8.decode(self.tokenizer.token_bytes(id))
+
+    def flush(self):
+        self.utf8.decode(b"", final=True)
+        return "\ufffd"
