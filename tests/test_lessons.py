@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
+import re
 import textwrap
 from pathlib import Path
 
@@ -641,28 +642,42 @@ def test_every_stub_of_a_solutions_module_is_python_without_an_answer(path: Path
         assert [line for line in answers if line in stub] == []
 
 
-def _words(path: Path) -> str:
-    """Everything that a notebook's cells say, without indentation."""
-    sources = [cell.source for cell in nbformat.reads(path.read_text(), as_version=4).cells]
-    return "\n".join(line.strip() for source in sources for line in source.split("\n"))
+def _answers(module: Path) -> list[list[str]]:
+    """The answers of a module, each as its lines that are not trivial."""
+    lines = [line.strip() for line in module.read_text().split("\n")]
+    telling = _answer_lines(module)
+    return [
+        [line for line in lines[begin : end - 1] if line in telling] for begin, end in marks.regions("\n".join(lines))
+    ]
+
+
+def _words(path: Path, *, hints: bool) -> str:
+    """Everything that a notebook's cells say, without indentation; the third hint is nearly the code, on purpose."""
+    words = "\n".join(cell.source for cell in nbformat.reads(path.read_text(), as_version=4).cells)
+    if not hints:
+        words = re.sub(r'<details class="hint".*?</details>', "", words, flags=re.DOTALL)
+    return "\n".join(line.strip() for line in words.split("\n"))
 
 
 @every_ready_day
 def test_no_line_of_an_answer_stands_in_the_days_notebook(day: Day) -> None:
-    words = _words(lessons.release_notebook_path(day))
+    words = _words(lessons.release_notebook_path(day), hints=False)
     assert [line for line in sorted(_answer_lines(day.solutions_path)) if line in words] == []
+
+
+@every_ready_day
+def test_no_hint_gives_an_answer_away_whole(day: Day) -> None:
+    words = _words(lessons.release_notebook_path(day), hints=True)
+    assert [answer for answer in _answers(day.solutions_path) if answer and all(line in words for line in answer)] == []
 
 
 @pytest.mark.parametrize("path", ALL_NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_answer_of_any_day_stands_in_a_notebook(path: Path) -> None:
     """Two lines in a row are an answer; a demo of another day may well share one, such as `probs = softmax(logits)`."""
-    words = _words(path)
+    words = _words(path, hints=False)
     assert "BEGIN SOLUTION" not in words
     for module in sorted((lessons.ROOT / "solutions").glob("*.py")):
-        lines = [line.strip() for line in module.read_text().split("\n")]
-        trivial = set(lines) - _answer_lines(module)
-        for begin, end in marks.regions("\n".join(lines)):
-            answer = [line for line in lines[begin : end - 1] if line not in trivial]
+        for answer in _answers(module):
             pairs = [f"{first}\n{second}" for first, second in itertools.pairwise(answer)] or answer
             assert [pair for pair in pairs if pair in words] == [], module.stem
 
