@@ -1,0 +1,146 @@
+"""The numbers of the softmax day: worked out by hand, quoted in the lesson, or said of the real model."""
+
+import math
+import re
+import tomllib
+
+import pytest
+import torch
+
+from course.kit import ModelUnavailable, load_model, paths
+from solutions.softmax import entropy, log_softmax, softmax
+
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["softmax"]
+LESSON = (paths.ROOT / "course" / "day01_softmax" / "lesson.md").read_text(encoding="utf-8")
+
+
+def exact(row: list[float]) -> list[float]:
+    """Probabilities of one row, by the formula, with the gaps to the maximum."""
+    weights = [math.exp(x - max(row)) for x in row]
+    return [w / math.fsum(weights) for w in weights]
+
+
+def nats(probs: list[float]) -> float:
+    return math.fsum(-p * math.log(p) for p in probs if p > 0)
+
+
+def rounded(numbers: list[float], like: list[float]) -> bool:
+    """Whether every number is the other one rounded to at least four significant digits or to four decimals."""
+    return all(math.isclose(n, w, rel_tol=6e-5, abs_tol=5.1e-5) or n == w for n, w in zip(numbers, like, strict=True))
+
+
+def flat(values: list) -> list[float]:
+    return [x for row in values for x in row] if isinstance(values[0], list) else values
+
+
+@pytest.mark.parametrize("name", [n for n, case in HAND.items() if "logits" in case])
+def test_hand_computed_rows_are_right(name: str) -> None:
+    case = HAND[name]
+    rows = case["logits"] if isinstance(case["logits"][0], list) else [case["logits"]]
+    probs = flat([exact(row) for row in rows])
+    totals = [max(row) + math.log(math.fsum(math.exp(x - max(row)) for x in row)) for row in rows]
+    want = {
+        "probs": probs,
+        "log_probs": [x - total for row, total in zip(rows, totals, strict=True) for x in row],
+        "exponentials": [math.exp(x) if x < 700 else math.inf for x in rows[0]],
+        "entropy": [nats(probs)],
+        "perplexity": [math.exp(nats(probs))],
+    }
+    numbers = set(case) - {"derivation", "logits", "words"}
+    assert numbers
+    assert numbers <= set(want), "every number of an entry is recomputed"
+    for key in numbers:
+        assert rounded(flat(case[key]) if isinstance(case[key], list) else [case[key]], want[key]), key
+
+
+def test_hand_computed_rest_is_right() -> None:
+    case = HAND["gaps_to_odds"]
+    assert rounded(case["odds"], [math.exp(gap) for gap in case["gaps"]])
+    case = HAND["entropies"]
+    assert rounded(case["entropy"], [nats(row) for row in case["probs"]])
+    case = HAND["largest_exponent"]
+    assert rounded(case["largest"], [math.log(torch.finfo(getattr(torch, d)).max) for d in case["dtypes"]])
+    case = HAND["hundred_tokens"]
+    assert rounded([case["log_prob"]], [case["count"] * math.log(case["prob"])])
+    without_logits = {name for name, case in HAND.items() if "logits" not in case}
+    assert without_logits == {"gaps_to_odds", "entropies", "largest_exponent", "hundred_tokens"}
+
+
+def test_the_reference_gives_the_hand_computed_numbers() -> None:
+    case = HAND["five_logits"]
+    probs = softmax(torch.tensor(case["logits"], dtype=torch.float64))
+    assert rounded(probs.tolist(), case["probs"])
+    assert rounded([entropy(probs).item()], [case["entropy"]])
+    case = HAND["thousands"]
+    assert rounded(log_softmax(torch.tensor(case["logits"], dtype=torch.float64)).tolist(), case["log_probs"])
+
+
+def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
+    five, cat, thousands, masked = (HAND[n] for n in ("five_logits", "cat_sat", "thousands", "masked"))
+    quoted = [
+        *(f"{p:.4f}" for p in five["probs"]),
+        *(f"{-x:.4f}" for x in five["log_probs"]),
+        f"{five['entropy']:.5f}",
+        f"{five['perplexity']:.4f}",
+        *(str(x) for x in cat["logits"]),
+        *(f"{p:.4f}" for p in cat["probs"][:4]),
+        f"{cat['exponentials'][0]:.1f}",
+        *(f"{p:.5f}" for p in thousands["probs"]),
+        *(f"{x:.5f}" for x in thousands["log_probs"]),
+        *(f"{p:.5f}" for p in masked["probs"] if p),
+        *(f"{p:.5f}" for p in HAND["rows_far_apart"]["probs"][0]),
+        *("1.105", "2.718", "12.18", "148.4", "22,026"),
+        f"{HAND['hundred_tokens']['log_prob']}",
+    ]
+    assert [q for q in quoted if q not in LESSON] == []
+
+
+def test_the_remarks_of_the_lesson_hold() -> None:
+    assert int(1002 / math.log(10)) + 1 == 436  # digits of e^1002
+    assert math.exp(-200) < 1e-86 <= math.exp(-197)  # 1 + e^-200 is 1 to 86 decimal places
+    assert exact([0.0, math.log(3)]) == pytest.approx([0.25, 0.75])
+    assert round(math.log(49_152), 2) == 10.80
+    assert round(math.exp(2), 3) == 7.389
+    row = torch.tensor([0.0, 0.0, 0.0, 400.0])
+    assert torch.isinf((row - row.mean()).max().exp())
+    assert torch.finfo(torch.float32).smallest_normal > torch.tensor(1e-45) > 0  # 1.4e-45 is subnormal, not 0
+    assert torch.tensor(0.5e-45) == 0
+    for dtype, too_much in ((torch.float32, 89.0), (torch.float16, 12.0)):
+        assert torch.tensor(too_much, dtype=dtype).exp().isinf()
+        assert torch.tensor(too_much - 1, dtype=dtype).exp().isfinite()
+
+
+@pytest.mark.slow
+def test_the_real_model_does_what_the_lesson_says() -> None:
+    try:
+        model = load_model("smollm2")
+    except ModelUnavailable as error:
+        pytest.skip(f"SmolLM2 is not here: {error}")
+
+    def last(text: str) -> torch.Tensor:
+        with torch.no_grad():
+            return model(torch.tensor([model.tokenizer.encode(text)]))[0, -1]
+
+    top = {}
+    for text in re.findall(r'^    "(.+)",$', LESSON.split("prompts = [")[1].split("]")[0], flags=re.M):
+        logits = last(text)
+        top[text] = (logits.max().item(), softmax(logits).max().item())
+    assert len(top) == 5
+    for text, logit, prob in [
+        ("I think, therefore I", 29.4, 0.18),
+        ("The chemical symbol for gold is", 12.6, 0.96),
+        ("She opened the door and saw", 5.0, 0.41),
+    ]:
+        assert top[text] == (pytest.approx(logit, abs=0.06), pytest.approx(prob, abs=0.006))
+    assert round(top["The cat sat on the"][1], 2) == 0.07
+    assert top["The cat sat on the"][0] > top["The chemical symbol for gold is"][0]
+    assert round(top["The capital of France is"][1], 2) == 0.77
+
+    capitals = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Japan": "Tokyo"}
+    ids = model.tokenizer.encode(" ".join(f"The capital of {country} is {city}." for country, city in capitals.items()))
+    with torch.no_grad():
+        unsure = entropy(softmax(model(torch.tensor([ids]))[0]))
+    places = [i for i, token in enumerate(ids) if model.tokenizer.decode([token]) == " is"]
+    first, second, *others = (unsure[i - 1].item() for i in places)
+    assert first > 1 > 0.5 > second > max(others)
+    assert unsure[places[-1]] < min(unsure[i] for i in places[:-1])
