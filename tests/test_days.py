@@ -1,0 +1,95 @@
+"""Every day that is ready, as a whole: graded solved and unsolved, and run from top to bottom as a student would."""
+
+import os
+import resource
+import shutil
+import time
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.grading.grade import Options, Task, grade_file
+from autograder.lessons import lesson, release_notebook_path, solved_notebook, syllabus
+from autograder.runner import load_checks
+
+READY = [day for day in syllabus() if day.ready]
+each_day = pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
+
+MAX_SECONDS = 180
+MAX_BYTES = 3 * 1024**3
+
+
+def written(day, tmp_path, *, solved):
+    folder = tmp_path / "work" / day.slug
+    folder.mkdir(parents=True)
+    if (day.folder / "figures").exists():
+        shutil.copytree(day.folder / "figures", folder / "figures")
+    path = folder / f"{day.slug}.ipynb"
+    if solved:
+        nbformat.write(solved_notebook(day), path)
+    else:
+        shutil.copy(release_notebook_path(day), path)
+    return path
+
+
+@each_day
+def test_the_solved_notebook_gets_full_marks(day, tmp_path):
+    record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
+    assert record.infrastructure is None
+    assert [f"{v.check}: {v.message}" for v in record.verdicts if not v.passed] == []
+    assert record.points == record.max_points == lesson(day).points
+
+
+@each_day
+def test_the_unsolved_notebook_gets_nothing_and_each_stub_names_its_exercise(day, tmp_path):
+    record = grade_file(Task("blank", day, written(day, tmp_path, solved=False)), Options(seed=7))
+    assert record.points == 0
+    for exercise in lesson(day).exercises:
+        messages = [v.message for v in record.exercise(exercise.name)]
+        assert any(m.startswith(f"not written yet: {exercise.name}") for m in messages), (exercise.name, messages)
+
+
+@each_day
+def test_every_exercise_has_visible_and_hidden_checks(day):
+    for exercise in lesson(day).exercises:
+        mine = [c for c in load_checks(day.topic) if c.exercise == exercise.name]
+        assert sum(not c.hidden for c in mine) >= 2, exercise.name
+        assert sum(c.hidden for c in mine) >= 1, exercise.name
+
+
+@each_day
+def test_every_check_belongs_to_an_exercise_of_the_lesson(day):
+    known = {e.name for e in lesson(day).exercises}
+    assert {c.exercise for c in load_checks(day.topic)} <= known
+
+
+@each_day
+def test_every_exercise_has_a_ladder_of_three_hints_and_the_day_ten_questions(day):
+    for exercise in lesson(day).exercises:
+        assert len(lesson(day).hints.get(exercise.name, ())) == 3, exercise.name
+    source = day.lesson_path.read_text(encoding="utf-8")
+    folded = source.count("<details>")
+    assert folded >= 10, f"{folded} folded answers; ten self-check questions are due"
+
+
+@pytest.mark.slow
+@each_day
+@pytest.mark.parametrize("solved", [True, False], ids=["solved", "unsolved"])
+def test_the_notebook_runs_from_top_to_bottom(day, tmp_path, solved, monkeypatch):
+    """Within three minutes and three gigabytes, the real model included, without an error in any cell."""
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path / "work"))
+    path = written(day, tmp_path, solved=solved)
+    notebook = nbformat.read(path, as_version=4)
+    start = time.monotonic()
+    NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
+    seconds = time.monotonic() - start
+    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    text = "\n".join(o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.output_type == "stream")
+    print(f"{day.slug} {'solved' if solved else 'unsolved'}: {seconds:.0f} s, children's peak so far {peak_bytes / 1e9:.2f} GB")
+    if solved:
+        assert "This cell waits for" not in text
+    assert "Traceback" not in text
+    assert peak_bytes < MAX_BYTES
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        assert seconds < MAX_SECONDS
