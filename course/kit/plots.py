@@ -56,8 +56,17 @@ def style() -> Iterator[None]:
     """Within it, figures of your own look like the ones drawn here."""
     import matplotlib as mpl
 
-    with mpl.rc_context(STYLE):
+    # Not rc_context: it would also take back what the notebook's backend sets when the first figure loads it
+    # (interactive drawing), and from the second figure on nothing would be shown.
+    before = {name: mpl.rcParams[name] for name in STYLE}
+    mpl.rcParams.update(STYLE)
+    try:
         yield
+    finally:
+        mpl.rcParams.update(before)
+        interactive = mpl.is_interactive()
+    # A notebook's first figure starts its backend, which switches this on: restored to off, no later figure would show.
+    mpl.interactive(interactive)
 
 
 def _styled(draw: Callable[..., None]) -> Callable[..., None]:
@@ -108,7 +117,7 @@ def logits_and_probs(
     if axes is None:
         fig, axes = figure(1, 2, width=8.0, height=3.0)
         if title:
-            fig.suptitle(title, x=0.01, ha="left")
+            fig.suptitle(title, x=0.01, ha="left", fontsize=11)
     left, right = axes
     for ax, values, form, name, colour in (
         (left, logit_values, "{:.1f}", "logit", BLUE),
