@@ -68,7 +68,7 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
     architecture = metadata.get("general.architecture")
     if architecture != "llama":
         raise ModelError(f"{name}: the architecture is {architecture!r}, the kit runs GGUF files of 'llama' only")
-    for key in ("llama.rope.scaling.type", "llama.expert_count"):
+    for key in ("llama.rope.scaling.type", "llama.rope.scale_linear", "llama.expert_count"):
         if metadata.get(key) not in (None, 0, "none"):
             raise ModelError(f"{name}: {key} is {metadata[key]!r}, the kit runs plain Llama models only")
     try:
@@ -89,10 +89,13 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
             bos_token_id=metadata.get("tokenizer.ggml.bos_token_id"),
             eos_token_id=metadata.get("tokenizer.ggml.eos_token_id"),
         )
+        turned = metadata.get("llama.rope.dimension_count", config.head_dim)
     except KeyError as error:
         raise ModelError(f"{name}: the GGUF file has no {error}; it is damaged or no model, fetch it again") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(f"{name}: the GGUF file's metadata is damaged ({error}); fetch it again") from None
+    if turned != config.head_dim:
+        raise ModelError(f"{name}: RoPE turns {turned} of {config.head_dim} entries, the kit runs models that turn all")
     return check(config)
 
 
