@@ -1,0 +1,80 @@
+"""The loop: forward, take the last position, sample, append, repeat."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from solutions.samplers import sample_next_token
+
+Model = Callable[[Tensor], Tensor]  # token ids (B, T) -> logits (B, T, V)
+
+
+def generate(
+    model: Model,
+    idx: Tensor,
+    *,
+    max_new_tokens: int,
+    block_size: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_token_id: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """The prompt and up to max_new_tokens new tokens of each row.
+
+    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model sees the last block_size tokens at the most. A row that has
+    emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has ended. No gradient is
+    recorded, and a model that has a training flag gets it back as it was. idx is not changed.
+    """
+    ### BEGIN SOLUTION
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        with torch.no_grad():
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last position predicts the next token
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        if was_training:
+            model.train()
+    return idx
+    ### END SOLUTION
+
+
+def stream(
+    model: Model,
+    idx: Tensor,
+    *,
+    max_new_tokens: int,
+    block_size: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_token_id: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Iterator[int]:
+    """The new tokens of one sequence, each as soon as it is there: what `generate` appends, EOS included.
+
+    idx (1, T) int64. The model is called once for each token that is asked for, and not before.
+    """
+    ### BEGIN SOLUTION
+    for _ in range(max_new_tokens):
+        idx = generate(
+            model, idx, max_new_tokens=1, block_size=block_size,
+            temperature=temperature, top_k=top_k, top_p=top_p, generator=generator,
+        )  # fmt: skip
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return
+    ### END SOLUTION
