@@ -22,7 +22,7 @@ def greedy_sample(logits: Tensor) -> Tensor:
 def temperature_probs(logits: Tensor, tau: float) -> Tensor:
     """Probabilities after every logit has been divided by the temperature.
 
-    logits (B, V) -> probs (B, V). tau = 0 means greedy: all of the probability on the highest logit.
+    logits (B, V) -> probs (B, V). tau = 0 means greedy: all of the probability on the best token.
     Raises ValueError if tau < 0. The input is not changed.
     """
     ### BEGIN SOLUTION
@@ -37,8 +37,8 @@ def temperature_probs(logits: Tensor, tau: float) -> Tensor:
 def top_k_probs(logits: Tensor, k: int) -> Tensor:
     """Probabilities of the k highest logits, renormalised; every other token gets exactly 0.
 
-    logits (B, V) -> probs (B, V). Tokens that tie with the k-th logit are kept too; k >= V keeps everything.
-    Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
+    logits (B, V) -> probs (B, V). Tokens that tie with the k-th logit are kept too; k >= V keeps
+    everything. Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
     """
     ### BEGIN SOLUTION
     if k < 1:
@@ -52,9 +52,9 @@ def top_k_probs(logits: Tensor, k: int) -> Tensor:
 def top_p_probs(logits: Tensor, p: float) -> Tensor:
     """Nucleus distribution: the smallest set of tokens whose probability reaches p, renormalised.
 
-    logits (B, V) -> probs (B, V), exactly 0 outside the nucleus. The token that crosses p is kept; where the mass
-    is exactly p, nothing more is; p = 1 keeps everything.
-    Raises ValueError unless 0 < p <= 1. The input is not changed. Holtzman et al. 2020, section 3.1.
+    logits (B, V) -> probs (B, V), exactly 0 outside the nucleus. The token that crosses p is kept;
+    where the mass is exactly p, nothing more is; p = 1 keeps everything. Raises ValueError unless
+    0 < p <= 1. The input is not changed. Holtzman et al. 2020, section 3.1.
     """
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
@@ -63,18 +63,18 @@ def top_p_probs(logits: Tensor, p: float) -> Tensor:
     if p == 1:
         return probs  # a rounded running sum can reach 1 before the last token does
     sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
-    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs  # what the more probable tokens have already gathered
+    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs  # gathered by the more probable tokens
     nucleus = sorted_probs.masked_fill(mass_before >= p, 0.0)
     nucleus = nucleus / nucleus.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)  # back to the order of the vocabulary
+    return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)  # back to the order of the ids
     ### END SOLUTION
 
 
 def draw(probs: Tensor, u: Tensor) -> Tensor:
     """The token at u on the cumulative scale: the first whose cumulative probability exceeds u.
 
-    probs (B, V), u (B, 1) in [0, 1) -> token ids (B, 1), int64. A token of probability 0 is never drawn.
-    u of shape (B,) is taken too. The inputs are not changed.
+    probs (B, V), u (B, 1) in [0, 1) -> token ids (B, 1), int64. A token of probability 0 is never
+    drawn. u of shape (B,) is taken too. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     cumulative = probs.cumsum(dim=-1)
@@ -86,8 +86,8 @@ def draw(probs: Tensor, u: Tensor) -> Tensor:
 def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | None = None) -> Tensor:
     """One token for each row, drawn from `temperature_probs(logits, tau)`.
 
-    logits (B, V) -> token ids (B, 1), int64. Randomness comes from the generator, or from torch's global state
-    if there is none; tau = 0 uses no randomness. Raises ValueError if tau < 0.
+    logits (B, V) -> token ids (B, 1), int64. Randomness comes from the generator, or from torch's
+    global state if there is none; tau = 0 uses no randomness. Raises ValueError if tau < 0.
     """
     ### BEGIN SOLUTION
     if tau == 0:
@@ -100,7 +100,8 @@ def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | 
 def top_k_sample(logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
     """One token for each row, drawn from `top_k_probs(logits, k)`.
 
-    logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`. Raises ValueError if k < 1.
+    logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
+    Raises ValueError if k < 1.
     """
     ### BEGIN SOLUTION
     probs = top_k_probs(logits, k)
@@ -130,8 +131,9 @@ def sample_next_token(
 ) -> Tensor:
     """The next token of each row: temperature, then top-k, then top-p, then the draw.
 
-    logits (B, V) -> token ids (B, 1), int64. None switches a filter off; each filter works on the renormalised
-    result of the one before it. Randomness and errors as in the samplers above; temperature 0 uses no randomness.
+    logits (B, V) -> token ids (B, 1), int64. None switches a filter off; each filter works on the
+    renormalised result of the one before it. Randomness and errors as in the samplers above;
+    temperature 0 uses no randomness.
     """
     ### BEGIN SOLUTION
     probs = temperature_probs(logits, temperature)

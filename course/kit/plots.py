@@ -64,9 +64,6 @@ def style() -> Iterator[None]:
         yield
     finally:
         mpl.rcParams.update(before)
-        interactive = mpl.is_interactive()
-    # A notebook's first figure starts its backend, which switches this on: restored to off, no later figure would show.
-    mpl.interactive(interactive)
 
 
 def _styled(draw: Callable[..., None]) -> Callable[..., None]:

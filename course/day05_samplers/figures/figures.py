@@ -128,7 +128,7 @@ def pipeline() -> None:
         ("temperature\ndivide by tau", plots.BLUE, "white"),
         ("top-k\nkeep the k best", plots.BLUE, "white"),
         ("top-p\nkeep the mass p", plots.BLUE, "white"),
-        ("draw\none u for each row", plots.ORANGE, "#222222"),
+        ("draw\none u per row", plots.ORANGE, "#222222"),
         ("token ids\n(B, 1)", plots.LIGHT, "#222222"),
     )
     for i, (text, colour, ink) in enumerate(boxes):
