@@ -1,13 +1,14 @@
 """The loop: forward, take the last position, sample, append, repeat."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from solutions.samplers import sample_next_token
 
-Model = Callable[[Tensor], Tensor]  # token ids (B, T) -> logits (B, T, V)
+Model = Any  # a callable: token ids (B, T) -> logits (B, T, V); it may have a training flag, as torch modules do
 
 
 def generate(
@@ -24,9 +25,10 @@ def generate(
 ) -> Tensor:
     """The prompt and up to max_new_tokens new tokens of each row.
 
-    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model sees the last block_size tokens at the most. A row that has
-    emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has ended. No gradient is
-    recorded, and a model that has a training flag gets it back as it was. idx is not changed.
+    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model sees the last block_size tokens at
+    most. A row that has emitted eos_token_id is filled with it from there on; the loop ends as soon
+    as every row has ended. No gradient is recorded, a model that has a training flag gets it back
+    as it was, and idx is not changed.
     """
     ### BEGIN SOLUTION
     was_training = getattr(model, "training", False)
@@ -36,8 +38,10 @@ def generate(
     try:
         with torch.no_grad():
             for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last position predicts the next token
-                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last predicts the next
+                token = sample_next_token(
+                    logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+                )
                 if eos_token_id is not None:
                     token = token.masked_fill(ended, eos_token_id)
                     ended = ended | (token == eos_token_id)
