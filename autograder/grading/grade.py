@@ -233,7 +233,8 @@ def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool 
     except CourseError:
         return None
     same = (
-        record.submission_sha256 == file_sha256(task.path) != ""
+        record.submission_sha256 == file_sha256(task.path)
+        and (record.submission_sha256 or record.problem)
         and record.course_version == __version__
         and record.course_sha256 == course_sha256(task.day)
         and (any_seed or record.seed == options.seed)

@@ -1,0 +1,204 @@
+"""Commands for an instructor: grade a class, write its feedback, see it done on a class of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from ..errors import CourseError
+from .course import DayArgument, chosen_days
+
+if TYPE_CHECKING:
+    from ..grading.records import Record
+    from ..nbgrader_bridge.bulk import ClassFolder
+
+console = Console()
+stderr = Console(stderr=True)
+SubmittedOption = Annotated[
+    Path, typer.Option(help="The folder of submissions, <student>/<day>/<day>.ipynb; all results go beside it.")
+]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--db", help="The gradebook, a file or a URL; else gradebook.db beside the submissions.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    for function in (grade, feedback, demo):
+        app.command()(function)
+
+
+def grade(
+    day: DayArgument = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the checks' random inputs.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep records of files that have not changed.")] = False,
+    student: Annotated[str | None, typer.Option(help="One student only.")] = None,
+    submitted: SubmittedOption = Path("submitted"),
+    db: DatabaseOption = None,
+    isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
+) -> None:
+    """Grades a class: a record for each submission, then nbgrader's gradebook."""
+    from ..grading import isolation as levels
+    from ..grading.grade import Options, find_tasks, grade_all, left_out
+    from ..lessons import syllabus
+    from ..nbgrader_bridge.bulk import ClassFolder, store
+    from ..nbgrader_bridge.gradebook import check_gradebook
+
+    days = chosen_days(day)
+    folder = ClassFolder.of(submitted, db)
+    tasks = list(find_tasks(folder.submitted, days, student))
+    bad_folders = left_out(folder.submitted, [d.slug for d in syllabus()]) if student is None else []
+    if not tasks and not bad_folders:
+        who = f"of {student} " if student else ""
+        raise CourseError(f"no submission {who}under {submitted} for {', '.join(d.slug for d in days)}")
+    check_gradebook(folder.db_url)
+    levels.want(isolation)
+    levels.require_safe()
+
+    with progress_bar("grading", len(tasks)) as advance:
+        records = grade_all(tasks, Options(seed=seed, jobs=jobs), folder.records, resume=resume, progress=advance)
+    whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
+    with progress_bar("gradebook", len(whole)) as advance:
+        failures = store(folder, whole, advance)
+
+    print_summary(records)
+    for line in bad_folders:
+        say(f"not graded: {line}")
+    raise_status(records, failures, bool(bad_folders), folder)
+
+
+def feedback(
+    day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
+) -> None:
+    """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
+    from ..nbgrader_bridge.bulk import ClassFolder, graded_students, write_feedback
+    from ..nbgrader_bridge.gradebook import check_gradebook
+
+    days = chosen_days(day)
+    folder = ClassFolder.of(submitted, db)
+    check_gradebook(folder.db_url)
+    counts = {each: len(graded_students(folder, each)) for each in days}
+    if not any(counts.values()):
+        raise CourseError(f"nothing graded under {folder.autograded}: run `autograder grade` first")
+    failures: dict[tuple[str, str], str] = {}
+    with progress_bar("feedback", sum(counts.values())) as advance:
+        for each in days:
+            failures |= write_feedback(folder, each, advance)
+    for (name, slug), reason in failures.items():
+        say(f"no page: {name}, {slug}: {reason}")
+    written = sum(counts.values()) - len(failures)
+    tell(f"{written} pages in {folder.feedback}")
+    if failures:
+        raise typer.Exit(1)
+
+
+def demo(
+    jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
+    folder: Annotated[Path, typer.Option(help="Where the class is made; what lies there is replaced.")] = Path("demo"),
+) -> None:
+    """Grades a class of sample submissions end to end; exit 1 if one gets another score than it deserves."""
+    from rich.table import Table
+
+    from ..demo import demo_days, run
+    from ..render import points_text
+
+    days = demo_days()
+    if not days:
+        raise CourseError("no day is ready yet: a demo needs a lesson, its release and its specimens")
+    outcomes = run(folder, days, jobs, progress_bar)
+    for day in days:
+        table = Table(title=day.slug, title_justify="left")
+        for column in ("student", "score", "due", "status", "what was handed in"):
+            table.add_column(column, justify="right" if column in ("score", "due") else "left")
+        for outcome in outcomes:
+            if outcome.record.slug == day.slug:
+                status = outcome.record.status if outcome.as_due else "NOT AS DUE"
+                points, due = points_text(outcome.record.points), outcome.sample.due.text(day)
+                table.add_row(outcome.record.student, points, due, status, outcome.sample.story)
+        console.print(table)
+    wrong = [o for o in outcomes if not o.as_due]
+    for outcome in wrong:
+        record = outcome.record
+        scores = ", ".join(f"{s.exercise} {points_text(s.points)}/{points_text(s.max_points)}" for s in record.scores)
+        say(f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}")
+    root = folder.absolute()
+    tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as due.")
+    tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
+    tell(f"feedback, for example: {root / 'feedback' / 'chidi' / days[-1].slug / days[-1].slug}.html")
+    if wrong:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """A bar with rate and time left; call what it gives after each step."""
+    from rich import progress as p
+    from rich.text import Text
+
+    class Rate(p.ProgressColumn):
+        def render(self, task: p.Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:.1f}/s" if speed else "", style="progress.data.speed")
+
+    count, left = p.MofNCompleteColumn(), p.TimeRemainingColumn()
+    with p.Progress(p.TextColumn("{task.description}"), p.BarColumn(), count, Rate(), left, console=stderr, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda *ignored: progress.advance(task)
+
+
+def print_summary(records: list[Record]) -> None:
+    from rich.table import Table
+
+    from ..render import points_text
+
+    table = Table()
+    for column in ("student", "day", "points", "of", "status"):
+        table.add_column(column, justify="right" if column in ("points", "of") else "left")
+    for record in records:
+        points = "" if record.infrastructure is not None else points_text(record.points)
+        table.add_row(record.student, record.slug, points, points_text(record.max_points), record.status)
+    if records:
+        console.print(table)
+
+
+def raise_status(
+    records: list[Record], failures: dict[tuple[str, str], str], bad_folders: bool, folder: ClassFolder
+) -> None:
+    """One line for everything that needs somebody, where the results lie, and the exit status."""
+    damaged = [record for record in records if record.problem is not None]
+    needs_person = [record for record in records if record.needs_person]
+    for record in damaged:
+        say(f"unreadable: {record.student}: {record.problem}")
+    for record in needs_person:
+        reason = record.infrastructure or "a check was inconclusive"
+        say(f"needs a person: {record.student}, {record.slug}: {reason.splitlines()[0]}")
+    for (student, slug), reason in failures.items():
+        say(f"not in the gradebook: {student}, {slug}: {reason}")
+    where = f"records in {folder.records}, gradebook {shown_database(folder)}"
+    tell(f"{where}; `autograder feedback` writes {folder.feedback}")
+    if damaged or bad_folders:
+        raise typer.Exit(2)
+    if needs_person or failures:
+        raise typer.Exit(1)
+
+
+def say(line: str) -> None:
+    """A line about something that needs somebody."""
+    stderr.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def tell(line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def shown_database(folder: ClassFolder) -> str:
+    """The gradebook's path, or its URL without the password."""
+    from sqlalchemy.engine import make_url
+
+    url = make_url(folder.db_url)
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)

@@ -1,0 +1,152 @@
+"""The gradebook: nbgrader's database, looked at before it is touched, and told about our days."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import CourseError
+from ..lessons import Day, release_bytes, release_notebook_path
+
+VERSIONS = "select version_num from alembic_version"
+
+
+def gradebook_url(text: str | Path) -> str:
+    """A database's URL, from a URL or from the path of an SQLite file."""
+    text = str(text)
+    return text if "://" in text else f"sqlite:///{Path(text).absolute()}"
+
+
+def check_gradebook(db_url: str) -> None:
+    """Raises CourseError unless the gradebook can be used: it is not there yet, or it is one of this nbgrader's.
+
+    Changes nothing.
+    """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(db_url)
+    except ArgumentError:
+        form = "give the path of a file, or a URL such as postgresql://user@host/name"
+        raise CourseError(f"{db_url!r} is no database: {form}") from None
+    if url.get_backend_name() == "sqlite":
+        if url.database and url.database != ":memory:":
+            _check_file(Path(url.database))
+    else:
+        _check_server(db_url, url.render_as_string(hide_password=True))
+
+
+def enter_day(day: Day, db_url: str) -> None:
+    """Sees to it that the gradebook has this day with its cells and points. Cheap where it has.
+
+    The work is done by nbgrader's own `generate_assignment`. Raises CourseError.
+    """
+    put_alembic_on_path()
+    if _has_day(day, db_url):
+        return
+    try:
+        release_bytes(day, db_url)
+    except CourseError as error:
+        if "there are submissions associated" not in str(error):
+            raise
+        raise CourseError(
+            f"the gradebook holds submissions of {day.slug} with other exercises than it has now: "
+            "move the gradebook away, or name a new one with --db"
+        ) from None
+
+
+def put_alembic_on_path() -> None:
+    """nbgrader calls `alembic` as a command when it makes a gradebook, and leaves half of one where there is none."""
+    beside = str(Path(sys.executable).parent)
+    if beside not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
+
+
+def schema_version() -> str:
+    """The version of gradebooks that the installed nbgrader makes and reads."""
+    from alembic.script import ScriptDirectory
+    from nbgrader.dbutil import ALEMBIC_DIR
+
+    return str(ScriptDirectory(ALEMBIC_DIR).get_current_head())
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise CourseError(f"{path} cannot be a gradebook: give a file in a folder that exists")
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+            tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+            versions = [row[0] for row in connection.execute(VERSIONS)] if "alembic_version" in tables else []
+    except sqlite3.DatabaseError as error:
+        raise CourseError(f"{path} is no gradebook ({error}): move it away, or name another with --db") from None
+    _check_version(str(path), tables, versions)
+
+
+def _check_server(db_url: str, shown: str) -> None:
+    from sqlalchemy import create_engine, inspect, text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        engine = create_engine(db_url)
+        with engine.connect() as connection:
+            tables = set(inspect(connection).get_table_names())
+            versions = [row[0] for row in connection.execute(text(VERSIONS))] if "alembic_version" in tables else []
+        engine.dispose()
+    except (SQLAlchemyError, ImportError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CourseError(f"the gradebook {shown} cannot be reached: {reason}") from None
+    _check_version(shown, tables, versions)
+
+
+def _check_version(name: str, tables: set[str], versions: list[str]) -> None:
+    if not tables:
+        return
+    if not versions or "submitted_assignment" not in tables:
+        raise CourseError(f"{name} is a database but no gradebook: move it away, or name another with --db")
+    if versions != [schema_version()]:
+        raise CourseError(
+            f"{name} is a gradebook of schema version {versions[0]}, this nbgrader reads {schema_version()}: "
+            "make a copy of it and run `nbgrader db upgrade`, or name another with --db"
+        )
+
+
+def _has_day(day: Day, db_url: str) -> bool:
+    """Whether the gradebook's cells of this day are just those of the release notebook."""
+    from nbgrader.api import Gradebook, MissingEntry
+
+    path = release_notebook_path(day)
+    if not path.exists():
+        return False
+    with Gradebook(db_url) as gradebook:
+        try:
+            notebook = gradebook.find_notebook(day.slug, day.slug)
+        except MissingEntry:
+            return False
+        sources = {cell.name: (cell.cell_type, cell.source, bool(cell.locked)) for cell in notebook.source_cells}
+        points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+    wanted = graded_cells(path)
+    return sources == {name: cell["cell"] for name, cell in wanted.items()} and points == {
+        name: cell["points"] for name, cell in wanted.items() if cell["points"] is not None
+    }
+
+
+def graded_cells(path: Path) -> dict[str, dict[str, Any]]:
+    """{grade id: {"cell": (type, source, locked), "points": float or None}} of the cells that nbgrader knows."""
+    found = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        meta = cell["metadata"].get("nbgrader")
+        if meta:
+            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+            locked = not meta["solution"] and (meta["grade"] or meta["locked"])
+            points = float(meta["points"]) if meta["grade"] else None
+            found[meta["grade_id"]] = {"cell": (cell["cell_type"], source, bool(locked)), "points": points}
+    return found

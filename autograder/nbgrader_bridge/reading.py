@@ -1,0 +1,148 @@
+"""A submitted file becomes a notebook that nbgrader can work with, whatever is in the file.
+
+Only text is taken over: each cell's kind and source, and which of our cells it says it is. Outputs, attachments,
+metadata and a kernel of the student's own stay behind. A text cell in which a browser might find something to run is
+shown as it was typed, because an instructor opens these pages with rights that a student does not have.
+
+A file that is no readable notebook becomes a short stand-in, so that the student gets a zero, a page that says what is
+wrong, and the others their grades. The file itself is never changed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import glob
+import html
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode, v4
+from nbgrader.converters import Autograde, NbGraderException
+
+from ..errors import CourseError
+from ..grading.submission import BadSubmission, cell_source, load_notebook
+from ..lessons import Day, find_day, release_notebook_path
+from .gradebook import check_gradebook, enter_day
+
+CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+RISKY = re.compile(r"[<&]|script\s*:|data\s*:", re.IGNORECASE)
+MAX_CELL_CHARACTERS = 50_000
+MAX_SHOWN_CHARACTERS = 1_000_000
+
+
+class SubmissionExporter(NotebookExporter):
+    """Stands where nbgrader's `autograde` reads notebooks."""
+
+    def __init__(self, config: Any = None, **options: Any) -> None:
+        super().__init__(config=config, **options)
+        if isinstance(self.parent, Autograde):  # nbgrader makes one exporter a run, before the first submission
+            prepare(self.parent)
+
+    def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
+        if not getattr(self.parent, "_sanitizing", True):  # our own result, on its way to be graded
+            return super().from_filename(filename, resources, **options)
+        path = Path(filename)
+        name = resources["nbgrader"]["assignment"]
+        resources["metadata"] = {"name": path.stem, "path": str(path.parent), "modified_date": _date(path)}
+        return self.from_notebook_node(submitted_notebook(path, find_day(name)), resources, **options)
+
+
+def prepare(autograde: Autograde) -> None:
+    """Before the first submission: the day is in the gradebook, and a folder without a notebook is a submission too."""
+    coursedir = autograde.coursedir
+    try:
+        day = find_day(coursedir.assignment_id)
+        if day.slug != coursedir.assignment_id:
+            raise CourseError(f"nbgrader knows the day as {day.slug}, not as {coursedir.assignment_id}")
+        check_gradebook(coursedir.db_url)
+        enter_day(day, coursedir.db_url)
+    except CourseError as error:
+        autograde.log.error(str(error))
+        raise NbGraderException(str(error)) from None
+    if coursedir.notebook_id == "*":
+        for folder in glob.glob(autograde._format_source(coursedir.assignment_id, coursedir.student_id)):
+            autograde.assignments[folder] = [os.path.join(folder, f"{day.slug}.ipynb")]
+
+
+def release_notebook(day: Day) -> NotebookNode:
+    path = release_notebook_path(day)
+    try:
+        return nbformat.read(path, as_version=4)
+    except FileNotFoundError:
+        raise CourseError(f"{path} is missing: run `autograder release {day.number}`") from None
+
+
+def submitted_notebook(path: Path, day: Day) -> NotebookNode:
+    """The notebook in a submitted file, or the stand-in for a file that holds none."""
+    release = release_notebook(day)
+    try:
+        raw = load_notebook(path, day.slug)
+    except BadSubmission:
+        cells = [cell for cell in release.cells if cell.metadata.get("course", {}).get("role") == "check"]
+    else:
+        cells = _clean_cells(raw["cells"], {cell.source for cell in release.cells if cell.cell_type == "markdown"})
+    return v4.new_notebook(cells=cells, metadata=release.metadata)
+
+
+def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
+    """our_texts: the sources of our own text cells, which may hold HTML."""
+    cells: list[NotebookNode] = []
+    ids: set[str] = set()
+    budget = MAX_SHOWN_CHARACTERS
+    for number, cell in enumerate(raw, start=1):
+        source = cell_source(cell) if isinstance(cell, dict) else None
+        if source is None:
+            continue
+        if cell.get("cell_type") == "code":
+            clean = v4.new_code_cell(_shortened(source, budget))
+        elif source in our_texts or not RISKY.search(source):
+            clean = v4.new_markdown_cell(_shortened(source, budget))
+        else:
+            clean = v4.new_markdown_cell(_as_text(_shortened(source, budget)))
+        budget -= min(len(source), MAX_CELL_CHARACTERS)
+        clean.id = _unused_id(cell.get("id"), number, ids)
+        clean.metadata = _claims(cell)
+        cells.append(clean)
+    return cells
+
+
+def _as_text(source: str) -> str:
+    """HTML that shows the source as it was typed; Markdown leaves it alone up to the closing tag."""
+    shown = html.escape(source).replace("$", "&#36;").replace("\\", "&#92;")
+    return f"<pre>\n{shown}\n</pre>" if source.strip() else ""
+
+
+def _shortened(source: str, budget: int) -> str:
+    limit = min(MAX_CELL_CHARACTERS, max(budget, 200))
+    if len(source) <= limit:
+        return source
+    return source[:limit] + f"\n# ... shortened here: the cell has {len(source):,} characters"
+
+
+def _unused_id(wanted: Any, number: int, used: set[str]) -> str:
+    found = wanted if isinstance(wanted, str) and CELL_ID.fullmatch(wanted) else f"submitted-{number}"
+    while found in used:
+        found = f"{found[:50]}-{number}"
+        number += 1
+    used.add(found)
+    return found
+
+
+def _claims(cell: dict[str, Any]) -> dict[str, Any]:
+    """Which of nbgrader's cells this one says it is; NormalizeMetadata decides."""
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return {"nbgrader": {"grade_id": grade_id}} if isinstance(grade_id, str) else {}
+
+
+def _date(path: Path) -> str:
+    try:
+        seconds = path.stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).date().isoformat()

@@ -1,0 +1,43 @@
+"""nbgrader's settings: which of its steps are ours. Used by `nbgrader_config.py` and by our own commands alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traitlets.config import Config
+
+OURS = "autograder.nbgrader_bridge"
+STOCK = "nbgrader.preprocessors"
+
+
+def configure(config: Config) -> None:
+    """Puts our steps among nbgrader's own."""
+    from ..lessons import generate_assignment_config
+
+    # Not course/: `generate_assignment --force` empties the folder that it releases to.
+    config.CourseDirectory.source_directory = "build/source"
+    config.CourseDirectory.release_directory = "build/release"
+    config.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "*.py", "*.md"]
+    config.merge(generate_assignment_config(db_url="as the command says"))
+
+    config.Autograde.exporter_class = f"{OURS}.reading.SubmissionExporter"
+    config.Autograde.sanitize_preprocessors = [
+        f"{OURS}.preprocessors.NormalizeMetadata",
+        f"{STOCK}.ClearOutput",
+        f"{STOCK}.DeduplicateIds",
+        f"{STOCK}.OverwriteKernelspec",
+        f"{STOCK}.OverwriteCells",
+        f"{STOCK}.CheckCellMetadata",
+    ]
+    config.Autograde.autograde_preprocessors = [
+        f"{OURS}.preprocessors.WriteVerdicts",
+        f"{STOCK}.IgnorePattern",
+        "nbconvert.preprocessors.ClearMetadataPreprocessor",
+        f"{STOCK}.LimitOutput",
+        f"{STOCK}.SaveAutoGrades",
+        f"{STOCK}.AssignLatePenalties",
+        f"{STOCK}.CheckCellMetadata",
+    ]
+    config.OverwriteCells.add_missing_cells = True
+    config.GenerateFeedback.exporter_class = f"{OURS}.feedback.FeedbackExporter"
