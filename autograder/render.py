@@ -38,10 +38,11 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     rows = "".join(_html_row(v, failed) for v in verdicts)
     head = "".join(f'<th scope="col" style="{CELL}">{h}</th>' for h in heads)
+    caption = summary(exercise, verdicts, points, max_points)
     parts = [
         '<div class="check-table">',
         '<table style="border-collapse:collapse;margin:4px 0;">',
-        f'<caption style="text-align:left;font-weight:bold;padding:4px 0;">{escape(summary(exercise, verdicts, points, max_points))}</caption>',
+        f'<caption style="text-align:left;font-weight:bold;padding:4px 0;">{escape(caption)}</caption>',
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
     ]
     if note:

@@ -1,4 +1,7 @@
-"""Runs checks against a namespace of student functions and gives verdicts. The same code in a notebook, a terminal, in grading and in certification."""
+"""Runs checks against a namespace of student functions and gives verdicts.
+
+The same code in a notebook, in a terminal, in grading and in certification.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def load_checks(topic: str) -> tuple[Check, ...]:
             continue
         functions = [f for f in vars(module).values() if inspect.isfunction(f) and hasattr(f, "check") and f.__module__ == name]
         for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
-            info = function.check  # type: ignore[attr-defined]
+            info = function.check
             title = (function.__doc__ or "").strip().splitlines()[0].strip().rstrip(".")
             found.append(Check(function.__name__, info.exercise, title, info.weight, hidden, function))
     if not found:

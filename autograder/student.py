@@ -54,7 +54,7 @@ def check(exercise: str) -> None:
     _verdicts[exercise] = (namespace.get(exercise), passed)
     points = max_points * share(verdicts)
     if verdicts and all(v.message.startswith("not written yet") for v in verdicts):
-        _show_text(f"{exercise}: not written yet. Replace the line `raise NotImplementedError(...)` in the cell above, run it, then run this one.")
+        _show_text(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
     elif verdicts and all("is not defined" in v.message and exercise in v.message for v in verdicts):
         _show_text(f"{exercise}: not defined. Run the cell above first; if its first line was changed, the name must stay {exercise}.")
     else:

@@ -49,7 +49,12 @@ def lab(folder: Path) -> Iterator[str]:
         *lab_command(), "--no-browser", f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=",
         "--ServerApp.password=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={folder}",
     ]  # fmt: skip
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(folder / "jupyter"), "JUPYTER_DATA_DIR": str(folder / "data"), "JUPYTER_CONFIG_PATH": lab_profile()}
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        "JUPYTER_CONFIG_PATH": lab_profile(),
+    }
     with open(folder / "lab.log", "w") as log:
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)
         try:

@@ -66,7 +66,7 @@ def test_lab_opens_on_the_map_of_the_course(browser, desk, shots):
 
 
 def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(browser, desk, shots):
-    folder, address = desk
+    _, address = desk
     day = find_day("samplers")
     page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
     page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)

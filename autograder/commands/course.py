@@ -26,7 +26,8 @@ def chosen_days(day: str | None) -> list:
         return [d for d in syllabus() if d.ready]
     found = find_day(day)
     if not found.ready:
-        raise CourseError(f"day {found.number} ({found.topic}) is not there yet; ready are {', '.join(d.slug for d in syllabus() if d.ready)}")
+        ready = ", ".join(d.slug for d in syllabus() if d.ready)
+        raise CourseError(f"day {found.number} ({found.topic}) is not there yet; ready are {ready}")
     return [found]
 
 

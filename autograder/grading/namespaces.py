@@ -128,7 +128,10 @@ class CellOutcome:
 
 
 class Far:
-    """The student's functions in a worker process. A worker that dies is replaced, and the cells run again without the one that killed it."""
+    """The student's functions in a worker process.
+
+    A worker that dies is replaced, and the cells run again without the one that killed it.
+    """
 
     def __init__(
         self,

@@ -68,7 +68,8 @@ class Record:
         if self.problem is not None:
             return "unreadable"
         outcomes = {v.outcome for v in self.verdicts}
-        for outcome, text in (("crashed", "crashed"), ("timeout", "timed out"), ("memory", "out of memory"), ("inconclusive", "needs a person")):
+        words = {"crashed": "crashed", "timeout": "timed out", "memory": "out of memory", "inconclusive": "needs a person"}
+        for outcome, text in words.items():
             if outcome in outcomes:
                 return text
         if outcomes <= {PASS}:

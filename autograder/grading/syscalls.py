@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 
-PLAIN = """
+_NAMES = """
 read write readv writev pread64 pwrite64 preadv pwritev close close_range lseek
 open openat stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
 getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fallocate fsync fdatasync
@@ -23,7 +23,8 @@ getpid gettid getppid getpgid getpgrp getsid getuid geteuid getgid getegid getre
 poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2
 sendto recvfrom sendmsg recvmsg getsockopt getsockname getpeername shutdown
 getrandom getrlimit wait4 waitid exit exit_group arch_prctl restart_syscall
-""".split()
+"""
+PLAIN = tuple(_NAMES.split())
 
 # ioctl requests that ask about a file and change nothing of the terminal: TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX.
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)

@@ -76,7 +76,7 @@ def encode(value: Any, extra: Extra) -> bytes:
     return HEAD.pack(MAGIC, len(header), len(payload)) + header + bytes(payload)
 
 
-def lengths(head: bytes) -> tuple[int, int]:
+def lengths(head: bytes | bytearray) -> tuple[int, int]:
     """(header bytes, payload bytes) announced by the first HEAD.size bytes of a frame."""
     magic, header_bytes, payload_bytes = HEAD.unpack(head)
     if magic != MAGIC:
@@ -86,7 +86,7 @@ def lengths(head: bytes) -> tuple[int, int]:
     return header_bytes, payload_bytes
 
 
-def decode(header: bytes, payload: bytes | bytearray, resolve: Resolve) -> Any:
+def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve) -> Any:
     """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError."""
     try:
         tree = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
@@ -123,8 +123,8 @@ class _Encoder:
             number = int(value)
             return number if abs(number) <= SAFE_INTEGER else {"$": "int", "v": str(number)}
         if isinstance(value, float):
-            number = float(value)
-            return number if math.isfinite(number) else {"$": "float", "v": str(number)}
+            real = float(value)
+            return real if math.isfinite(real) else {"$": "float", "v": str(real)}
         if isinstance(value, str):
             return str.__str__(value)
         if isinstance(value, list):
@@ -144,9 +144,7 @@ class _Encoder:
         tree = self.extra(value)
         if tree is None:
             raise WireError(f"a {type(value).__name__} cannot be sent")
-        if tree.get("$") == "data":
-            tree["v"] = {name: self.tree(field, depth + 1) for name, field in tree["v"].items()}
-        elif tree.get("$") == "named":
+        if tree.get("$") == "data" or tree.get("$") == "named":
             tree["v"] = {name: self.tree(field, depth + 1) for name, field in tree["v"].items()}
         return tree
 
@@ -251,7 +249,7 @@ def _list(value: Any) -> list[Any]:
 def data_tree(value: Any, allowed: dict[str, type]) -> dict[str, Any] | None:
     """The tree of a dataclass among `allowed`, or None."""
     name = type(value).__name__
-    if allowed.get(name) is not type(value):
+    if allowed.get(name) is not type(value) or not dataclasses.is_dataclass(value):
         return None
     return {"$": "data", "type": name, "v": {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}}
 

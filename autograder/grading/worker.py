@@ -271,7 +271,7 @@ class Callback:
 
 
 def is_student_file(filename: str) -> bool:
-    return "ipykernel" in filename or filename.startswith("<ipython-input") or filename.startswith("<cell")
+    return "ipykernel" in filename or filename.startswith(("<ipython-input", "<cell"))
 
 
 def snapshot(value: Any) -> Any:
