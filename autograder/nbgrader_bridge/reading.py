@@ -24,6 +24,7 @@ from nbformat import NotebookNode, v4
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
+from ..grading.grade import ID_RULE, is_student_id
 from ..grading.submission import BadSubmission, cell_source, load_notebook
 from ..lessons import Day, find_day, release_notebook_path
 from .gradebook import check_gradebook, enter_day
@@ -52,7 +53,10 @@ class SubmissionExporter(NotebookExporter):
 
 
 def prepare(autograde: Autograde) -> None:
-    """Before the first submission: the day is in the gradebook, and a folder without a notebook is a submission too."""
+    """Before the first submission: the day is in the gradebook, and a folder without a notebook is a submission too.
+
+    A folder whose name is no student id is left out, with one line.
+    """
     coursedir = autograde.coursedir
     try:
         day = find_day(coursedir.assignment_id)
@@ -66,6 +70,12 @@ def prepare(autograde: Autograde) -> None:
     if coursedir.notebook_id == "*":
         for folder in glob.glob(autograde._format_source(coursedir.assignment_id, coursedir.student_id)):
             autograde.assignments[folder] = [os.path.join(folder, f"{day.slug}.ipynb")]
+    form = autograde._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
+    for folder in list(autograde.assignments):
+        student = re.match(form, folder)
+        if student is not None and not is_student_id(student["student"]):
+            autograde.log.error("not graded: %a: %s; rename the folder", student["student"], ID_RULE)
+            del autograde.assignments[folder]
 
 
 def release_notebook(day: Day) -> NotebookNode:
