@@ -19,7 +19,8 @@ from torch import Tensor
 from autograder.authoring import checks, close, equal, raises, that
 
 FALSE_ALARM = 1e-10
-DRAWS = 20_000
+DRAWS = 8_000
+ROWS_PER_CALL = 4_000  # a version that loops over rows in Python must not run into the time limit of a call
 
 
 # ---- helpers -------------------------------------------------------------------------------------------------------
@@ -110,18 +111,23 @@ def token_ids(got: Any, rows: int) -> Tensor:
     return got
 
 
-def frequencies(got: Any, want: Tensor, *, cause: str) -> None:
+def drawn(sample: Callable[[Tensor], Any], logits: Tensor) -> Tensor:
+    """(n, V) -> token ids (n, 1): one draw from each row, in several calls."""
+    return torch.cat([token_ids(sample(part), len(part)) for part in logits.split(ROWS_PER_CALL)])
+
+
+def frequencies(got: Tensor, want: Tensor, *, cause: str) -> None:
     """Fails if so many independent draws from `want` (V,) would hardly ever look like `got` (n, 1)."""
-    drawn = token_ids(got, len(got)).flatten()
-    inside = bool(((drawn >= 0) & (drawn < len(want))).all())
-    that(inside, "a token id outside the vocabulary was drawn", got=(int(drawn.min()), int(drawn.max())), cause=cause)
-    shares = torch.bincount(drawn, minlength=len(want)).double() / len(drawn)
+    ids = got.flatten()
+    inside = bool(((ids >= 0) & (ids < len(want))).all())
+    that(inside, "a token id outside the vocabulary was drawn", got=(int(ids.min()), int(ids.max())), cause=cause)
+    shares = torch.bincount(ids, minlength=len(want)).double() / len(ids)
     for token, (f, q) in enumerate(zip(shares.tolist(), want.tolist(), strict=True)):
         that(q > 0 or f == 0, f"token {token} has probability 0 and was drawn", got=f"in {f:.2%} of draws", cause=cause)
-        surprise = len(drawn) * sum(a * math.log(a / b) for a, b in ((f, q), (1 - f, 1 - q)) if a > 0 and b > 0)
+        surprise = len(ids) * sum(a * math.log(a / b) for a, b in ((f, q), (1 - f, 1 - q)) if a > 0 and b > 0)
         that(
             surprise <= math.log(2 * len(want) / FALSE_ALARM) and not (q >= 1 and f < 1),
-            f"token {token} is drawn too often or too rarely in {len(drawn)} draws",
+            f"token {token} is drawn too often or too rarely in {len(ids)} draws",
             expected=f"about {q:.4f} of them",
             got=f"{f:.4f}",
             cause=cause,
@@ -419,7 +425,8 @@ def test_temperature_sample_frequencies(student):
     """each token as often as its probability says"""
     # False alarm: at most 1e-10 for each tau (see the top of this file).
     for tau in (0.5, 2.0):
-        got = student.temperature_sample(repeat(row(FOUR)), tau, generator=student.generator(1))
+        g = student.generator(1)
+        got = drawn(lambda x, tau=tau, g=g: student.temperature_sample(x, tau, generator=g), repeat(row(FOUR)))
         cause = "Draw from temperature_probs(logits, tau), with a fresh random number for each row."
         frequencies(got, softmax64(row(FOUR) / tau)[0], cause=cause)
 
@@ -458,7 +465,8 @@ def test_top_k_sample_frequencies(student):
     """each token as often as its probability says"""
     # False alarm: at most 1e-10 for each k (see the top of this file).
     for k in (1, 2, 3, 9):
-        got = student.top_k_sample(repeat(row(FOUR)), k, generator=student.generator(1))
+        g = student.generator(1)
+        got = drawn(lambda x, k=k, g=g: student.top_k_sample(x, k, generator=g), repeat(row(FOUR)))
         cause = "Draw from top_k_probs(logits, k), with a fresh random number for each row."
         frequencies(got, top_k_by_hand(row(FOUR), k)[0], cause=cause)
 
@@ -483,7 +491,8 @@ def test_top_p_sample_frequencies(student):
     """each token as often as its probability says"""
     # False alarm: at most 1e-10 for each p (see the top of this file). Sums of FOUR: 0.5793, 0.7924, 0.9216, 1.
     for p in (0.5, 0.7, 0.85, 1.0):
-        got = student.top_p_sample(repeat(row(FOUR)), p, generator=student.generator(1))
+        g = student.generator(1)
+        got = drawn(lambda x, p=p, g=g: student.top_p_sample(x, p, generator=g), repeat(row(FOUR)))
         cause = "Draw from top_p_probs(logits, p), with a fresh random number for each row."
         frequencies(got, top_p_by_hand(row(FOUR), p)[0], cause=cause)
 
@@ -511,7 +520,8 @@ def test_top_p_sample_refuses(student):
 def test_next_token_defaults(student):
     """without settings, the model's own distribution"""
     # False alarm: at most 1e-10 (see the top of this file).
-    got = student.sample_next_token(repeat(row(FOUR)), generator=student.generator(1))
+    g = student.generator(1)
+    got = drawn(lambda x: student.sample_next_token(x, generator=g), repeat(row(FOUR)))
     frequencies(got, softmax64(row(FOUR))[0], cause="temperature=1, and None switches a filter off.")
 
 
@@ -520,8 +530,8 @@ def test_next_token_temperature_before_top_p(student, hand):
     """temperature comes before top-p"""
     # False alarm: at most 1e-10 (see the top of this file).
     case = hand["temperature_then_top_p"]
-    logits = repeat(row(case["logits"]))
-    got = student.sample_next_token(logits, temperature=case["tau"], top_p=case["p"], generator=student.generator(1))
+    options = {"temperature": case["tau"], "top_p": case["p"], "generator": student.generator(1)}
+    got = drawn(lambda x: student.sample_next_token(x, **options), repeat(row(case["logits"])))
     cause = "At tau 2 the nucleus of 0.9 holds three tokens, {3, 0, 2}; filtering before the temperature leaves two."
     frequencies(got, torch.tensor(case["probs"], dtype=torch.float64), cause=cause)
 
@@ -531,8 +541,8 @@ def test_next_token_top_k_before_top_p(student, hand):
     """top-k comes before top-p, and what it keeps is renormalised"""
     # False alarm: at most 1e-10 (see the top of this file).
     case = hand["top_k_then_top_p"]
-    logits = repeat(row(case["probs"]).log())
-    got = student.sample_next_token(logits, top_k=case["k"], top_p=case["p"], generator=student.generator(1))
+    options = {"top_k": case["k"], "top_p": case["p"], "generator": student.generator(1)}
+    got = drawn(lambda x: student.sample_next_token(x, **options), repeat(row(case["probs"]).log()))
     want = torch.zeros(4, dtype=torch.float64)
     want[case["kept"]] = 1.0
     cause = "After top-k 2 the best token has 0.5714, which reaches 0.5 alone. top-p works on the renormalised result."
@@ -556,9 +566,7 @@ def test_next_token_zero_temperature(student):
     before = generator.get_state()
     cause = "Temperature 0 is greedy, with or without filters: nothing is drawn."
     for filters in ({}, {"top_k": 3}, {"top_p": 0.9}, {"top_k": 3, "top_p": 0.9}):
-        got = student.sample_next_token(
-            logits, temperature=0.0, generator=generator, _unchanged=True, _rng_unchanged=True, **filters
-        )
+        got = student.sample_next_token(logits, temperature=0.0, generator=generator, _unchanged=True, _rng_unchanged=True, **filters)
         equal(token_ids(got, 2), torch.tensor([[3], [0]]), cause=cause)
     equal(generator.get_state(), before, what="the generator moved although nothing had to be drawn", cause=cause)
 

@@ -13,6 +13,7 @@ from autograder.checks.test_samplers import (
     DRAWS,
     clear_p,
     distribution,
+    drawn,
     frequencies,
     repeat,
     row,
@@ -47,15 +48,14 @@ def blocks(logits: Tensor) -> Tensor:
 
 def block_frequencies(got: Tensor, want: Tensor, *, cause: str) -> None:
     """Each block of draws against its own distribution; want (R, V)."""
-    token_ids(got, len(got))
     for block, probs in zip(got.chunk(len(want)), want, strict=True):
         frequencies(block, probs, cause=cause)
 
 
 def neighbours(got: Tensor, want: Tensor) -> None:
     """Rows beside each other are drawn independently: pairs are as frequent as the products say; want (V,)."""
-    drawn = token_ids(got, len(got)).view(-1, 2)
-    pairs = drawn[:, :1] * len(want) + drawn[:, 1:]
+    two = got.view(-1, 2)
+    pairs = two[:, :1] * len(want) + two[:, 1:]
     cause = "Rows depend on each other: draw one number for each row."
     frequencies(pairs, torch.outer(want, want).flatten(), cause=cause)
 
@@ -289,7 +289,8 @@ def test_temperature_sample_rows(student, rng):
     """each row from its own distribution"""
     logits = separated(rng, 3, 6)
     tau = between(rng, 0.4, 2.0)
-    got = student.temperature_sample(blocks(logits), tau, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.temperature_sample(x, tau, generator=g), blocks(logits))
     cause = "Row i is drawn from row i of temperature_probs(logits, tau)."
     block_frequencies(got, softmax64(logits / tau), cause=cause)
 
@@ -298,7 +299,8 @@ def test_temperature_sample_rows(student, rng):
 def test_temperature_sample_independent(student, rng):
     """neighbouring rows are drawn independently"""
     logits = separated(rng, 1, 4, gap=0.3)
-    got = student.temperature_sample(repeat(logits), 1.0, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.temperature_sample(x, 1.0, generator=g), repeat(logits))
     neighbours(got, softmax64(logits)[0])
 
 
@@ -307,7 +309,8 @@ def test_top_k_sample_rows(student, rng):
     """each row from its own distribution"""
     logits = separated(rng, 3, 6)
     k = integer(rng, 2, 4)
-    got = student.top_k_sample(blocks(logits), k, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.top_k_sample(x, k, generator=g), blocks(logits))
     block_frequencies(got, top_k_by_hand(logits, k), cause="Row i is drawn from row i of top_k_probs(logits, k).")
 
 
@@ -315,7 +318,8 @@ def test_top_k_sample_rows(student, rng):
 def test_top_k_sample_independent(student, rng):
     """neighbouring rows are drawn independently, ties included"""
     logits = row([1.0, 2.0, 1.0, -1.0])
-    got = student.top_k_sample(repeat(logits), 2, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.top_k_sample(x, 2, generator=g), repeat(logits))
     neighbours(got, top_k_by_hand(logits, 2)[0])
 
 
@@ -324,7 +328,8 @@ def test_top_p_sample_rows(student, rng):
     """each row from its own distribution"""
     logits = separated(rng, 3, 6)
     p = clear_p(rng, logits)
-    got = student.top_p_sample(blocks(logits), p, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.top_p_sample(x, p, generator=g), blocks(logits))
     block_frequencies(got, top_p_by_hand(logits, p), cause="Row i is drawn from row i of top_p_probs(logits, p).")
 
 
@@ -332,7 +337,8 @@ def test_top_p_sample_rows(student, rng):
 def test_top_p_sample_independent(student, rng):
     """neighbouring rows are drawn independently"""
     logits = row([1.0, 2.0, 0.5, -1.0])
-    got = student.top_p_sample(repeat(logits), 0.9, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.top_p_sample(x, 0.9, generator=g), repeat(logits))
     neighbours(got, top_p_by_hand(logits, 0.9)[0])
 
 
@@ -358,8 +364,8 @@ def test_next_token_combinations(student, rng):
             tau = between(rng, 0.5, 2.5)
             k = integer(rng, 2, 5) if use_k else None
             p = clear_p(rng, combined(logits, tau, k, None).log()) if use_p else None
-            options = {"temperature": tau, "top_k": k, "top_p": p}
-            got = student.sample_next_token(blocks(logits), generator=fresh(student, rng), **options)
+            options = {"temperature": tau, "top_k": k, "top_p": p, "generator": fresh(student, rng)}
+            got = drawn(lambda x, o=options: student.sample_next_token(x, **o), blocks(logits))
             cause = "Temperature, then top-k, then top-p on what top-k left, renormalised; then the draw, row by row."
             block_frequencies(got, combined(logits, tau, k, p), cause=cause)
 
@@ -369,7 +375,8 @@ def test_next_token_order_sharp(student, rng):
     """a low temperature shrinks the nucleus, a high one widens it"""
     logits = row([3.0, 2.0, 1.0, 0.0])
     for tau, p in ((0.5, 0.8), (3.0, 0.8), (3.0, 0.5)):
-        got = student.sample_next_token(repeat(logits), temperature=tau, top_p=p, generator=fresh(student, rng))
+        options = {"temperature": tau, "top_p": p, "generator": fresh(student, rng)}
+        got = drawn(lambda x, o=options: student.sample_next_token(x, **o), repeat(logits))
         cause = "The nucleus is that of the distribution after the temperature."
         frequencies(got, combined(logits, tau, None, p)[0], cause=cause)
 
@@ -390,8 +397,8 @@ def test_next_token_one_always_survives(student, rng):
 def test_next_token_filters_that_keep_all(student, rng):
     """k >= V and p = 1 change nothing"""
     logits = separated(rng, 1, 5)
-    options = {"temperature": 1.5, "top_k": 50, "top_p": 1.0}
-    got = student.sample_next_token(repeat(logits), generator=fresh(student, rng), **options)
+    options = {"temperature": 1.5, "top_k": 50, "top_p": 1.0, "generator": fresh(student, rng)}
+    got = drawn(lambda x: student.sample_next_token(x, **options), repeat(logits))
     frequencies(got, softmax64(logits / 1.5)[0], cause="top_k above V and top_p = 1 keep everything.")
 
 
@@ -409,5 +416,6 @@ def test_next_token_banned(student, rng):
 def test_next_token_independent(student, rng):
     """neighbouring rows are drawn independently"""
     logits = separated(rng, 1, 4, gap=0.3)
-    got = student.sample_next_token(repeat(logits), top_k=3, generator=fresh(student, rng))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.sample_next_token(x, top_k=3, generator=g), repeat(logits))
     neighbours(got, top_k_by_hand(logits, 3)[0])
