@@ -1,0 +1,177 @@
+"""The numbers of the attention day: worked out by hand, quoted in the lesson, or said of the real model."""
+
+import math
+import re
+import tomllib
+
+import pytest
+import torch
+from torch import Tensor
+
+from course.kit import Model, ModelUnavailable, load_model, paths
+from course.kit.attention_maps import best_head, queries_and_keys, without_heads
+from solutions.attention import attention, causal_mask, merge_heads, rotary, sinusoidal_positions, split_heads
+
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["attention"]
+LESSON = (paths.ROOT / "course" / "day03_attention" / "lesson.md").read_text(encoding="utf-8")
+
+
+def dot(a: list[float], b: list[float]) -> float:
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def turned(x: list[float], position: float, base: float) -> list[float]:
+    """The rotate-half form by plain arithmetic."""
+    half = len(x) // 2
+    angles = [position * base ** (-2 * j / len(x)) for j in range(half)]
+    first = [x[j] * math.cos(a) - x[j + half] * math.sin(a) for j, a in enumerate(angles)]
+    return first + [x[j + half] * math.cos(a) + x[j] * math.sin(a) for j, a in enumerate(angles)]
+
+
+def averages(case: dict, causal: bool) -> tuple[list[list[float]], list[list[float]]]:
+    """(weights, outputs) of single-headed attention by plain arithmetic."""
+    weights, outputs = [], []
+    for i, q in enumerate(case["q"]):
+        seen = len(case["k"]) if not causal else i + 1
+        powers = [math.exp(dot(q, k) / math.sqrt(len(q))) for k in case["k"][:seen]]
+        row = [p / math.fsum(powers) for p in powers] + [0.0] * (len(case["k"]) - seen)
+        weights.append(row)
+        outputs.append([dot(row, [v[d] for v in case["v"]]) for d in range(len(case["v"][0]))])
+    return weights, outputs
+
+
+def same(got: list, want: list, places: float = 5.1e-5) -> bool:
+    return torch.allclose(torch.tensor(got, dtype=torch.float64), torch.tensor(want, dtype=torch.float64), atol=places, rtol=0)
+
+
+def test_hand_computed_numbers_are_right() -> None:
+    done = set()
+    for causal, name in ((False, "three_tokens"), (True, "three_tokens_causal")):
+        weights, outputs = averages(HAND["three_tokens"], causal)
+        assert same(HAND[name]["weights"], weights)
+        assert same(HAND[name]["output"], outputs)
+        done.add(name)
+    for name in ("rotary_unit", "rotary_one_pair", "rotary_two_pairs", "rotary_base_100"):
+        case = HAND[name]
+        assert same(case["turned"], turned(case["x"], case["position"], case.get("base", 10000.0)))
+        done.add(name)
+    case = HAND["rotary_scores"]
+    assert same(case["scores"], [math.cos(m - n) for m, n in case["positions"]])
+    rows = [[f(t / 10000 ** (2 * i / 4)) for i in range(2) for f in (math.sin, math.cos)] for t in range(2)]
+    assert same(HAND["sinusoids_d4"]["rows"], rows)
+    case = HAND["mask_two_of_five"]
+    assert case["mask"] == [[j <= case["k_len"] - case["q_len"] + i for j in range(5)] for i in range(2)]
+    case = HAND["split_two_heads"]
+    assert case["heads"] == [[token[2 * h : 2 * h + 2] for token in case["x"]] for h in range(2)]
+    case = HAND["grouped_heads"]
+    assert case["output"] == [case["values"][h // 2] for h in range(4)]
+    done |= {"rotary_scores", "sinusoids_d4", "mask_two_of_five", "split_two_heads", "grouped_heads"}
+    assert done == set(HAND), "every entry is recomputed"
+
+
+def test_the_reference_gives_the_hand_computed_numbers() -> None:
+    case = HAND["three_tokens"]
+    q, k, v = (torch.tensor(case[name], dtype=torch.float64)[None, None] for name in "qkv")
+    assert same(attention(q, k, v)[0, 0].tolist(), case["output"])
+    assert same(attention(q, k, v, causal_mask(3, 3))[0, 0].tolist(), HAND["three_tokens_causal"]["output"])
+    assert same(sinusoidal_positions(2, 4).tolist(), HAND["sinusoids_d4"]["rows"])
+    case = HAND["rotary_two_pairs"]
+    assert same(rotary(torch.tensor(case["x"]).view(1, 1, 1, 4), torch.tensor([1])).flatten().tolist(), case["turned"])
+
+
+def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
+    quoted = [f"{abs(x):.4f}" for name in ("three_tokens", "three_tokens_causal") for row in HAND[name]["output"] for x in row if x % 1]
+    quoted += [f"{w:.4f}" for w in HAND["three_tokens"]["weights"][2] + HAND["three_tokens_causal"]["weights"][1][:2]]
+    quoted += [f"{abs(x):.4f}" for name in ("rotary_unit", "rotary_two_pairs") for x in HAND[name]["turned"]]
+    quoted += [f"{abs(x):.4f}" for x in HAND["rotary_scores"]["scores"]]
+    quoted += ["0.99995", *re.findall(r"\d\.\d{4}", HAND["three_tokens"]["derivation"].split("Row 1")[0])]
+    assert [q for q in quoted if q not in LESSON] == []
+
+
+def test_the_remarks_of_the_lesson_hold() -> None:
+    assert 13 // (32 // 8) == 3
+    assert causal_mask(3, 10)[0].sum() == 8
+    assert 10_000 < 2 * math.pi * 10000 ** (510 / 512) < 100_000  # "tens of thousands" of tokens for the last of many pairs
+    assert torch.tensor(257, dtype=torch.bfloat16) == 256
+    x = torch.randn(1, 1, 6, 8, generator=torch.Generator().manual_seed(0))
+    swapped = x[:, :, [0, 2, 1, 3, 4, 5]]
+    assert torch.allclose(attention(x, x, x)[:, :, -1], attention(swapped, swapped, swapped)[:, :, -1], atol=1e-6)
+
+
+def weights_of(model: Model, ids: Tensor) -> list[Tensor]:
+    """The lesson's trick: attention over values that are 1 at one place. (L) tensors (B, H, T, T), T <= Dh."""
+    T, config = ids.shape[1], model.config
+    one_hot = torch.eye(T, config.head_dim).expand(len(ids), config.num_key_value_heads, T, -1)
+    where = torch.arange(T)
+    maps = []
+    for q, k in queries_and_keys(model, ids):
+        q, k = rotary(q, where, config.rope_theta), rotary(k, where, config.rope_theta)
+        maps.append(attention(q, k, one_hot, causal_mask(T, T))[..., :T])
+    return maps
+
+
+def test_the_maps_are_those_of_transformers() -> None:
+    transformers = pytest.importorskip("transformers", reason="transformers is the oracle of this test")
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(paths.DATASETS / "tiny", attn_implementation="eager")
+    model = load_model("tiny")
+    ids = torch.tensor([model.tokenizer.encode("Shall I compare thee to a summer's day?")])
+    with torch.no_grad():
+        want = theirs(ids, output_attentions=True).attentions
+    got = weights_of(model, ids)
+    assert len(got) == len(want) == model.config.num_hidden_layers
+    for mine, other in zip(got, want, strict=True):
+        assert torch.allclose(mine, other, atol=1e-5)
+
+
+def test_a_head_without_its_output_says_nothing() -> None:
+    model = load_model("tiny")
+    config = model.config
+    kept = [layer.o_proj.clone() for layer in model.weights.layers]
+    variant = without_heads(model, [(1, 0), (1, 3), (4, 2)])
+    silenced = [split_heads(layer.o_proj[None], config.num_attention_heads) for layer in variant.weights.layers]
+    for index, layer in enumerate(silenced):
+        quiet = {head for head in range(config.num_attention_heads) if not layer[0, head].any()}
+        assert quiet == {1: {0, 3}, 4: {2}}.get(index, set())
+    assert all(torch.equal(layer.o_proj, old) for layer, old in zip(model.weights.layers, kept, strict=True))
+    assert variant.weights.layers[0].o_proj is model.weights.layers[0].o_proj
+    assert torch.equal(merge_heads(silenced[0])[0], kept[0])
+
+
+@pytest.mark.slow
+def test_the_real_model_does_what_the_lesson_says() -> None:
+    try:
+        model = load_model("smollm2")
+    except ModelUnavailable as error:
+        pytest.skip(f"SmolLM2 is not here: {error}")
+    found = re.search(r'LANDLADY = "(.+)"', LESSON)
+    assert found
+    ids = model.tokenizer.encode(found[1])
+    pieces = [model.tokenizer.decode([i]) for i in ids]
+    maps = torch.stack(weights_of(model, torch.tensor([ids])))[:, 0]
+
+    def read(head: tuple[int, int], token: str) -> str:
+        """What this head reads most at the last occurrence of a token."""
+        at = len(pieces) - 1 - pieces[::-1].index(token)
+        return pieces[int(maps[head[0], head[1], at].argmax())]
+
+    assert [read((17, 4), token) for token in (" morning", "rim", "ble", "co")] == [" I", "ble", "co", "ate"]
+    assert maps[17, 4, 4:19, 0].min() > 0.8  # it rests on the first token until "morning" comes back
+    repeats = [(i, ids.index(ids[i]) + 1) for i in range(1, len(ids)) if ids.index(ids[i]) < i - 1]
+    echo = torch.stack([maps[:, :, i, then] for i, then in repeats]).mean(0)
+    assert best_head(echo) == (17, 4)
+    assert maps.shape[:2] == (30, 9)
+    assert maps[12:, :, 4:, 0].mean() > 0.5
+    assert maps[16, 0].diagonal(-1)[1:].mean() > 0.5
+    assert maps[18, 8, 4:, 0].mean() > 0.9
+
+    ranked = sorted(((layer, head) for layer in (17, 18) for head in range(9)), key=lambda place: -echo[place])
+    name = range(len(ids) - 4, len(ids))
+
+    def spelled(variant: Model) -> list[float]:
+        with torch.no_grad():
+            probs = variant(torch.tensor([ids]))[0].softmax(-1)
+        return [probs[i - 1, ids[i]].item() for i in name]
+
+    assert min(spelled(model)) > 0.8
+    assert max(spelled(without_heads(model, ranked[:4]))[2:]) < 0.02
+    assert min(spelled(without_heads(model, ranked[-4:]))) > 0.8
