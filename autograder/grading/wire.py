@@ -78,6 +78,8 @@ def encode(value: Any, extra: Extra) -> bytes:
 
 def lengths(head: bytes | bytearray) -> tuple[int, int]:
     """(header bytes, payload bytes) announced by the first HEAD.size bytes of a frame."""
+    if len(head) != HEAD.size:
+        raise WireError("half a frame")
     magic, header_bytes, payload_bytes = HEAD.unpack(head)
     if magic != MAGIC:
         raise WireError("not a frame")
@@ -137,7 +139,7 @@ class _Encoder:
             return {"$": "bytes", "at": self._put(bytes(value)), "n": len(value)}
         if isinstance(value, Tensor):
             return self._tensor(value)
-        if isinstance(value, torch.dtype):
+        if isinstance(value, torch.dtype) and value in DTYPE_NAMES:
             return {"$": "dtype", "v": DTYPE_NAMES[value]}
         if isinstance(value, torch.device):
             return {"$": "device", "v": str(value)}
@@ -150,9 +152,9 @@ class _Encoder:
 
     def _tensor(self, value: Tensor) -> dict[str, Any]:
         grad = value.requires_grad
+        if value.layout != torch.strided or value.dtype not in DTYPE_NAMES or value.is_meta:
+            raise WireError(f"a tensor of dtype {value.dtype}, layout {value.layout}, device {value.device} cannot be sent")
         data = value.detach().as_subclass(Tensor)
-        if data.layout != torch.strided or data.dtype not in DTYPE_NAMES or data.is_meta:
-            raise WireError(f"a tensor of dtype {data.dtype}, layout {data.layout}, device {data.device} cannot be sent")
         data = data.cpu().contiguous().resolve_conj().resolve_neg()
         raw = data.reshape(-1).view(torch.uint8).numpy().tobytes() if data.numel() else b""
         return {
