@@ -1,0 +1,17 @@
+"""What a machine can do at best."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """peak_flops in FLOP/s, bandwidth in bytes/s."""
+
+    peak_flops: float
+    bandwidth: float
+    name: str = "this machine"
+
+    @property
+    def balance(self) -> float:
+        """FLOPs the machine can do in the time it takes to move one byte: below this intensity, memory decides."""
+        return self.peak_flops / self.bandwidth
