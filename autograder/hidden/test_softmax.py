@@ -13,10 +13,8 @@ import torch
 from autograder.authoring import checks, close, equal
 
 INF = float("inf")
-HALF = [
-    (torch.float16, 5e-3, 2e-2),
-    (torch.bfloat16, 3e-2, 0.12),
-]  # dtype, atol of probabilities, atol of their logarithms
+# dtype, atol of probabilities, atol of their logarithms: log-sum-exp in bfloat16 rounds at 0.03 from 8 on
+HALF = [(torch.float16, 1e-2, 2e-2), (torch.bfloat16, 5e-2, 0.15)]
 
 PER_ROW = "Take the maximum of each row, over the last dimension, and subtract it from that row alone."
 LAST = "Work over the last dimension only, at any number of dimensions; keepdim=True keeps rows apart."
@@ -150,7 +148,7 @@ def test_softmax_input_random(student, rng):
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for shape in [(5,), (3, 4), (2, 2, 3)]:
             for logits in [torch.randn(shape, generator=rng).to(dtype), masked_logits(rng, shape, dtype)]:
-                close(student.softmax(logits, _unchanged=True), softmax64(logits), atol=3e-2, cause=KEEP)
+                close(student.softmax(logits, _unchanged=True), softmax64(logits), atol=5e-2, cause=KEEP)
 
 
 @checks("softmax")
@@ -165,8 +163,8 @@ def test_softmax_small_probabilities(student, rng):
 
 @checks("softmax")
 def test_softmax_vocabulary(student, rng):
-    """a whole vocabulary sums to 1, and so does one token"""
-    logits = 4 * torch.randn((2, 49_152), generator=rng)
+    """five thousand tokens sum to 1, and so does one"""
+    logits = 4 * torch.randn((2, 5_000), generator=rng)
     probs = student.softmax(logits)
     close(probs, softmax64(logits), atol=1e-8, rtol=2e-3, cause=PER_ROW)
     close(probs.sum(dim=-1), [1.0, 1.0], atol=2e-3, cause="The probabilities of a row sum to 1.")
@@ -243,13 +241,13 @@ def test_log_softmax_input_random(student, rng):
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for shape in [(5,), (3, 4), (2, 2, 3)]:
             for logits in [torch.randn(shape, generator=rng).to(dtype), masked_logits(rng, shape, dtype)]:
-                close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=0.12, cause=KEEP)
+                close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=0.15, cause=KEEP)
 
 
 @checks("log_softmax")
 def test_log_softmax_vocabulary(student, rng):
-    """over a whole vocabulary, and over one token"""
-    logits = 4 * torch.randn((2, 49_152), generator=rng)
+    """over five thousand tokens, and over one"""
+    logits = 4 * torch.randn((2, 5_000), generator=rng)
     close(student.log_softmax(logits), log_softmax64(logits), atol=2e-3, cause=PER_ROW)
     close(student.log_softmax(torch.randn((3, 1), generator=rng)), [[0.0], [0.0], [0.0]], atol=1e-6, cause=LAST)
 
