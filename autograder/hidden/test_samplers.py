@@ -287,12 +287,12 @@ def test_draw_largest_u(student, rng):
 @checks("temperature_sample")
 def test_temperature_sample_rows(student, rng):
     """each row from its own distribution"""
-    logits = separated(rng, 3, 6)
-    tau = between(rng, 0.4, 2.0)
-    g = fresh(student, rng)
-    got = drawn(lambda x: student.temperature_sample(x, tau, generator=g), blocks(logits))
-    cause = "Row i is drawn from row i of temperature_probs(logits, tau)."
-    block_frequencies(got, softmax64(logits / tau), cause=cause)
+    for tau in (between(rng, 0.4, 2.0), 0.05):
+        logits = separated(rng, 3, 6) * min(tau, 1.0)
+        g = fresh(student, rng)
+        got = drawn(lambda x, tau=tau, g=g: student.temperature_sample(x, tau, generator=g), blocks(logits))
+        cause = "Row i is drawn from row i of temperature_probs(logits, tau), however small tau is above 0."
+        block_frequencies(got, softmax64(logits / tau), cause=cause)
 
 
 @checks("temperature_sample")
@@ -396,10 +396,11 @@ def test_next_token_one_always_survives(student, rng):
 @checks("sample_next_token")
 def test_next_token_filters_that_keep_all(student, rng):
     """k >= V and p = 1 change nothing"""
-    logits = separated(rng, 1, 5)
-    options = {"temperature": 1.5, "top_k": 50, "top_p": 1.0, "generator": fresh(student, rng)}
-    got = drawn(lambda x: student.sample_next_token(x, **options), repeat(logits))
-    frequencies(got, softmax64(logits / 1.5)[0], cause="top_k above V and top_p = 1 keep everything.")
+    for tau in (1.5, 0.05):
+        logits = separated(rng, 1, 5) * min(tau, 1.0)
+        options = {"temperature": tau, "top_k": 50, "top_p": 1.0, "generator": fresh(student, rng)}
+        got = drawn(lambda x, o=options: student.sample_next_token(x, **o), repeat(logits))
+        frequencies(got, softmax64(logits / tau)[0], cause="top_k above V and top_p = 1 keep everything.")
 
 
 @checks("sample_next_token")

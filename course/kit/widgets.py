@@ -55,9 +55,7 @@ def sampler_playground(
     def redraw(_: Any = None) -> None:
         k_value = None if k.value == "off" else k.value
         try:
-            before, after = _distributions(
-                row, tau.value, k_value, p.value, temperature_probs, top_k_probs, top_p_probs
-            )
+            before, after = _distributions(row, tau.value, k_value, p.value, temperature_probs, top_k_probs, top_p_probs)
         except Exception as error:  # a student's function may raise anything; say so, and stay usable
             shown.value = f"<p role='status'>Your function raised {type(error).__name__}: {html.escape(str(error))}</p>"
             return
@@ -110,7 +108,7 @@ def _distributions(
 
 
 def _summary_html(before: Tensor, after: Tensor) -> str:
-    return f"<p role='status' aria-live='polite' style='margin:8px 0'>{describe(before, after)}</p>"
+    return f"<p role='status' aria-live='polite' style='margin:8px 0;line-height:1.4'>{describe(before, after)}</p>"
 
 
 def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int], str], n: int) -> str:
@@ -131,7 +129,7 @@ def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int],
     rest = int((after > 0).sum()) - sum(float(after[i]) > 0 for i in ids)
     more = f"<p>and {rest:,} more, together {1 - float(after[ids].sum()):.2%}</p>" if rest > 0 else ""
     head = "<caption style='text-align:left'>The most probable next tokens (␣ is a space)</caption>"
-    return f"<table style='border-spacing:0'>{head}{''.join(lines)}</table>{more}"
+    return f"<table style='border-spacing:0;line-height:1.4'>{head}{''.join(lines)}</table>{more}"
 
 
 def _html_namer(labels: Any) -> Callable[[int], str]:

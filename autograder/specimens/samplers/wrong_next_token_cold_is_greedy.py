@@ -1,0 +1,12 @@
+# exercise: sample_next_token
+# WRONG: any temperature below 0.1 is greedy
+
+def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        probs = top_k_probs(probs.log(), top_k)
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    if temperature < 0.1:
+        return greedy_sample(logits)
+    return torch.multinomial(probs, 1, generator=generator)

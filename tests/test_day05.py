@@ -1,0 +1,264 @@
+"""The numbers of the samplers day: worked out by hand, quoted in the lesson, or said of the real model; and its playground."""
+
+import io
+import math
+import tomllib
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from course.kit import ModelUnavailable, load_model, paths, plots
+from course.kit.widgets import describe, sampler_playground
+from solutions.samplers import draw, greedy_sample, sample_next_token, temperature_probs, top_k_probs, top_p_probs
+
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["samplers"]
+LESSON = (paths.ROOT / "course" / "day05_samplers" / "lesson.md").read_text(encoding="utf-8")
+OWN = {"temperature_probs": temperature_probs, "top_k_probs": top_k_probs, "top_p_probs": top_p_probs}
+
+
+def exact(row: list[float], tau: float = 1.0) -> list[float]:
+    """Probabilities of one row, by the formula, with the gaps to the maximum."""
+    weights = [math.exp((x - max(row)) / tau) for x in row]
+    return [w / math.fsum(weights) for w in weights]
+
+
+def renormalised(probs: list[float], kept: set[int]) -> list[float]:
+    total = math.fsum(probs[i] for i in kept)
+    return [p / total if i in kept else 0.0 for i, p in enumerate(probs)]
+
+
+def nucleus(probs: list[float], p: float) -> set[int]:
+    kept: set[int] = set()
+    for i in sorted(range(len(probs)), key=lambda i: -probs[i]):
+        if math.fsum(probs[j] for j in kept) >= p:
+            break
+        kept.add(i)
+    return kept
+
+
+def rounded(numbers: list[float], like: list[float]) -> bool:
+    """Whether the first are the second, rounded to four decimals."""
+    return all(abs(n - w) <= 5.1e-5 for n, w in zip(numbers, like, strict=True))
+
+
+def tensor(row: list[float]) -> torch.Tensor:
+    return torch.tensor([row], dtype=torch.float64)
+
+
+def test_hand_computed_numbers_are_right() -> None:
+    checked = {"greedy"}
+    assert HAND["greedy"]["logits"].index(max(HAND["greedy"]["logits"])) == HAND["greedy"]["token"]
+    for name in ("temperature_half", "temperature_0_7", "temperature_two"):
+        case = HAND[name]
+        assert rounded(case["probs"], exact(case["logits"], case["tau"]))
+        checked.add(name)
+    case = HAND["temperature_as_power"]
+    logs = [math.log(p) for p in case["probs"]]
+    assert rounded(case["tau_half"], exact(logs, 0.5))
+    assert rounded(case["tau_two"], exact(logs, 2.0))
+    for name in ("top_k_two", "top_k_tie"):
+        case = HAND[name]
+        threshold = sorted(case["logits"])[-case["k"]]
+        kept = {i for i, x in enumerate(case["logits"]) if x >= threshold}
+        assert rounded(case["probs"], renormalised(exact(case["logits"]), kept))
+        checked.add(name)
+    case = HAND["sorted_cumulative"]
+    probs = exact(case["logits"])
+    assert case["sorted_ids"] == sorted(range(5), key=lambda i: -probs[i])
+    assert rounded(case["cumulative"], [math.fsum(sorted(probs)[-n:]) for n in range(1, 6)])
+    case = HAND["top_p_0_9"]
+    assert rounded(case["probs"], renormalised(exact(case["logits"]), nucleus(exact(case["logits"]), case["p"])))
+    case = HAND["draw_four"]
+    sums = [math.fsum(case["probs"][: n + 1]) for n in range(4)]
+    assert case["tokens"] == [next(i for i, s in enumerate(sums) if s > u) for u in case["u"]]
+    case = HAND["temperature_then_top_p"]
+    probs = exact(case["logits"], case["tau"])
+    assert rounded(case["probs"], renormalised(probs, nucleus(probs, case["p"])))
+    case = HAND["top_k_then_top_p"]
+    probs = renormalised(case["probs"], set(range(case["k"])))
+    assert rounded(case["after_top_k"], probs)
+    assert set(case["kept"]) == nucleus(probs, case["p"])
+    assert len(nucleus(case["probs"], case["p"])) == 2
+    case = HAND["two_situations"]
+    assert rounded([case["mass_a"], case["mass_b"]], [math.fsum(case["situation_a"]), math.fsum(case["situation_b"])])
+    assert rounded([case["something_else_in_100_steps"]], [1 - case["situation_a"][0] ** 100])
+    survivors = [p for p in case["situation_b"] if p >= sorted(case["situation_b"])[-5]]
+    assert len(survivors) == case["top_k_5_keeps_in_b"]
+    assert rounded([case["top_k_5_mass_in_b"]], [math.fsum(survivors)])
+    checked |= {"temperature_as_power", "sorted_cumulative", "top_p_0_9", "draw_four", "temperature_then_top_p"}
+    checked |= {"top_k_then_top_p", "two_situations"}
+    assert checked == set(HAND), "every entry is recomputed"
+
+
+def test_the_reference_gives_the_hand_computed_numbers() -> None:
+    five = tensor(HAND["greedy"]["logits"])
+    assert greedy_sample(five).item() == HAND["greedy"]["token"]
+    for name in ("temperature_half", "temperature_0_7", "temperature_two"):
+        assert rounded(temperature_probs(five, HAND[name]["tau"])[0].tolist(), HAND[name]["probs"])
+    for name in ("top_k_two", "top_k_tie"):
+        assert rounded(top_k_probs(tensor(HAND[name]["logits"]), HAND[name]["k"])[0].tolist(), HAND[name]["probs"])
+    assert rounded(top_p_probs(five, 0.9)[0].tolist(), HAND["top_p_0_9"]["probs"])
+    case = HAND["draw_four"]
+    u = torch.tensor(case["u"])
+    for shape in ((-1, 1), (-1,)):
+        assert draw(tensor(case["probs"]).repeat(len(u), 1), u.view(shape)).flatten().tolist() == case["tokens"]
+
+
+def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
+    quoted = [
+        *(f"{x:.4f}" for n in ("temperature_half", "temperature_0_7", "temperature_two") for x in HAND[n]["probs"]),
+        *(f"{x:.4f}" for n in ("tau_half", "tau_two") for x in HAND["temperature_as_power"][n]),
+        *(f"{x:.4f}" for n in ("top_k_two", "top_k_tie", "temperature_then_top_p") for x in HAND[n]["probs"] if x),
+        *(f"{x:.4f}" for x in HAND["sorted_cumulative"]["cumulative"][:4]),
+        *(f"{x:.4f}" for x in HAND["top_k_then_top_p"]["after_top_k"] if x),
+        *(str(x) for n in ("situation_a", "situation_b") for x in HAND["two_situations"][n]),
+        str(HAND["two_situations"]["something_else_in_100_steps"]),
+        "What do the six hold together? 0.34.",
+        "| u | 0 | 0.3 | 0.5 | 0.6 | 0.8 | 0.9 |",
+        "| token | 0 | 0 | 1 | 1 | 2 | 3 |",
+    ]
+    assert [q for q in quoted if q not in LESSON] == []
+
+
+def test_the_remarks_of_the_lesson_hold() -> None:
+    probs = exact([math.log(p) for p in (0.7, 0.2, 0.1)], 0.5)
+    assert probs[0] / probs[2] == pytest.approx(49)
+    assert torch.tensor(0.99999999) == 1  # float32 rounds it up
+    assert 2**24 == 16_777_216
+    assert round(2**24 / 10_000 / 60) == 28  # "half an hour"
+    assert rounded([0.3329, 0.0578, 0.1423, 0.0821, 1.6151], [0.332871, 0.057844, 0.142274, 0.082085, 1.615074])
+    eighths = torch.tensor([[0.5, 0.25, 0.125, 0.125]], dtype=torch.float64).log()
+    assert [int((top_p_probs(eighths, p) > 0).sum()) for p in (0.74, 0.76)] == [2, 3]
+    assert [int((top_k_probs(tensor([5, 3, 3, 3]), k) > 0).sum()) for k in (1, 2)] == [1, 4]
+
+
+def test_a_draw_never_leaves_the_vocabulary_or_the_support() -> None:
+    """At the largest u that torch.rand gives, whatever the rounding of the running sums, with a tail that was cut."""
+    rows = torch.softmax(3 * torch.randn(2000, 300, generator=torch.Generator().manual_seed(0)), dim=-1)
+    rows[:, 200:] = 0
+    rows = rows / rows.sum(dim=-1, keepdim=True)
+    for u in (0.0, 1 - 2**-24):
+        tokens = draw(rows, torch.full((2000, 1), u))
+        assert (rows.gather(-1, tokens) > 0).all()
+
+
+def test_bad_settings_are_named_also_when_nothing_would_be_drawn() -> None:
+    for options, value in (({"top_k": 0}, "0"), ({"top_p": 1.5}, "1.5"), ({"temperature": -1.0}, "-1.0")):
+        with pytest.raises(ValueError, match=value):
+            sample_next_token(torch.zeros(1, 4), **{"temperature": 0.0, **options})
+
+
+# ---- the playground and the plots ----------------------------------------------------------------------------------
+
+
+def test_the_playground_says_in_words_what_is_left() -> None:
+    box = sampler_playground(torch.tensor([2.0, -1.5, 0.3, 4.2, -0.8]), ["a", " b", "<c>", "d", "\n"], **OWN)
+    tau, k, p, reset, shown = box.children
+    assert "5 of 5 tokens survive" in shown.value
+    p.value = 0.9
+    assert "2 of 5 tokens survive; before the cut, 97.3% of the probability was theirs." in shown.value
+    assert "90.02%" in shown.value
+    assert "cut (was 1.77%)" in shown.value
+    assert "&lt;c&gt;" in shown.value  # a token is text, never HTML
+    assert "␣b" in shown.value
+    tau.value = 2.0
+    assert "3 of 5 tokens survive" in shown.value
+    k.value = 1
+    assert "1 token survives" in shown.value
+    assert "Entropy 0.00 nats: as undecided as 1.0" in shown.value
+    reset.click()
+    assert (tau.value, k.value, p.value) == (1.0, "off", 1.0)
+    assert "5 of 5 tokens survive" in shown.value
+    assert all(s.style.description_width == "initial" for s in (tau, k, p))
+
+
+def test_the_playground_switches_off_what_is_not_written_and_survives_what_is_wrong() -> None:
+    def wrong(logits: torch.Tensor, tau: float) -> torch.Tensor:
+        raise RuntimeError("a <mistake>")
+
+    box = sampler_playground(torch.zeros(1, 4))
+    assert [slider.disabled for slider in box.children[:3]] == [True, True, True]
+    assert "temperature_probs, top_k_probs, top_p_probs" in box.children[4].value
+    box = sampler_playground(torch.zeros(1, 4), temperature_probs=wrong)
+    assert "RuntimeError: a &lt;mistake&gt;" in box.children[-1].value
+
+
+def test_a_description_counts_mass_before_the_cut() -> None:
+    text = describe(torch.tensor([0.5, 0.25, 0.25]), torch.tensor([2 / 3, 1 / 3, 0]))
+    assert text.startswith("2 of 3 tokens survive; before the cut, 75.0%")
+
+
+def test_plots_leave_the_notebook_as_it_was() -> None:
+    """Style and interactive drawing: matplotlib's own context would switch the latter off, and later figures would not show."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    size, interactive = mpl.rcParams["font.size"], mpl.is_interactive()
+    try:
+        mpl.interactive(True)
+        with plots.style():
+            mpl.interactive(False)
+        assert not mpl.is_interactive()
+        assert mpl.rcParams["font.size"] == size
+    finally:
+        mpl.interactive(interactive)
+    plots.next_token_bars([0.5, 0.3, 0.2], [" a$b", "日", "c"], n=2, keep=[True, False, True])
+    labels = [t.get_text() for t in plt.gca().get_yticklabels()]
+    assert labels == ["␣a\\$b", "<65E5>"]
+    assert [t.get_text() for t in plt.gca().texts] == ["50.0 %", "30.0 %  cut"]
+    plt.close("all")
+
+
+def test_a_figure_is_saved_the_same_each_time() -> None:
+    def drawn() -> bytes:
+        fig, ax = plots.figure()
+        plots.lines([1, 2, 4], {"a": [1, 2, 3], "b": [3, 2, 1]}, xlabel="x", ylabel="y", logx=True, ax=ax)
+        file = io.BytesIO()
+        plots.save(fig, file)
+        return file.getvalue()
+
+    assert drawn() == drawn()
+
+
+def test_labels_come_from_tokenizers_functions_and_lists() -> None:
+    tokenizer = SimpleNamespace(decode=lambda ids: f" {ids[0]}")
+    assert plots.namer(tokenizer)(7) == "␣7"
+    assert plots.namer(lambda i: f"f{i}")(7) == "f7"
+    assert plots.namer(["x\ty"])(0) == "x⇥y"
+    assert plots.namer(None)(7) == "7"
+
+
+# ---- the real model ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_real_model_does_what_the_lesson_says() -> None:
+    try:
+        model = load_model("smollm2")
+    except ModelUnavailable as error:
+        pytest.skip(f"SmolLM2 is not here: {error}")
+
+    def logits(text: str) -> torch.Tensor:
+        with torch.no_grad():
+            return model(torch.tensor([model.tokenizer.encode(text)]))[0]
+
+    def beyond_50(text: str, tau: float) -> float:
+        return float(temperature_probs(logits(text)[-1:], tau)[0].sort(descending=True).values[50:].sum())
+
+    capital, friends = "The capital of France is", "On Saturday evening we met our friends at the"
+    assert capital in LESSON
+    assert friends in LESSON
+    tails = [beyond_50(capital, tau) for tau in (0.7, 1.0, 1.5, 2.0)]
+    assert tails == pytest.approx([0.001, 0.047, 0.488, 0.810], abs=0.003)
+    assert beyond_50(friends, 1.0) > 0.5
+
+    text = "".join(line.strip().strip('"') for line in LESSON.split("text = (\n")[1].split("\n)")[0].split("\n    "))
+    ids = model.tokenizer.encode(text)
+    sizes = (top_p_probs(logits(text)[:-1], 0.9) > 0).sum(dim=-1).tolist()
+    names = [model.tokenizer.decode([i]) for i in ids[1:]]
+    # Rounding elsewhere may move a large nucleus by a token; the lesson's sentence must still be true.
+    assert len(sizes) == 52
+    assert (sum(s <= 5 for s in sizes), sum(s > 50 for s in sizes)) == (13, 23)
+    assert max(sizes) == pytest.approx(3708, abs=5)
+    assert sizes[names.index(" of")] == sizes[names.index("clock")] == 1
