@@ -33,7 +33,7 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
 
     logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
     probability reaches `mass`; the token that reaches it is kept, and every other token gets exactly 0. mass = 1
-    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023, section 4.
+    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
     """
     ### BEGIN SOLUTION
     if not 0 < mass <= 1:
