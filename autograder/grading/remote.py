@@ -234,7 +234,8 @@ class Connection:
         self.socket.close()
 
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """Calls a function that stayed here, with the gradient mode of the student's call, or asks or sets its training flag."""
+        """Calls a function that stayed here with the gradient mode of the student's call, takes the next item of an iterator, or asks or
+        sets a training flag."""
         function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
         args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
         if function is None or not isinstance(args, list) or not isinstance(kwargs, dict):
@@ -244,11 +245,15 @@ class Connection:
                 match method:
                     case "__call__":
                         return {"ok": function(*args, **kwargs)}
+                    case "__next__":
+                        return {"ok": next(function)}  # type: ignore[call-overload]
                     case "training":
                         return {"ok": bool(getattr(function, "training", False))}
                     case "train":
                         function.training = bool(args[0])  # type: ignore[attr-defined]
                         return {"ok": None}
+        except StopIteration:
+            return {"stop": True}
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:500]}
         raise wire.WireError("an unknown callback")
@@ -260,7 +265,7 @@ class Connection:
         data = wire.data_tree(value, kit_dataclasses())
         if data is not None:
             return data
-        if callable(value):
+        if callable(value) or hasattr(value, "__next__"):
             self.callables[id(value)] = value
             return {"$": "callable", "id": id(value)}
         return None

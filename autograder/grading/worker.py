@@ -239,13 +239,15 @@ class Worker:
         reply = self.receive()
         if reply is None:
             os._exit(0)
+        if "stop" in reply:
+            raise StopIteration
         if "error" in reply:
             raise RuntimeError(f"the given function raised {reply['error']}")
         return reply["ok"]
 
 
 class Callback:
-    """A function that stayed with the grader, as the student's code sees it: a callable with the training flag of a torch module."""
+    """A function or iterator that stayed with the grader, as the student's code sees it; it may have a torch module's training flag."""
 
     def __init__(self, worker: Worker, number: int) -> None:
         self._worker = worker
@@ -253,6 +255,12 @@ class Callback:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._worker.ask_back(self._number, "__call__", args, kwargs)
+
+    def __iter__(self) -> Callback:
+        return self
+
+    def __next__(self) -> Any:
+        return self._worker.ask_back(self._number, "__next__", (), {})
 
     @property
     def training(self) -> bool:
