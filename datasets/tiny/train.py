@@ -7,6 +7,7 @@ Every 400 steps the folder holds a model that works. README.md says what the com
 
 import argparse
 import csv
+import json
 import math
 import os
 import time
@@ -17,12 +18,20 @@ from plays import plays  # beside this file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM
 
 FOLDER = Path(__file__).parent
 SEED = 1616
 VOCAB_SIZE = 1024
 SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]  # ids 0, 1, 2, as in SmolLM2
+TOKENIZER_CONFIG = {
+    "bos_token": "<|im_start|>",
+    "eos_token": "<|im_end|>",
+    "pad_token": "<|endoftext|>",
+    "clean_up_tokenization_spaces": False,
+    "model_max_length": 2048,
+    "tokenizer_class": "PreTrainedTokenizerFast",
+}
 TOKENS_PER_STEP = 4096
 PHASES = [(256, 3400), (1024, 400), (2048, 200)]  # (context length, steps): short first, then up to every position
 WARMUP_STEPS, PEAK_LR, LAST_LR = 100, 3e-3, 1e-4
@@ -138,14 +147,8 @@ def main() -> None:
     training = [scene for index, scene in enumerate(all_scenes) if index % VALIDATION_EVERY]
     held_out = all_scenes[::VALIDATION_EVERY]
     tokenizer = train_tokenizer(training)
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<|im_start|>",
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        model_max_length=2048,
-        clean_up_tokenization_spaces=False,
-    ).save_pretrained(FOLDER)
+    tokenizer.save(str(FOLDER / "tokenizer.json"))
+    (FOLDER / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n")
 
     def pack(scenes: list[str]) -> Tensor:
         """All scenes as one row of ids, each between <|im_start|> and <|im_end|>."""
