@@ -1,0 +1,7 @@
+# exercise: percentile
+# RIGHT: divmod and a weighted mean
+def percentile(values, q):
+    v = sorted(values)
+    place, share = divmod((len(v) - 1) * q / 100, 1)
+    i = int(place)
+    return v[i] if i == len(v) - 1 else v[i] * (1 - share) + v[i + 1] * share

@@ -1,0 +1,9 @@
+# exercise: summarize
+# WRONG: tokens over the span from the first arrival to the last token
+def summarize(traces):
+    ttfts = [t.ttft for t in traces]
+    gaps = [g for t in traces for g in t.itl]
+    figures = {f"ttft_p{q}": percentile(ttfts, q) for q in (50, 95, 99)}
+    figures.update({f"itl_p{q}": percentile(gaps, q) for q in (50, 95, 99)})
+    figures["tokens_per_second"] = len(gaps) / (max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces))
+    return figures

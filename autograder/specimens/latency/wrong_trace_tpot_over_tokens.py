@@ -1,0 +1,25 @@
+# exercise: Trace
+# WRONG: TPOT divides the gaps by the number of tokens
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Trace:
+    arrival: float
+    token_times: list[float]
+
+    @property
+    def ttft(self) -> float:
+        return self.token_times[0] - self.arrival
+
+    @property
+    def itl(self) -> list[float]:
+        return [b - a for a, b in zip(self.token_times, self.token_times[1:])]
+
+    @property
+    def tpot(self) -> float:
+        return (self.token_times[-1] - self.token_times[0]) / len(self.token_times)
+
+    @property
+    def e2e(self) -> float:
+        return self.token_times[-1] - self.arrival
