@@ -1,0 +1,328 @@
+"""Checks for the decoder that students do not read: fresh random models, edges and combinations."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.authoring import checks, close, equal, that
+from autograder.checks.test_transformer import kit_model, small_config, small_layer, small_weights
+from course.kit import Config, LayerWeights, load_model
+
+# --- rms_norm ---
+
+
+@checks("rms_norm", weight=2)
+def test_rms_norm_random(student, rng):
+    """random shapes, weights and eps"""
+    for shape in [(2, 3, 8), (5,), (1, 1, 2, 16), (4, 1), (3, 5, 5)]:
+        x = torch.randn(shape, generator=rng)
+        weight = torch.randn(shape[-1], generator=rng)
+        for eps in (1e-6, 0.3):
+            mean = x.double().pow(2).sum(-1, keepdim=True) / shape[-1]
+            want = x.double() / (mean + eps) ** 0.5 * weight.double()
+            close(
+                student.rms_norm(x, weight, eps),
+                want,
+                atol=1e-5,
+                what=f"wrong values for shape {shape} and eps {eps:g}",
+                cause="x / sqrt(mean(x^2) + eps) * weight, over the last dimension.",
+            )
+
+
+@checks("rms_norm")
+def test_rms_norm_rows_of_any_size(student, rng):
+    """a huge vector beside a tiny one"""
+    sizes = torch.tensor([1e4, 1.0, 1e-3])[:, None]
+    x = torch.randn(3, 16, generator=rng) * sizes
+    want = F.rms_norm(x.double(), (16,), None, 1e-12)
+    close(student.rms_norm(x, torch.ones(16), 1e-12), want, atol=1e-4, cause="Every vector has its own mean of squares.")
+
+
+@checks("rms_norm")
+def test_rms_norm_half_precision(student, rng):
+    """bfloat16 and float16 come back as near as they can be"""
+    x = torch.randn(16, 64, generator=rng).to(torch.bfloat16)
+    want = F.rms_norm(x.double(), (64,), None, 1e-5)
+    close(
+        student.rms_norm(x, torch.ones(64, dtype=torch.bfloat16), 1e-5),
+        want,
+        atol=1e-6,
+        rtol=0.00415,
+        dtype=torch.bfloat16,
+        cause="Squares, mean and root in float32; round to x's dtype once, at the end.",
+    )
+    large = (500 * (1 + torch.rand(4, 64, generator=rng))).to(torch.float16)
+    close(
+        student.rms_norm(large, torch.ones(64, dtype=torch.float16), 1e-5),
+        F.rms_norm(large.double(), (64,), None, 1e-5),
+        atol=2e-3,
+        dtype=torch.float16,
+        cause="500 squared is more than float16 can hold: compute in float32.",
+    )
+
+
+# --- feed_forward ---
+
+
+@checks("feed_forward", weight=2)
+def test_feed_forward_random(student, rng):
+    """random sizes, square ones too"""
+    for B, T, D, wide in [(2, 3, 5, 8), (1, 1, 4, 4), (3, 2, 6, 3), (1, 4, 1, 2)]:
+        x = torch.randn(B, T, D, generator=rng)
+        gate, up = (torch.randn(wide, D, generator=rng) for _ in range(2))
+        down = torch.randn(D, wide, generator=rng)
+        z = x.double() @ gate.double().T
+        want = (z / (1 + torch.exp(-z)) * (x.double() @ up.double().T)) @ down.double().T
+        close(
+            student.feed_forward(x, gate, up, down),
+            want,
+            atol=1e-4,
+            what=f"wrong values for B={B}, T={T}, D={D}, F={wide}",
+            cause="down (silu(gate x) * (up x)); each matrix is used transposed, also where it is square.",
+        )
+
+
+@checks("feed_forward")
+def test_feed_forward_dtype(student, rng):
+    """dtype and inputs are kept"""
+    for dtype, atol in ((torch.float64, 1e-6), (torch.bfloat16, 0.15)):
+        x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
+        got = student.feed_forward(x, gate, up, down, _unchanged=True)
+        x, gate, up, down = (t.double() for t in (x, gate, up, down))
+        close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+
+
+@checks("feed_forward")
+def test_feed_forward_closed_gates(student, rng):
+    """a closed gate lets nothing through, an open one lets up x through, times the gate"""
+    x = torch.rand(1, 2, 3, generator=rng) + 0.5
+    up, down = torch.randn(4, 3, generator=rng), torch.randn(3, 4, generator=rng)
+    for strength, cause in ((-80.0, "silu of a large negative number is 0."), (80.0, "silu of a large number is that number.")):
+        gate = torch.full((4, 3), strength)
+        z = (x.double() @ gate.double().T).clamp(min=0)
+        want = (z * (x.double() @ up.double().T)) @ down.double().T
+        close(
+            student.feed_forward(x, gate, up, down), want, atol=1e-2, rtol=1e-4, what=f"wrong values for gates of {strength:g}", cause=cause
+        )
+
+
+# --- decoder_block ---
+
+
+@checks("decoder_block", weight=2)
+def test_block_random(student, rng):
+    """random layers and positions"""
+    configs = [
+        small_config(),
+        small_config(num_attention_heads=6, num_key_value_heads=3, head_dim=2),
+        small_config(num_attention_heads=3, num_key_value_heads=3, head_dim=4, rope_theta=10000.0),
+        small_config(num_attention_heads=4, num_key_value_heads=1, head_dim=4, hidden_size=16, intermediate_size=16),
+    ]
+    for config in configs:
+        layer = small_layer(rng, config)
+        B, T = 2, _pick(rng, 2, 6)
+        x = torch.randn(B, T, config.hidden_size, generator=rng)
+        steps = torch.randint(1, 4, (B, T), generator=rng).cumsum(-1)
+        sizes = f"H={config.num_attention_heads}, K={config.num_key_value_heads}, Dh={config.head_dim}, D={config.hidden_size}"
+        for positions, title in ((torch.arange(T), "0, 1, 2, ..."), (steps[0], "with gaps"), (steps, "of its own for each row")):
+            close(
+                student.decoder_block(x, layer, config, positions),
+                _block(x, layer, config, positions),
+                atol=1e-3,
+                what=f"wrong values for {sizes} and positions {title}",
+                cause="Head counts, head width, eps and base all come from config; q and k turn by the positions given.",
+            )
+
+
+@checks("decoder_block")
+def test_block_one_token(student, rng):
+    """a single token reads only itself, wherever it stands"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    x = torch.randn(3, 1, config.hidden_size, generator=rng)
+    want = _block(x, layer, config, torch.tensor([0]))
+    for position in (0, 1, 40):
+        close(
+            student.decoder_block(x, layer, config, torch.tensor([position])),
+            want,
+            atol=1e-4,
+            what=f"wrong values for one token at position {position}",
+            cause="One token's weight on itself is 1, so its value is what it reads: values do not turn.",
+        )
+
+
+@checks("decoder_block")
+def test_block_each_part(student, rng):
+    """attention alone, and feed-forward alone"""
+    config = small_config()
+    x, positions = torch.randn(2, 4, config.hidden_size, generator=rng), torch.tensor([1, 2, 4, 7])
+    for part, off in (("attention", "down_proj"), ("feed-forward", "o_proj")):
+        layer = small_layer(rng, config)
+        setattr(layer, off, torch.zeros_like(getattr(layer, off)))
+        close(
+            student.decoder_block(x, layer, config, positions),
+            _block(x, layer, config, positions),
+            atol=1e-3,
+            what=f"wrong values with {part} alone",
+            cause=f"Look at the {part} part: which norm it reads through, and that its result is added to x.",
+        )
+
+
+@checks("decoder_block")
+def test_block_norms(student, rng):
+    """each part reads through its own norm"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    layer.input_layernorm = 3 * torch.rand(config.hidden_size, generator=rng)
+    layer.post_attention_layernorm = -torch.rand(config.hidden_size, generator=rng)
+    x = 0.3 * torch.randn(1, 4, config.hidden_size, generator=rng)
+    for eps in (1e-5, 1.0):
+        config = small_config(rms_norm_eps=eps)
+        close(
+            student.decoder_block(x, layer, config, torch.arange(4)),
+            _block(x, layer, config, torch.arange(4)),
+            atol=1e-3,
+            what=f"wrong values with eps {eps:g}",
+            cause="input_layernorm before attention, post_attention_layernorm before feed-forward, both with config.rms_norm_eps.",
+        )
+
+
+@checks("decoder_block")
+def test_block_dtype(student, rng):
+    """the dtype is kept"""
+    config = small_config()
+    for dtype, atol in ((torch.float64, 1e-4), (torch.bfloat16, 0.4)):
+        layer = small_layer(rng, config, dtype)
+        x = torch.randn(2, 3, config.hidden_size, generator=rng).to(dtype)
+        got = student.decoder_block(x, layer, config, torch.arange(3), _unchanged=True)
+        exact = LayerWeights(**{name: tensor.double() for name, tensor in vars(layer).items()})
+        close(got, _block(x.double(), exact, config, torch.arange(3)), atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+
+
+# --- forward ---
+
+
+@checks("forward", weight=2)
+def test_forward_tiny_random(student, rng):
+    """the model tiny, random ids"""
+    model = load_model("tiny")
+    for B, T in [(1, 1), (2, 17), (1, 90)]:
+        ids = torch.randint(0, model.config.vocab_size, (B, T), generator=rng)
+        close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3, what=f"wrong logits for B={B}, T={T}")
+
+
+@checks("forward", weight=2)
+def test_forward_small_random(student, rng):
+    """small random models of one to three layers, tied and not"""
+    for L, tied in [(1, True), (2, False), (3, False)]:
+        config = small_config(num_hidden_layers=L, tie_word_embeddings=tied, rope_theta=float(_pick(rng, 20, 1000)))
+        weights = small_weights(rng, config)
+        ids = torch.randint(0, config.vocab_size, (3, _pick(rng, 2, 8)), generator=rng)
+        model = student.WeightsOnly(config, weights, None)
+        want = kit_model(config, weights)(ids)
+        cause = "All layers once, in order; the last norm and the head have weights of their own."
+        close(student.forward(model, ids), want, atol=1e-3, what=f"wrong logits for L={L}, tied={tied}", cause=cause)
+        close(student.forward(model, ids), want, atol=1e-3, what="a second call gives other logits", cause="Change no weights.")
+
+
+@checks("forward")
+def test_forward_square_head(student, rng):
+    """a vocabulary as large as the width: the head is not transposed by mistake"""
+    config = small_config(vocab_size=12, tie_word_embeddings=False, num_hidden_layers=1)
+    weights = small_weights(rng, config)
+    ids = torch.randint(0, 12, (2, 4), generator=rng)
+    close(
+        student.forward(student.WeightsOnly(config, weights, None), ids),
+        kit_model(config, weights)(ids),
+        atol=1e-3,
+        cause="Row v of lm_head belongs to token v: x @ lm_head.T.",
+    )
+
+
+@checks("forward")
+def test_forward_small_numbers(student, rng):
+    """embeddings so small that eps decides"""
+    config = small_config(rms_norm_eps=1e-2, num_hidden_layers=1)
+    weights = small_weights(rng, config)
+    weights.embed_tokens = 0.05 * weights.embed_tokens
+    weights.layers[0].o_proj = 0.05 * weights.layers[0].o_proj
+    weights.layers[0].down_proj = 0.05 * weights.layers[0].down_proj
+    ids = torch.randint(0, config.vocab_size, (1, 5), generator=rng)
+    want = kit_model(config, weights)(ids)
+    close(
+        student.forward(student.WeightsOnly(config, weights, None), ids),
+        want,
+        atol=1e-3,
+        cause="The final norm uses config.rms_norm_eps too.",
+    )
+
+
+@checks("forward")
+def test_forward_dtype(student, rng):
+    """logits have the model's dtype"""
+    ids = torch.randint(0, 1000, (2, 6), generator=rng)
+    exact = load_model("tiny")(ids)
+    double = student.forward(student.model("tiny", dtype=torch.float64), ids)
+    close(double, exact, atol=1e-3, dtype=torch.float64, cause="float64 weights, float64 logits.")
+    low = student.forward(student.model("tiny", dtype=torch.bfloat16), ids)
+    equal(list(low.shape), list(exact.shape), what="wrong shape")
+    that(
+        low.dtype == torch.bfloat16,
+        "wrong dtype",
+        expected="torch.bfloat16",
+        got=str(low.dtype),
+        cause="bfloat16 weights, bfloat16 logits.",
+    )
+    ours = (load_model("tiny", dtype=torch.bfloat16)(ids).float() - exact).square().mean().sqrt()
+    yours = (low.float() - exact).square().mean().sqrt()
+    that(
+        float(yours) <= 2 * float(ours),
+        "in bfloat16 the logits are further from the exact ones than twice PyTorch's own",
+        expected=f"an error of at most {2 * float(ours):.4f}",
+        got=float(yours),
+        cause="Norms and angles in float32.",
+    )
+
+
+@checks("forward")
+def test_forward_rows_permuted(student, rng):
+    """rows in another order give the same logits in that order"""
+    ids = torch.randint(0, 1000, (4, 5), generator=rng)
+    order = torch.randperm(4, generator=rng)
+    model = student.model("tiny")
+    straight = student.forward(model, ids)
+    close(student.forward(model, ids[order]), straight[order], atol=1e-4, cause="A row knows nothing of the rows beside it.")
+    close(straight, load_model("tiny")(ids), atol=1e-3)
+
+
+def _block(x: torch.Tensor, layer: LayerWeights, config: Config, positions: torch.Tensor) -> torch.Tensor:
+    """One layer in float64 on torch's own operations."""
+    x, positions = x.double(), positions.double().expand(len(x), x.shape[1])
+    weights = {name: tensor.double() for name, tensor in vars(layer).items()}
+
+    def norm(weight: str) -> torch.Tensor:
+        return F.rms_norm(x, x.shape[-1:], weights[weight], config.rms_norm_eps)
+
+    def heads(normed: torch.Tensor, rows: str) -> torch.Tensor:
+        out = F.linear(normed, weights[rows])
+        return torch.stack(out.split(config.head_dim, dim=-1), dim=1)
+
+    def turn(states: torch.Tensor) -> torch.Tensor:
+        half = config.head_dim // 2
+        rates = config.rope_theta ** (-torch.arange(half, dtype=torch.float64) / half)
+        angles = (positions[:, :, None] * rates)[:, None]
+        pairs = torch.complex(states[..., :half].contiguous(), states[..., half:].contiguous())
+        pairs = pairs * torch.polar(torch.ones_like(angles), angles)
+        return torch.cat((pairs.real, pairs.imag), dim=-1)
+
+    normed = norm("input_layernorm")
+    q, k, v = turn(heads(normed, "q_proj")), turn(heads(normed, "k_proj")), heads(normed, "v_proj")
+    read = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    x = x + F.linear(torch.cat(read.unbind(1), dim=-1), weights["o_proj"])
+    normed = norm("post_attention_layernorm")
+    opened = F.silu(F.linear(normed, weights["gate_proj"])) * F.linear(normed, weights["up_proj"])
+    return x + F.linear(opened, weights["down_proj"])
+
+
+def _pick(rng: torch.Generator, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return int(torch.randint(low, high + 1, (), generator=rng))
