@@ -145,8 +145,8 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:.1f}/s" if speed else "", style="progress.data.speed")
 
-    count, left = p.MofNCompleteColumn(), p.TimeRemainingColumn()
-    with p.Progress(p.TextColumn("{task.description}"), p.BarColumn(), count, Rate(), left, console=stderr, transient=True) as progress:
+    columns = (p.TextColumn("{task.description}"), p.BarColumn(), p.MofNCompleteColumn(), Rate(), p.TimeRemainingColumn())
+    with p.Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
         task = progress.add_task(what, total=total)
         yield lambda *ignored: progress.advance(task)
 

@@ -67,6 +67,8 @@ def prepare(autograde: Autograde) -> None:
     except CourseError as error:
         autograde.log.error(str(error))
         raise NbGraderException(str(error)) from None
+    if hasattr(autograde, "students"):  # a run of ours, which has its list
+        return
     if coursedir.notebook_id == "*":
         for folder in glob.glob(autograde._format_source(coursedir.assignment_id, coursedir.student_id)):
             autograde.assignments[folder] = [os.path.join(folder, f"{day.slug}.ipynb")]

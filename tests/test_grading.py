@@ -1,0 +1,538 @@
+"""Grading: a submission is read as data, run in a worker, and judged into a record; one's trouble is never another's."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder import cli
+from autograder.course_table import earlier_sources
+from autograder.errors import CourseError, InfrastructureFault
+from autograder.grading import grade, records
+from autograder.grading.grade import canaries, find_tasks, fresh_record, grade_all, grade_one, left_out, our_cells
+from autograder.grading.namespaces import Cell, Far
+from autograder.grading.submission import MAX_BYTES, MAX_CELLS, BadSubmission, read_submission
+from autograder.lessons import find_day, lesson
+from tests.submissions import (
+    QUICK,
+    SOFTMAX,
+    cells_of,
+    code,
+    graded,
+    hand_in,
+    only_lost,
+    points,
+    released,
+    solved,
+    with_cell,
+)
+
+ENDLESS = "while True:\n    pass\n"
+OWN_SOFTMAX = "def softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
+
+
+def read(path: Path):
+    return read_submission(path, SOFTMAX.slug, our_cells(SOFTMAX))
+
+
+@pytest.fixture(scope="module")
+def a_record(tmp_path_factory) -> records.Record:
+    return graded(tmp_path_factory.mktemp("one"), solved())
+
+
+# Records
+
+
+def test_a_record_comes_back_as_it_was_written(a_record, tmp_path):
+    path = records.write_record(tmp_path, a_record)
+    assert path == tmp_path / SOFTMAX.slug / "ada.json"
+    assert records.read_record(path) == a_record
+    assert records.read_records(tmp_path, SOFTMAX.slug) == [a_record]
+
+
+def test_a_record_that_cannot_be_written_whole_leaves_the_old_one_and_nothing_else(a_record, tmp_path, monkeypatch):
+    path = records.write_record(tmp_path, a_record)
+
+    def full_disk(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(records.os, "replace", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        records.write_record(tmp_path, dataclasses.replace(a_record, seed=7))
+    assert records.read_record(path).seed == a_record.seed
+    assert os.listdir(path.parent) == ["ada.json"]
+
+
+def test_a_message_that_no_encoding_has_does_not_stop_the_record(a_record, tmp_path):
+    odd = dataclasses.replace(a_record, problem="half a pair: \ud800")
+    assert records.read_record(records.write_record(tmp_path, odd)).problem == odd.problem
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 99}', '{"format": 1, "verdicts": 3, "scores": []}'])
+def test_a_damaged_record_is_one_line(text, tmp_path):
+    (tmp_path / "ada.json").write_text(text)
+    with pytest.raises(CourseError) as error:
+        records.read_record(tmp_path / "ada.json")
+    assert "grade again" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# Reading submissions
+
+
+def bad_files() -> dict[str, bytes]:
+    other = released()
+    other["metadata"]["course"]["slug"] = "day05_samplers"
+    crowd = released()
+    crowd["cells"] += [code("1")] * MAX_CELLS
+    return {
+        "empty": b"",
+        "cut off": json.dumps(solved()).encode()[:3000],
+        "text": b"def softmax(x): ...",
+        "binary": bytes(range(256)),
+        "UTF-16": json.dumps(solved()).encode("utf-16"),
+        "a list": b"[]",
+        "a string": b'"notebook"',
+        "no cells": b'{"metadata": {}}',
+        "cells of another kind": b'{"cells": {"0": 1}}',
+        "deep": b"[" * 100_000,
+        "another day": json.dumps(other).encode(),
+        "a crowd of cells": json.dumps(crowd).encode(),
+    }
+
+
+@pytest.mark.parametrize("what", bad_files())
+def test_a_file_that_is_no_notebook_gets_a_record_that_says_so_in_one_line(what, tmp_path):
+    record = graded(tmp_path, bad_files()[what])
+    assert record.problem
+    assert "\n" not in record.problem
+    assert len(record.problem) < 250
+    assert record.status == "unreadable"
+    assert record.points == 0
+    assert record.max_points == lesson(SOFTMAX).points
+    assert record.infrastructure is None
+
+
+def test_a_missing_file_a_folder_a_link_and_a_giant_are_refused_too(tmp_path):
+    path = tmp_path / "day01_softmax.ipynb"
+    with pytest.raises(BadSubmission, match="missing"):
+        read(path)
+    path.mkdir()
+    with pytest.raises(BadSubmission, match="plain file"):
+        read(path)
+    path.rmdir()
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(BadSubmission, match="plain file"):
+        read(path)
+    path.unlink()
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(BadSubmission, match="21 MB"):
+        read(path)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hang_the_grader(tmp_path):
+    task = hand_in(tmp_path, "ada", "")
+    task.path.unlink()
+    os.mkfifo(task.path)
+    assert "plain file" in (grade.grade_file(task, QUICK).problem or "")
+
+
+def test_cells_that_are_not_cells_are_passed_over(tmp_path):
+    notebook = solved()
+    odd = [None, 3, "cell", [], {}, {"cell_type": "code"}, {"cell_type": "code", "source": 5}]
+    odd += [{"cell_type": "code", "source": [1, "x = 1"]}]
+    odd += [code("y = 1", metadata=None), code("z = 1", metadata={"course": 3, "nbgrader": []}, id=7)]
+    notebook["cells"] += odd
+    assert only_lost(graded(tmp_path, notebook))
+
+
+def test_our_own_cells_are_not_run_and_the_students_are(tmp_path):
+    notebook = with_cell(solved(), "def helper():\n    return 1\n")
+    for cell in cells_of(notebook, "demo") + cells_of(notebook, "check"):
+        if "def " not in cell["source"]:
+            cell["source"] += "\nundefined_name_of_mine"
+    cells_of(notebook, "setup")[0]["source"] = "raise SystemExit"
+    names = [cell.name for cell in read(hand_in(tmp_path, "ada", notebook).path).cells]
+    assert names == ["helper", *(e.name for e in lesson(SOFTMAX).exercises)]
+
+
+def test_a_definition_that_was_written_into_one_of_our_cells_still_counts(tmp_path):
+    notebook = solved(softmax=None)
+    cells_of(notebook, "check")[0]["source"] = OWN_SOFTMAX + 'check("softmax")'
+    assert only_lost(graded(tmp_path, notebook))
+
+
+def test_namesakes_of_a_cell_keep_names_of_their_own(tmp_path):
+    notebook = with_cell(with_cell(solved(), "def setup():\n    pass"), "def softmax(x):\n    pass")
+    cells = read(hand_in(tmp_path, "ada", notebook).path).cells
+    assert len({cell.name for cell in cells}) == len(cells)
+    assert "setup" not in {cell.name for cell in cells}
+
+
+# What code may do, and what it costs
+
+
+def test_the_solved_notebook_gets_everything_and_the_blank_one_nothing(a_record, tmp_path):
+    assert only_lost(a_record)
+    assert a_record.status == "pass"
+    blank = graded(tmp_path, released())
+    assert blank.points == 0
+    assert all("not written yet" in v.message for v in blank.verdicts)
+
+
+def test_a_syntax_error_costs_its_exercise_and_says_where(tmp_path):
+    record = graded(tmp_path, solved(softmax="dfe softmax(logits):\n    return logits"))
+    assert only_lost(record, "softmax")
+    verdict = record.exercise("softmax")[0]
+    assert "did not run" in verdict.message
+    assert "SyntaxError" in verdict.message
+
+
+def test_a_cell_that_never_ends_costs_what_it_defines(tmp_path):
+    record = graded(tmp_path, solved(entropy=ENDLESS + "def entropy(probs):\n    return probs"))
+    assert only_lost(record, "entropy")
+    assert record.status == "timed out"
+
+
+def test_a_cell_that_ends_the_process_costs_what_it_defines(tmp_path):
+    record = graded(tmp_path, solved(entropy="import os\nos._exit(0)\ndef entropy(probs):\n    return probs"))
+    assert only_lost(record, "entropy")
+    assert record.cells["entropy"].startswith("crashed")
+
+
+def test_a_function_that_ends_the_process_costs_only_its_own_checks(tmp_path):
+    record = graded(tmp_path, solved(log_softmax="import os\ndef log_softmax(logits):\n    os._exit(0)"))
+    assert only_lost(record, "log_softmax")
+    assert {v.outcome for v in record.exercise("log_softmax")} == {"crashed"}
+
+
+def test_a_function_that_never_ends_is_waited_for_once(tmp_path):
+    record = graded(tmp_path, solved(log_softmax="def log_softmax(logits):\n    while True: pass"))
+    assert only_lost(record, "log_softmax")
+    slow = [v for v in record.exercise("log_softmax") if v.seconds > 0.9 * QUICK.limits.call_seconds]
+    assert len(slow) == 1
+
+
+def test_one_check_that_kills_the_worker_leaves_the_others_their_credit(tmp_path):
+    fragile = "import os\ndef softmax(logits):\n    if logits.dim() > 2: os._exit(1)\n    return torch.softmax(logits, dim=-1)"
+    share = points(graded(tmp_path, solved(softmax=fragile)))
+    assert 0 < share["softmax"] < 1
+    assert share["log_softmax"] == share["entropy"] == 1
+
+
+def test_prints_warnings_plots_magics_and_await_do_not_cost_points(tmp_path):
+    noisy = "import warnings, sys\ndef softmax(logits):\n    print('x'); print('y', file=sys.stderr); warnings.warn('old')\n"
+    notebook = with_cell(solved(softmax=noisy + "    return torch.softmax(logits, dim=-1)"), "%timeit -n1 -r1 1+1")
+    with_cell(notebook, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.gca()")
+    with_cell(notebook, "import asyncio\nawait asyncio.sleep(0)")
+    assert only_lost(graded(tmp_path, notebook))
+
+
+def test_the_last_definition_counts_as_it_does_in_a_notebook(tmp_path):
+    wrong = "def softmax(logits):\n    return logits"
+    assert only_lost(graded(tmp_path, with_cell(solved(), wrong)))
+    late = solved()
+    late["cells"].append(code(wrong))
+    assert points(graded(tmp_path, late))["softmax"] < 1
+
+
+def test_outputs_and_points_in_the_file_mean_nothing(tmp_path):
+    notebook = released()
+    for cell in cells_of(notebook, "check"):
+        cell["metadata"]["nbgrader"]["points"] = 1000
+        cell["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "1000.0"}, "metadata": {}, "execution_count": 1}]
+    record = graded(tmp_path, notebook)
+    assert (record.points, record.max_points) == (0, lesson(SOFTMAX).points)
+
+
+def test_names_that_the_worker_uses_itself_are_the_students_to_use(tmp_path):
+    names = "call = start = shell = namespace = wire = 0\ndef check(*a): raise ValueError\ndef setup(): pass\n"
+    assert only_lost(graded(tmp_path, with_cell(solved(), names)))
+
+
+def test_a_helper_with_the_name_of_an_exercise_of_another_day_is_nothing_special(tmp_path):
+    assert only_lost(graded(tmp_path, with_cell(solved(), "def top_p_probs(logits, p):\n    return None")))
+
+
+# Earlier days, and answers that are not there
+
+
+@pytest.fixture
+def worker():
+    """Functions in a worker of the samplers day, the second of two that have a lesson."""
+    started = []
+
+    def start(source: str) -> Far:
+        far = Far("samplers", [Cell("probe", source)], earlier_sources("samplers"), limits=QUICK.limits)
+        started.append(far)
+        far.start()
+        assert far.cell_outcomes == {}, far.cell_outcomes
+        return far
+
+    yield start
+    for far in started:
+        far.close()
+
+
+def test_functions_of_an_earlier_day_are_the_references(worker):
+    import torch
+
+    far = worker("from autograder.student import earlier\nimport torch\ndef probe(x):\n    return earlier('softmax').softmax(x)")
+    assert torch.allclose(far.probe(torch.tensor([0.0, 0.0])), torch.tensor([0.5, 0.5]))
+
+
+def test_an_earlier_days_mistake_costs_nothing_today(tmp_path):
+    samplers = find_day("samplers")
+    setup = cells_of(released(samplers), "setup")[0]["source"]
+    assert "earlier(" in setup
+    assert only_lost(graded(tmp_path, solved(samplers), samplers))
+
+
+def test_todays_answers_checks_and_gradebook_cannot_be_imported(worker):
+    modules = [
+        "solutions.samplers", "solutions.steering", "autograder.checks.test_samplers", "autograder.hidden.test_samplers",
+        "autograder.hidden", "autograder.runner", "autograder.certify", "autograder.grading.grade",
+    ]  # fmt: skip
+    far = worker(
+        "import importlib\n"
+        "def probe(names):\n"
+        "    found = []\n"
+        "    for name in names:\n"
+        "        try:\n            importlib.import_module(name)\n            found.append(name)\n"
+        "        except ImportError:\n            pass\n"
+        "    return found\n"
+    )
+    assert far.probe(modules[:5]) == []
+    assert far.probe(["solutions.softmax", "course.kit"]) == ["solutions.softmax", "course.kit"]
+
+
+def test_no_answer_of_today_is_in_the_workers_memory(worker):
+    far = worker(
+        "import gc, types\n"
+        "def probe(words):\n"
+        "    texts = [o for o in gc.get_objects() if isinstance(o, dict)]\n"
+        "    return sorted({w for d in texts for w in words if w in d and isinstance(d[w], (types.FunctionType, str))})\n"
+    )
+    assert far.probe(["top_p_probs", "temperature_sample"]) == []
+
+
+# Faults of ours
+
+
+def test_canaries_stop_a_run_whose_reference_is_wrong(monkeypatch):
+    monkeypatch.setattr(grade, "solution_source", lambda topic: "def softmax(logits):\n    return logits\n")
+    with pytest.raises(InfrastructureFault, match="reference of day01_softmax got"):
+        canaries(SOFTMAX, QUICK)
+
+
+def test_a_fault_of_ours_is_tried_again_then_kept_for_a_person_and_no_zero(tmp_path, monkeypatch):
+    tasks = [hand_in(tmp_path, student, solved()) for student in ("ada", "bela")]
+    tries: list[str] = []
+    real = grade.grade_file
+
+    def faulty(task, options):
+        tries.append(task.student)
+        if task.student == "ada":
+            raise OSError(28, "No space left on device")
+        return real(task, options)
+
+    monkeypatch.setattr(grade, "grade_file", faulty)
+    ada, bela = grade_all(tasks, QUICK, tmp_path / "records")
+    assert tries.count("ada") == 2
+    assert ada.needs_person
+    assert "No space" in (ada.infrastructure or "")
+    assert ada.status == "needs a person"
+    assert only_lost(bela)
+
+
+def test_a_zygote_that_died_is_replaced(tmp_path):
+    from autograder.grading import remote
+
+    remote.zygote(QUICK.limits).process.kill()
+    remote.zygote(QUICK.limits).process.wait()
+    assert only_lost(grade_one(hand_in(tmp_path, "ada", solved()), QUICK, tmp_path / "records"))
+
+
+# A run, and taking it up again
+
+
+def test_a_record_is_fresh_for_the_same_file_course_and_seed_only(tmp_path, monkeypatch):
+    task, folder = hand_in(tmp_path, "ada", solved()), tmp_path / "records"
+    assert fresh_record(folder, task, QUICK) is None
+    record = grade_one(task, QUICK, folder)
+    assert fresh_record(folder, task, QUICK) == record
+    other_seed = dataclasses.replace(QUICK, seed=1)
+    assert fresh_record(folder, task, other_seed) is None
+    assert fresh_record(folder, task, other_seed, any_seed=True) == record
+    with monkeypatch.context() as patch:
+        patch.setattr(grade, "hand_computed", lambda topic: {"five_logits": "other numbers"})
+        assert fresh_record(folder, task, QUICK) is None
+    task.path.write_text(task.path.read_text() + " ")
+    assert fresh_record(folder, task, QUICK) is None
+
+
+def test_a_run_that_is_taken_up_again_keeps_what_is_finished(tmp_path, monkeypatch):
+    tasks = [hand_in(tmp_path, student, solved()) for student in ("ada", "bela", "chidi")]
+    grade_all(tasks[:2], QUICK, tmp_path / "records")
+    done: list[str] = []
+    real = grade.grade_one
+    monkeypatch.setattr(grade, "grade_one", lambda task, *more: done.append(task.student) or real(task, *more))
+    found = grade_all(tasks, QUICK, tmp_path / "records", resume=True)
+    assert [record.student for record in found] == ["ada", "bela", "chidi"]
+    assert done == ["chidi"]
+
+
+def test_the_same_seed_gives_the_same_verdicts_and_another_gives_other_inputs(tmp_path):
+    shy = "def softmax(logits):\n    raise ValueError(f'{logits.flatten()[0].item():.6f}')"
+
+    def messages(seed: int) -> list[str]:
+        record = graded(tmp_path, solved(softmax=shy), options=dataclasses.replace(QUICK, seed=seed))
+        return [v.message for v in record.exercise("softmax")]
+
+    first, again, other = messages(3), messages(3), messages(4)
+    assert first == again
+    assert first != other
+
+
+def test_students_with_nearly_the_same_name_keep_their_own_records(tmp_path):
+    students = ["ann", "ann.b", "ann_b", "ann-b", "ann+b", "ann@b.c", "Änne"]
+    tasks = [hand_in(tmp_path, student, released()) for student in students]
+    assert sorted(t.student for t in find_tasks(tmp_path / "submitted", [SOFTMAX])) == sorted(students)
+    for task in tasks:
+        records.write_record(tmp_path / "records", grade.new_record(task, QUICK))
+    assert sorted(r.student for r in records.read_records(tmp_path / "records")) == sorted(students)
+
+
+def test_folders_that_cannot_be_graded_are_named_and_the_rest_is_found(tmp_path):
+    for student in ("ada", "two words", "semi;colon", ".hidden", "x" * 200):
+        hand_in(tmp_path, student, "")
+    (tmp_path / "submitted" / "ada" / "Day1").mkdir()
+    (tmp_path / "submitted" / "notes.txt").write_text("")
+    assert [t.student for t in find_tasks(tmp_path / "submitted", [SOFTMAX])] == ["ada"]
+    lines = left_out(tmp_path / "submitted", [SOFTMAX.slug])
+    assert len(lines) == 4
+    assert any("'Day1'" in line for line in lines)
+    assert not any("hidden" in line for line in lines)
+
+
+# The command
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Runs `autograder ...` in the folder of a class. -> (exit status, output, errors)"""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            sys.exit(cli.main())  # typer ends the process itself; this is for the day it does not
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_and_what_is_damaged_is_told_after_the_rest_is_stored(command, tmp_path):
+    hand_in(tmp_path, "ada", solved())
+    hand_in(tmp_path, "bela", "{")
+    hand_in(tmp_path, "two words", solved())
+    status, out, errors = command("grade", "softmax", "--jobs", "2")
+    assert status == 2
+    assert "bela: day01_softmax.ipynb is not JSON" in errors
+    assert "'two words'" in errors
+    assert len(errors.strip().splitlines()) == 2
+    total = f"{lesson(SOFTMAX).points:g}"
+    assert any("ada" in line and total in line and "pass" in line for line in out.splitlines())
+    assert str(tmp_path / "records") in out
+    assert str(tmp_path / "gradebook.db") in out
+    assert (tmp_path / "autograded" / "bela" / SOFTMAX.slug / f"{SOFTMAX.slug}.ipynb").exists()
+    assert (tmp_path / "submitted" / "bela" / SOFTMAX.slug / f"{SOFTMAX.slug}.ipynb").read_text() == "{"
+
+    (tmp_path / "submitted" / "two words").rename(tmp_path / "two words")
+    hand_in(tmp_path, "bela", released())
+    status, out, errors = command("grade", "softmax", "--resume")
+    assert (status, errors) == (0, "")
+    status, out, errors = command("feedback", "softmax")
+    assert (status, errors) == (0, "")
+    assert "2 pages" in out
+
+
+@pytest.mark.slow
+def test_a_fault_of_ours_ends_with_status_1_and_leaves_no_zero_in_the_gradebook(command, tmp_path, monkeypatch):
+    hand_in(tmp_path, "ada", solved())
+    hand_in(tmp_path, "bela", solved())
+    real = grade.grade_file
+
+    def faulty(task, options):
+        if task.student == "ada":
+            raise OSError(5, "Input/output error")
+        return real(task, options)
+
+    monkeypatch.setattr(grade, "grade_file", faulty)
+    status, _, errors = command("grade", "softmax")
+    assert status == 1
+    assert "needs a person: ada" in errors
+    assert "Input/output error" in errors
+    assert not (tmp_path / "autograded" / "ada").exists()
+    assert (tmp_path / "autograded" / "bela").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["grade", "day99"], "there is no day 'day99'"),
+        (["grade", "--submitted", "nowhere"], "no folder"),
+        (["grade", "--student", "../ada"], "student id '../ada' cannot be used"),
+        (["grade", "--student", "zoe"], "no submission of zoe"),
+        (["grade", "--db", "nowhere/gradebook.db"], "cannot be a gradebook"),
+        (["grade", "--db", "submitted"], "cannot be a gradebook"),
+        (["grade", "--db", "made-up://x"], "cannot be reached|is no database"),
+        (["grade", "--isolation", "wishes"], "no isolation level 'wishes'"),
+        (["feedback"], "nothing graded"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_status_2(command, tmp_path, arguments, line):
+    hand_in(tmp_path, "ada", solved())
+    status, _, errors = command(*arguments)
+    assert status == 2
+    assert re.search(line, errors)
+    assert len(errors.strip().splitlines()) == 1
+    assert not (tmp_path / "records").exists()
+    assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(command, tmp_path):
+    import sqlite3
+
+    hand_in(tmp_path, "ada", solved())
+    book = tmp_path / "gradebook.db"
+
+    def refused(reason: str) -> None:
+        before = book.read_bytes()
+        status, _, errors = command("grade")
+        assert status == 2
+        assert reason in errors
+        assert len(errors.strip().splitlines()) == 1
+        assert book.read_bytes() == before
+        assert not (tmp_path / "records").exists()
+
+    book.write_text("student,score\nada,10\n" * 100)
+    refused("no gradebook")
+    book.unlink()
+    with sqlite3.connect(book) as connection:
+        connection.execute("create table recipes (name text)")
+    refused("no gradebook")
+    with sqlite3.connect(book) as connection:
+        connection.execute("create table submitted_assignment (id text)")
+        connection.execute("create table alembic_version (version_num text)")
+        connection.execute("insert into alembic_version values ('0123456789ab')")
+    refused("schema version 0123456789ab")
