@@ -80,7 +80,8 @@ def measure(runs: int) -> dict[str, list[dict[str, float]]]:
 
 def machine() -> str:
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return f"{names[0].partition(':')[2].strip() if names else platform.processor()}, {os.cpu_count()} CPU cores"
+    name = names[0].partition(":")[2].strip() if names else platform.processor()
+    return f"{name}, {os.cpu_count()} CPU cores, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
 
 
 def report(rows: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
@@ -90,8 +91,7 @@ def report(rows: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
     pairs = zip(rows["kit"], rows["transformers"], strict=True)
     ratios = [theirs["seconds"] / ours["seconds"] for ours, theirs in pairs]
     medians = {
-        loader: {key: statistics.median(row[key] for row in rows[loader]) for key in ("seconds", "peak_bytes")}
-        for loader in LOADERS
+        loader: {key: statistics.median(row[key] for row in rows[loader]) for key in ("seconds", "peak_bytes")} for loader in LOADERS
     }
     return {
         "machine": machine(),
