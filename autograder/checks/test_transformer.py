@@ -336,8 +336,8 @@ def small_config(**changes) -> Config:
     values = {
         "name": "small",
         "vocab_size": 13,
-        "hidden_size": 12,
-        "intermediate_size": 10,
+        "hidden_size": 24,
+        "intermediate_size": 20,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,

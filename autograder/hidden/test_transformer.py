@@ -227,9 +227,9 @@ def test_forward_small_random(student, rng):
 @checks("forward")
 def test_forward_square_head(student, rng):
     """a vocabulary as large as the width: the head is not transposed by mistake"""
-    config = small_config(vocab_size=12, tie_word_embeddings=False, num_hidden_layers=1)
+    config = small_config(vocab_size=24, tie_word_embeddings=False, num_hidden_layers=1)
     weights = small_weights(rng, config)
-    ids = torch.randint(0, 12, (2, 4), generator=rng)
+    ids = torch.randint(0, 24, (2, 4), generator=rng)
     close(
         student.forward(student.WeightsOnly(config, weights, None), ids),
         kit_model(config, weights)(ids),

@@ -5,5 +5,5 @@ def attention(q, k, v, mask=None):
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
     scores = q @ k.mT / q.shape[-1] ** 0.5
     if mask is not None:
-        scores = scores - 100.0 * ~mask
+        scores = scores - 100.0 * (~mask).to(scores.dtype)
     return softmax(scores) @ v

@@ -1,0 +1,7 @@
+# exercise: feed_forward
+# WRONG: writes into x where the shapes allow it
+def feed_forward(x, gate, up, down):
+    z = x @ gate.T
+    out = (z * z.sigmoid() * (x @ up.T)) @ down.T
+    x.copy_(out)
+    return x

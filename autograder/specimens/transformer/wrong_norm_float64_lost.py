@@ -1,0 +1,6 @@
+# exercise: rms_norm
+# WRONG: float64 comes back as float32
+def rms_norm(x, weight, eps):
+    precise = x.to(torch.float32)
+    size = (precise.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    return (precise / size).float() * weight.float()

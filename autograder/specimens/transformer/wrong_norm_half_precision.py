@@ -1,0 +1,6 @@
+# exercise: rms_norm
+# WRONG: computed in the dtype of x
+def rms_norm(x, weight, eps):
+    precise = x
+    size = (precise.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    return (precise / size).to(x.dtype) * weight

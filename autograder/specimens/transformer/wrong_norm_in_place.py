@@ -1,0 +1,6 @@
+# exercise: rms_norm
+# WRONG: divides the caller's x
+def rms_norm(x, weight, eps):
+    size = (x.float().square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    x /= size
+    return x * weight

@@ -1,0 +1,6 @@
+# exercise: rms_norm
+# WRONG: one mean for the whole tensor
+def rms_norm(x, weight, eps):
+    precise = x.to(torch.promote_types(x.dtype, torch.float32))
+    size = (precise.square().mean() + eps).sqrt()
+    return (precise / size).to(x.dtype) * weight
