@@ -14,8 +14,8 @@ DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Huggin
 def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
     """A copy of `symbols` in which every occurrence of `pair` has become one symbol.
 
-    From left to right, without overlap: a symbol that has just been merged is not used again, so that
-    ["a", "a", "a"] with the pair ("a", "a") gives ["aa", "a"]. `symbols` itself is not changed.
+    From left to right, without overlap: a symbol that has just been merged is not used again, so
+    that ["a", "a", "a"] with the pair ("a", "a") gives ["aa", "a"]. `symbols` is not changed.
     """
     ### BEGIN SOLUTION
     left, right = pair
@@ -35,9 +35,10 @@ def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
 def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
     """Token ids of `text`.
 
-    Each piece of `tokenizer.pre_tokenize(text)` by itself: a special token gives its id; any other piece begins as
-    one symbol for each byte of its UTF-8 form, the neighbouring pair of lowest rank is merged until no
-    pair has a rank, and each symbol left gives its id. Nothing is added in front or behind.
+    Each piece of `tokenizer.pre_tokenize(text)` is encoded by itself. A special token gives its id.
+    Any other piece begins as one symbol for each byte of its UTF-8 form; the neighbouring pair of
+    lowest rank is merged until no pair has a rank; each symbol that is left gives its id.
+    Nothing is added in front or behind.
     Sennrich, Haddow and Birch 2016, section 3.2; on bytes: Radford et al. 2019, section 2.2.
     """
     ### BEGIN SOLUTION
@@ -60,7 +61,8 @@ def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
 def bpe_decode(ids: list[int], tokenizer: Tokenizer) -> str:
     """The text of token ids: the bytes of all tokens in one row, read as UTF-8.
 
-    Bytes that are no UTF-8 become U+FFFD, as in `bytes.decode(errors="replace")`. A special token gives its name.
+    Bytes that are no UTF-8 become U+FFFD, as in `bytes.decode(errors="replace")`.
+    A special token gives its name.
     """
     ### BEGIN SOLUTION
     return b"".join(tokenizer.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
@@ -70,8 +72,8 @@ def bpe_decode(ids: list[int], tokenizer: Tokenizer) -> str:
 class StreamDecoder:
     """Text of token ids that arrive one at a time.
 
-    What all pushes and the flush give, joined, is `bpe_decode` of all ids. A character is given out by the push
-    that completes it, never in parts and never later.
+    What all pushes and the flush give, joined, is `bpe_decode` of all ids. A character is given out
+    by the push that completes it, never in parts and never later.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -87,7 +89,7 @@ class StreamDecoder:
         ### END SOLUTION
 
     def flush(self) -> str:
-        """What was held back when the stream ends, as U+FFFD; "" if nothing was. A new stream may begin after it."""
+        """At the end of the stream: what was held back, as U+FFFD, or "". A new stream may follow."""
         ### BEGIN SOLUTION
         return self.utf8.decode(b"", final=True)
         ### END SOLUTION
@@ -96,9 +98,9 @@ class StreamDecoder:
 def render_chat(messages: list[dict[str, str]]) -> str:
     """One text of a conversation, in ChatML, ending where the assistant is to speak.
 
-    messages: one or more of {"role": ..., "content": ...}, oldest first. Each becomes
-    "<|im_start|>" + role, a newline, content, "<|im_end|>" and a newline; the content is copied as it is.
-    At the end stands "<|im_start|>assistant" and a newline: the generation prompt.
+    messages: one or more of {"role": ..., "content": ...}, oldest first; they are not changed.
+    Each becomes "<|im_start|>" + role, a newline, content, "<|im_end|>" and a newline; the content is
+    copied as it is. At the end stands "<|im_start|>assistant" and a newline: the generation prompt.
     If the first message is not a system message, one that says DEFAULT_SYSTEM stands before it, as in
     the template of SmolLM2 (`tokenizer.chat_template` in its GGUF file).
     """
