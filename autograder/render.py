@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -50,6 +51,11 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     return "".join(parts) + "</div>"
 
 
+def with_code(text: str) -> str:
+    """Escaped, with `...` set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def _html_row(verdict: Verdict, with_detail: bool) -> str:
     colour = COLOURS.get(verdict.outcome, "#6f6f6f")
     word = WORDS.get(verdict.outcome, verdict.outcome)
@@ -66,7 +72,7 @@ def _html_row(verdict: Verdict, with_detail: bool) -> str:
 def _html_detail(verdict: Verdict) -> str:
     parts = []
     if verdict.cause:
-        parts.append(f"<div><b>Likely cause:</b> {escape(verdict.cause)}</div>")
+        parts.append(f"<div><b>Likely cause:</b> {with_code(verdict.cause)}</div>")
     parts.append(f"<div>{escape(verdict.message)}</div>")
     pairs = [(label, value) for label, value in (("expected", verdict.expected), ("got", verdict.got)) if value is not None]
     if pairs:
