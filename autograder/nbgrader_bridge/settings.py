@@ -12,9 +12,11 @@ STOCK = "nbgrader.preprocessors"
 
 
 def configure(config: Config) -> None:
-    """Puts our steps among nbgrader's own."""
+    """Puts our steps among nbgrader's own, and what nbgrader needs on the PATH."""
     from ..lessons import generate_assignment_config
+    from .gradebook import put_alembic_on_path
 
+    put_alembic_on_path()
     # Not course/: `generate_assignment --force` empties the folder that it releases to.
     config.CourseDirectory.source_directory = "build/source"
     config.CourseDirectory.release_directory = "build/release"
