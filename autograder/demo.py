@@ -77,7 +77,7 @@ class Outcome:
 
 def samples(day: Day) -> list[Sample]:
     """The class of one day."""
-    made = _Maker(day)
+    made = Maker(day)
     lost = made.zero(made.victim)
     forgery = f"points and outputs forged; only {made.first} is solved"
     return [
@@ -96,7 +96,7 @@ def samples(day: Day) -> list[Sample]:
     ]  # fmt: skip
 
 
-class _Maker:
+class Maker:
     """Notebooks of one day, made from its release."""
 
     def __init__(self, day: Day) -> None:

@@ -1,0 +1,94 @@
+"""The class of samples: each gets the score it deserves, in its record, in the gradebook and on its page."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder import demo
+from autograder.errors import CourseError
+from autograder.grading.records import ExerciseScore
+from autograder.lessons import find_day, lesson
+
+pytestmark = pytest.mark.slow
+DAYS = [find_day("softmax"), find_day("samplers")]
+STUDENTS = ["ada", "bela", "chidi", "dara", "emeka", "fatima", "goran", "hana", "ivan", "jun", "kofi", "lena", "mateo", "nadia"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("class") / "demo"
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder) -> dict[tuple[str, str], demo.Outcome]:
+    return {(o.record.slug, o.record.student): o for o in demo.run(folder, DAYS, jobs=2)}
+
+
+@pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
+@pytest.mark.parametrize("student", STUDENTS)
+def test_each_sample_gets_the_score_it_deserves(outcomes, day, student):
+    outcome = outcomes[day.slug, student]
+    scores = {s.exercise: (s.points, s.max_points) for s in outcome.record.scores}
+    assert outcome.sample.due.met_by(outcome.record), (outcome.sample.story, scores)
+    assert outcome.booked == pytest.approx(outcome.record.points)
+    assert outcome.as_due
+
+
+@pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
+def test_the_scores_of_the_class_in_numbers(outcomes, day):
+    """The rules once more, worked out apart from the script."""
+    total = lesson(day).points
+    first = next(iter(demo.Maker(day).exercises))
+    worth = {e.name: e.points for e in lesson(day).exercises}
+    got = {student: outcomes[day.slug, student].record.points for student in STUDENTS}
+    assert {got[student] for student in ("ada", "bela", "kofi", "lena", "nadia")} == {total}
+    assert got["fatima"] == got["mateo"] == 0
+    lost = total - worth[demo.Maker(day).victim]
+    assert got["goran"] == got["hana"] == got["ivan"] == lost
+    assert got["jun"] == worth[first]
+    for student in ("chidi", "dara", "emeka"):
+        wrong = outcomes[day.slug, student].sample.due.less
+        assert total - worth[wrong] <= got[student] < total
+
+
+@pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
+def test_what_became_of_each_is_said(outcomes, day):
+    status = {student: outcomes[day.slug, student].record.status for student in STUDENTS}
+    assert status["ada"] == status["nadia"] == "pass"
+    assert (status["fatima"], status["hana"], status["ivan"], status["mateo"]) == ("zero", "timed out", "crashed", "unreadable")
+
+
+def test_each_has_a_page(outcomes, folder):
+    for slug, student in outcomes:
+        assert (folder / "feedback" / student / slug / f"{slug}.html").stat().st_size > 10_000
+
+
+def test_wrong_samples_are_of_different_exercises_as_far_as_there_are(outcomes):
+    for day in DAYS:
+        wrong = [outcomes[day.slug, student].sample.due.less for student in ("chidi", "dara", "emeka")]
+        assert len(set(wrong)) == min(3, len(demo.Maker(day).unused))
+
+
+def test_a_score_that_is_not_due_is_seen():
+    due = demo.Due(zero=frozenset({"b"}), less="c")
+
+    def met(a: float, b: float, c: float) -> bool:
+        scores = [ExerciseScore(name, points, 4.0) for name, points in (("a", a), ("b", b), ("c", c))]
+        return due.met_by(_Scores(scores))
+
+    assert met(4, 0, 3.9)
+    assert not met(3.9, 0, 3.9)
+    assert not met(4, 0.1, 3.9)
+    assert not met(4, 0, 4)
+
+
+class _Scores:
+    def __init__(self, scores: list[ExerciseScore]) -> None:
+        self.scores = scores
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(CourseError, match="holds other things"):
+        demo.run(tmp_path, DAYS)
+    assert (tmp_path / "thesis.tex").exists()
