@@ -2,17 +2,14 @@
 
 import functools
 import json
+from collections.abc import Sequence
 
 from autograder.authoring import CheckFailed, checks, equal, show
 from course.kit import Tokenizer, load_tokenizer
 from course.kit.paths import DATASETS
 
-LOWEST_RANK = (
-    "In each round merge the neighbouring pair with the lowest rank, wherever it stands; not the first from the left."
-)
-BY_PIECE = (
-    "Encode each piece of tokenizer.pre_tokenize(text) by itself: no merge reaches across the border of two pieces."
-)
+LOWEST_RANK = "In each round merge the neighbouring pair with the lowest rank, wherever it stands; not the first from the left."
+BY_PIECE = "Encode each piece of tokenizer.pre_tokenize(text) by itself: no merge reaches across the border of two pieces."
 SPECIAL = "A piece that is in tokenizer.special_tokens is one id; everything else, whatever it looks like, is text."
 ALL_BYTES = "Join the bytes of all tokens first, and decode the bytes once: a character may be spread over tokens."
 REPLACE = 'Decode with errors="replace": each broken character becomes U+FFFD, and nothing is dropped.'
@@ -20,13 +17,9 @@ HOLD_BACK = "Keep the bytes of a character that is not complete yet, and give it
 AT_ONCE = "Hold back only the bytes of an incomplete character: everything before them is given out at once."
 LEFT_OVER = 'flush decodes what is left with errors="replace"; it may not be dropped.'
 BROKEN = "The pieces, joined, are bpe_decode of all ids: a broken character becomes one U+FFFD and the text goes on."
-BROKEN_FOR_EVER = (
-    "A broken byte never becomes a character: do not wait for it. What follows it is given out as it comes."
-)
+BROKEN_FOR_EVER = "A broken byte never becomes a character: do not wait for it. What follows it is given out as it comes."
 OWN_STATE = "Make the buffer in __init__, on self: one that belongs to the class is shared by all streams."
-TEMPLATE = (
-    "<|im_start|>role, a line end, the content, <|im_end|>, a line end; at last <|im_start|>assistant, a line end."
-)
+TEMPLATE = "<|im_start|>role, a line end, the content, <|im_end|>, a line end; at last <|im_start|>assistant, a line end."
 DEFAULT = "Only if the first message is no system message, one that says DEFAULT_SYSTEM stands before it."
 
 
@@ -55,11 +48,23 @@ def same_text(got: object, want: str, *, cause: str, what: str = "wrong text") -
 
 
 def same_ids(student, texts: list[str], cause: str, name: str = "smollm2") -> None:
-    """Fails unless bpe_encode of every text is what the tokenizers library gives."""
+    """Fails unless bpe_encode of every text is what the tokenizers library gives; shows the tokens from where they part."""
     oracle, tokenizer = library(name), student.tokenizer(name)
     for text in texts:
         got, want = student.bpe_encode(text, tokenizer), oracle.encode(text)
-        equal(got, want, cause=cause, what=f"wrong ids for {show(repr(text), 60)}")
+        what = f"wrong ids for {show(repr(text), 60)}"
+        if not (isinstance(got, list | tuple) and all(isinstance(i, int) for i in got)):
+            raise CheckFailed(what, expected=want, got=got, cause="bpe_encode returns a list of token ids, whole numbers.")
+        if list(got) != want:
+            at = next((i for i, (g, w) in enumerate(zip(got, want, strict=False)) if g != w), min(len(got), len(want)))
+            raise CheckFailed(f"{what}, from place {at} on", expected=named(want, at, oracle), got=named(got, at, oracle), cause=cause)
+
+
+def named(ids: Sequence[int], at: int, oracle: Tokenizer) -> str:
+    """Four ids from a place on, each with its token."""
+    known = len(oracle.id_to_token)
+    shown = [f"{i} {oracle.id_to_token[i]!r}" if 0 <= i < known else f"{i} (no token)" for i in ids[at : at + 4]]
+    return ", ".join([*shown, *["..."] * (len(ids) > at + 4)]) or "the end"
 
 
 def pieces_and_rest(student, ids: list[int]) -> tuple[list[str], str]:
@@ -126,9 +131,7 @@ def test_ends_of_the_list(student):
         (["x"], ["x"]),
         ([], []),
     ):
-        equal(
-            student.merge_pair(symbols, ("x", "y")), want, cause=cause, what=f"wrong result for {symbols} with (x, y)"
-        )
+        equal(student.merge_pair(symbols, ("x", "y")), want, cause=cause, what=f"wrong result for {symbols} with (x, y)")
 
 
 @checks("merge_pair")
@@ -210,9 +213,7 @@ def test_decode_cat_sentence(student, hand):
         case["text"],
         cause="A token's bytes hold its space: add none, remove none.",
     )
-    same_text(
-        student.bpe_decode(case["ids"][1:3], tokenizer), " cat sat", cause="A space in front belongs to the text."
-    )
+    same_text(student.bpe_decode(case["ids"][1:3], tokenizer), " cat sat", cause="A space in front belongs to the text.")
 
 
 @checks("bpe_decode")
@@ -243,9 +244,7 @@ def test_round_trip(student):
     """what the library encoded comes back, for every line of the sample"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in sample_texts():
-        same_text(
-            student.bpe_decode(oracle.encode(text), tokenizer), text, cause=ALL_BYTES, what="the text has changed"
-        )
+        same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, cause=ALL_BYTES, what="the text has changed")
 
 
 # StreamDecoder

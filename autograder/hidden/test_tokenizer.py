@@ -11,12 +11,10 @@ from autograder.checks.test_tokenizer import (
     BROKEN,
     BROKEN_FOR_EVER,
     BY_PIECE,
-    DEFAULT,
     HOLD_BACK,
     LOWEST_RANK,
     REPLACE,
     SPECIAL,
-    TEMPLATE,
     library,
     pieces_and_rest,
     same_ids,
@@ -34,6 +32,7 @@ CHAT_TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+ANY_CHAT = "The same rules for all roles and any content; only the first message decides about the default one."
 # Assigned scripts, each as (first, last) code point; all their bytes have a token in SmolLM2's vocabulary.
 SCRIPTS = (
     (0x20, 0x7E), (0xA1, 0x24F), (0x300, 0x36F), (0x391, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A),
@@ -158,9 +157,7 @@ def test_random_special_tokens(student, rng):
     names = [*oracle.special_tokens, "<|nothing|>", "<|im_start", "im_end|>"]
     texts = []
     for _ in range(12):
-        texts.append(
-            "".join(choose(rng, names) + choose(rng, ("", " ", "user\n", " 12 ", "é", "\n\n")) for _ in range(5))
-        )
+        texts.append("".join(choose(rng, names) + choose(rng, ("", " ", "user\n", " 12 ", "é", "\n\n")) for _ in range(5)))
     same_ids(student, texts, SPECIAL)
 
 
@@ -173,9 +170,7 @@ def test_nothing_and_single_characters(student):
 @checks("bpe_encode")
 def test_long_pieces(student):
     """pieces of hundreds of bytes"""
-    same_ids(
-        student, ["a" * 150, " " * 150 + "x", "ha" * 60, "猫" * 40, "=" * 150, sample_texts("Thai")[0] * 2], LOWEST_RANK
-    )
+    same_ids(student, ["a" * 150, " " * 150 + "x", "ha" * 60, "猫" * 40, "=" * 150, sample_texts("Thai")[0] * 2], LOWEST_RANK)
 
 
 @checks("bpe_encode")
@@ -292,9 +287,7 @@ def test_flush_begins_anew(student, hand):
 @checks("StreamDecoder")
 def test_nothing_pushed(student):
     """a stream without tokens"""
-    equal(
-        student.StreamDecoder(student.tokenizer("smollm2")).flush(), "", cause='Return "" where nothing was held back.'
-    )
+    equal(student.StreamDecoder(student.tokenizer("smollm2")).flush(), "", cause='Return "" where nothing was held back.')
 
 
 # render_chat
@@ -328,8 +321,7 @@ def test_random_conversations(student, rng):
         messages = conversation(*((role, choose(rng, contents)) for role in roles))
         want = template.render(messages=messages, add_generation_prompt=True)
         got = student.render_chat(messages, _unchanged=True)
-        cause = DEFAULT if roles[0] != "system" else TEMPLATE
-        same_text(got, want, cause=cause, what=f"wrong text for the roles {roles}")
+        same_text(got, want, cause=ANY_CHAT, what=f"wrong text for the roles {roles}")
 
 
 @checks("render_chat")
@@ -350,12 +342,7 @@ def test_system_message_in_the_middle(student):
 def test_last_word_of_the_assistant(student):
     """a conversation that ends with the assistant"""
     got = student.render_chat(conversation(("system", "s"), ("user", "u"), ("assistant", "a")))
-    want = (
-        "<|im_start|>system\ns<|im_end|>\n"
-        "<|im_start|>user\nu<|im_end|>\n"
-        "<|im_start|>assistant\na<|im_end|>\n"
-        "<|im_start|>assistant\n"
-    )
+    want = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n"
     same_text(got, want, cause="The generation prompt stands at the end, whoever spoke last.")
 
 
