@@ -1,8 +1,11 @@
 """What student code can reach from inside a worker, at each isolation level."""
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -170,15 +173,50 @@ def test_a_class_is_refused_below_landlock_unless_named(monkeypatch):
     assert isolation.require_safe() == "none"
 
 
+@pytest.fixture
+def public_python(tmp_path):
+    """A Python that other users may run too, with this environment's packages."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    system = next((p for p in (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}") if os.path.exists(p)), None)
+    site = sysconfig.get_path("purelib")
+    if system is None or not isolation._others_may_enter(Path(site)):
+        pytest.skip(f"no Python {version} that another user could run with {site}")
+    folder = Path(tempfile.mkdtemp(prefix="public-"))
+    folder.chmod(0o755)
+    subprocess.run([system, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    packages = folder / "env" / "lib" / f"python{version}" / "site-packages"
+    (packages / "all.pth").write_text(f"import site; site.addsitedir({site!r})\n")
+    yield folder / "env" / "bin" / "python"
+    shutil.rmtree(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
-def test_an_ordinary_user_reaches_a_level_too():
-    """The same probes as a user without privileges, in a copy of nothing: Python must be readable to that user."""
-    if not isolation._others_may_enter(Path(sys.base_prefix)) or not isolation._others_may_enter(ROOT):
-        pytest.skip(f"{sys.base_prefix} cannot be entered by other users here")
-    code = "from autograder.grading import isolation; print(isolation.level())"
+@pytest.mark.parametrize("level", ["namespaces", "landlock"])
+def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory, level):
+    """The same probes as a user without privileges."""
+    if level == "namespaces" and not user_namespaces():
+        pytest.skip("this machine gives ordinary users no namespaces of their own")
+    home = Path(tempfile.mkdtemp(prefix="home-"))
+    os.chown(home, 65534, 65534)
+    code = f"""
+from autograder.grading import isolation
+from autograder.grading.namespaces import Cell, Far
+isolation.want({level!r})
+far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
+far.start()
+assert not far.cell_outcomes, far.cell_outcomes
+print(isolation.level(), sorted(name for name in far.names() if far.probe(name) is not None))
+far.close()
+"""
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, user=65534, group=65534, extra_groups=[], cwd="/",
-        env={"HOME": "/tmp", "PATH": os.environ["PATH"]},
+        [public_python, "-c", code], capture_output=True, text=True, user=65534, group=65534, extra_groups=[], cwd="/",
+        env={"HOME": str(home), "PATH": os.environ["PATH"]},
     )  # fmt: skip
-    assert result.stdout.strip() in ("namespaces", "landlock"), result.stderr
+    shutil.rmtree(home)
+    assert result.stdout.strip() == f"{level} []", result.stdout + result.stderr
+
+
+def user_namespaces() -> bool:
+    result = subprocess.run(["unshare", "--user", "true"], user=65534, group=65534, extra_groups=[], capture_output=True)
+    return result.returncode == 0

@@ -146,6 +146,10 @@ def bubblewrap(fonts: Path | None) -> list[str]:
         command += ["--cap-drop", "ALL", *(part for cap in CAPABILITIES for part in ("--cap-add", cap))]
     else:
         command += ["--unshare-user"]
+    # First, so that a course or a Python that lies under /tmp is bound over it and not hidden by it.
+    command += ["--proc", "/proc", "--dev", "/dev"]
+    for folder in ("/tmp", "/scratch"):
+        command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]
     paths = [path for path in readable_paths() if os.path.lexists(path)]
     # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
     for folder in sorted({str(parent) for path in paths for parent in Path(path).parents if str(parent) != "/"}):
@@ -155,9 +159,6 @@ def bubblewrap(fonts: Path | None) -> list[str]:
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
-    command += ["--proc", "/proc", "--dev", "/dev"]
-    for folder in ("/tmp", "/scratch"):
-        command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]
     if fonts is not None:
         command += ["--ro-bind", str(fonts), "/tmp/matplotlib"]
     return [*command, "--chdir", "/tmp"]
