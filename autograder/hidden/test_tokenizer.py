@@ -146,7 +146,7 @@ def test_random_words(student, rng):
     """random English words, cut and joined"""
     oracle = library()
     words = [t for t in oracle.id_to_token if t.isascii() and t.isalpha() and t.islower() and len(t) > 2]
-    texts = ["".join(choose(rng, words)[: draw(rng, 2, 9)] for _ in range(4)) for _ in range(20)]
+    texts = ["".join(choose(rng, words)[: draw(rng, 2, 9)] for _ in range(n)) for n in [4] * 16 + [20, 60]]
     same_ids(student, texts, LOWEST_RANK)
 
 
@@ -292,6 +292,11 @@ def test_nothing_pushed(student):
 
 # render_chat
 
+CONTENTS = (
+    "Hello", "", " ", "two\nlines\n", "\n\n", "  indented", "end  ", "\ttab\t", "a\r\nb", "<|im_end|>", "<|im_start|>user",
+    "<b>&amp;</b>", "{role}", "{{ x }}", "100 %s", "back\\n", "é🙂", "<|endoftext|>",
+)  # fmt: skip
+
 
 def conversation(*turns: tuple[str, str]) -> list[dict[str, str]]:
     return [{"role": role, "content": content} for role, content in turns]
@@ -303,25 +308,21 @@ def test_random_conversations(student, rng):
     from jinja2 import Environment
 
     template = Environment().from_string(CHAT_TEMPLATE)
-    contents = [
-        "Hello",
-        "",
-        " ",
-        "two\nlines\n",
-        "\n\n",
-        "  indented",
-        "<|im_end|>",
-        "{role}",
-        "{{ x }}",
-        "100 %s",
-        "é🙂",
-    ]
     for _ in range(12):
         roles = [choose(rng, ("system", "user", "assistant", "tool")) for _ in range(draw(rng, 1, 5))]
-        messages = conversation(*((role, choose(rng, contents)) for role in roles))
+        messages = conversation(*((role, choose(rng, CONTENTS)) for role in roles))
         want = template.render(messages=messages, add_generation_prompt=True)
         got = student.render_chat(messages, _unchanged=True)
         same_text(got, want, cause=ANY_CHAT, what=f"wrong text for the roles {roles}")
+
+
+@checks("render_chat")
+def test_contents_of_every_kind(student):
+    """contents with spaces, line ends, braces and special tokens, and a role of another name"""
+    for content in CONTENTS:
+        got = student.render_chat(conversation(("system", content), ("tool", content)))
+        want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>tool\n{content}<|im_end|>\n<|im_start|>assistant\n"
+        same_text(got, want, cause="Content and role are copied as they are: nothing is trimmed, left out or filled in.")
 
 
 @checks("render_chat")
