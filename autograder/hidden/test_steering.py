@@ -289,13 +289,13 @@ def expected_stream(stops, pieces):
     for piece in pieces:
         text += piece
         found = [(start + len(stop), start) for stop in stops for start in occurrences(text, stop)]
+        safe = next(i for i in range(len(text) + 1) if any(stop.startswith(text[i:]) for stop in stops))
         if found:
             start = min(start for _, start in found)
-            if min(found)[1] != start:
+            if min(found)[1] != start or safe < start:
                 return None
             answers.append((text[emitted:start], True))
             return answers
-        safe = next(i for i in range(len(text) + 1) if any(stop.startswith(text[i:]) for stop in stops))
         answers.append((text[emitted:safe], False))
         emitted = safe
     return answers
@@ -548,13 +548,15 @@ def test_beam_does_not_stop_at_the_first_eos(student):
 def test_beam_eos_in_the_prompt(student):
     """an EOS in the prompt is text like any other"""
     eos = 2
-    rows = log_rows([[0.1, 0.7, 0.2], [0.6, 0.1, 0.3], [0.8, 0.15, 0.05]])
+    after_0, after_1 = [0.10, 0.80, 0.01, 0.03, 0.03, 0.03], [0.85, 0.05, 0.01, 0.03, 0.03, 0.03]
+    after_eos = [0.90, 0.021, 0.019, 0.02, 0.02, 0.02]
+    rows = log_rows([after_0, after_1, after_eos, *[[1 / 6] * 6] * 3])
     for prompt in ([1, 2], [2, 0, 2], [2]):
         idx = torch.tensor([prompt])
         got = student.beam_search(chain_model(rows), idx, beams=2, max_new_tokens=3, eos_token_id=eos)
         tokens, log_prob = answer(got, idx)
         equal(tokens, [0, 1, 0], cause="Only a new token can finish a hypothesis: chat prompts are full of EOS tokens.")
-        close(log_prob, math.log(0.8 * 0.7 * 0.6), atol=1e-4)
+        close(log_prob, math.log(0.90 * 0.80 * 0.85), atol=1e-4)
 
 
 @checks("beam_search")
