@@ -1,0 +1,206 @@
+"""Hidden checks of the costs day: random models, counted again by other means (tensors on the meta device, torch's own FLOP counter)."""
+
+import time
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from autograder.authoring import checks, close, equal, that
+from autograder.checks.test_costs import exact, random_shape, shape, whole
+from course.kit import Config
+
+
+def tensors(config: Config) -> list[Tensor]:
+    """Every weight tensor of the model, without memory behind it."""
+    width, inner, head = config.hidden_size, config.intermediate_size, config.head_dim
+    queries, keys = config.num_attention_heads * head, config.num_key_value_heads * head
+    shapes: list[tuple[int, ...]] = [(config.vocab_size, width), (width,)]
+    if not config.tie_word_embeddings:
+        shapes.append((config.vocab_size, width))
+    for _ in range(config.num_hidden_layers):
+        shapes += [(width,), (queries, width), (keys, width), (keys, width), (width, queries)]
+        shapes += [(width,), (inner, width), (inner, width), (width, inner)]
+    return [torch.empty(s, device="meta") for s in shapes]
+
+
+def counted_flops(config: Config, t: int) -> int:
+    """FLOPs of every matrix product of a pass, counted by torch while the products are (not) done on the meta device."""
+
+    def empty(*sizes: int) -> Tensor:
+        return torch.empty(sizes, device="meta")
+
+    width, inner, head = config.hidden_size, config.intermediate_size, config.head_dim
+    heads, kv_heads = config.num_attention_heads, config.num_key_value_heads
+    with FlopCounterMode(display=False) as counter:
+        hidden = empty(t, width)
+        for _ in range(config.num_hidden_layers):
+            queries = (hidden @ empty(width, heads * head)).view(t, heads, head).transpose(0, 1)
+            keys = (hidden @ empty(width, kv_heads * head)).view(t, kv_heads, head).transpose(0, 1)
+            values = (hidden @ empty(width, kv_heads * head)).view(t, kv_heads, head).transpose(0, 1)
+            keys, values = (x.repeat_interleave(heads // kv_heads, dim=0) for x in (keys, values))
+            mixed = torch.bmm(torch.bmm(queries, keys.transpose(1, 2)), values)
+            hidden = mixed.transpose(0, 1).reshape(t, heads * head) @ empty(heads * head, width)
+            (hidden @ empty(width, inner)) * (hidden @ empty(width, inner)) @ empty(inner, width)
+        hidden @ empty(width, config.vocab_size)
+    return counter.get_total_flops()
+
+
+def real(rng: torch.Generator, low: float, high: float) -> float:
+    return low + (high - low) * float(torch.rand((), generator=rng, dtype=torch.float64))
+
+
+@checks("param_count", weight=2)
+def test_random_models_by_their_tensors(student, rng):
+    """random shapes, tied and untied"""
+    for tied in (True, False, True, False):
+        config = random_shape(rng, tied=tied)
+        exact(
+            student.param_count(config),
+            sum(t.numel() for t in tensors(config)),
+            "Sum the entries of every tensor. Head width comes from head_dim, not from D / H; norms count; a tied head counts once.",
+        )
+
+
+@checks("param_count")
+def test_every_head_with_keys_of_its_own(student, rng):
+    """as many key/value heads as query heads"""
+    for tied in (False, True):
+        heads = whole(rng, 2, 6)
+        config = shape(whole(rng, 20, 90), 8 * heads, whole(rng, 9, 99), whole(rng, 1, 5), heads, heads, 8, tied)
+        exact(student.param_count(config), sum(t.numel() for t in tensors(config)), "Without groups, k and v are as wide as q.")
+
+
+@checks("prefill_flops")
+def test_random_prefills(student, rng):
+    """two FLOPs a weight and token"""
+    for _ in range(4):
+        n, t = whole(rng, 1, 10**12), whole(rng, 1, 10**5)
+        exact(student.prefill_flops(n, t), n * t + n * t, "2 x N x T.")
+
+
+@checks("decode_flops")
+def test_random_decodes(student, rng):
+    """two FLOPs a weight and step"""
+    for _ in range(4):
+        n, t = whole(rng, 1, 10**12), whole(rng, 1, 10**5)
+        exact(student.decode_flops(n, t), n * t + n * t, "2 x N for each step, however many tokens came before.")
+
+
+@checks("forward_flops", weight=2)
+def test_random_models_by_torchs_counter(student, rng):
+    """random shapes, against torch's FLOP counter"""
+    for _ in range(4):
+        config, t = random_shape(rng), whole(rng, 2, 300)
+        exact(
+            student.forward_flops(config, t),
+            counted_flops(config, t),
+            "All heads of queries take part in the scores; k and v are narrower; head_dim need not be D / H; the whole T x T is computed.",
+        )
+
+
+@checks("forward_flops")
+def test_one_token_and_a_long_text(student, rng):
+    """one token, and so many that attention dominates"""
+    for t in (1, 5000):
+        config = random_shape(rng)
+        exact(student.forward_flops(config, t), counted_flops(config, t), "T x T scores for each head of queries.")
+
+
+@checks("weight_bytes")
+def test_random_weights(student, rng):
+    """any count, any width"""
+    for _ in range(3):
+        n = whole(rng, 1, 10**12)
+        for size in (0.5, 1, 2, 4, 8):
+            exact(student.weight_bytes(n, size), n * size, "N x bytes a value.")
+
+
+@checks("kv_cache_bytes", weight=2)
+def test_random_caches_by_their_tensors(student, rng):
+    """random shapes and dtypes, against tensors of that shape"""
+    for dtype in (torch.float16, torch.float32, torch.float64, torch.int8):
+        config, tokens, batch = random_shape(rng), whole(rng, 1, 5000), whole(rng, 2, 9)
+        one = torch.empty((batch, config.num_key_value_heads, tokens, config.head_dim), dtype=dtype, device="meta")
+        exact(
+            student.kv_cache_bytes(config, tokens, batch, dtype.itemsize),
+            2 * config.num_hidden_layers * one.nbytes,
+            "Keys and values, (B, K, T, Dh) each, in every layer. Head width is head_dim, not D / H.",
+        )
+
+
+@checks("kv_cache_bytes")
+def test_half_a_byte(student, rng):
+    """a cache in 4 bits"""
+    config, tokens = random_shape(rng), 2 * whole(rng, 1, 500)
+    want = config.num_hidden_layers * config.num_key_value_heads * config.head_dim * tokens
+    exact(student.kv_cache_bytes(config, tokens, 1, 0.5), want, "bytes_per_value may be 0.5: do not round it.")
+
+
+@checks("arithmetic_intensity")
+def test_random_intensities(student, rng):
+    """random work"""
+    for low, high in ((0.01, 0.9), (1.1, 20.0), (20.0, 500.0)):
+        intensity, num_bytes = real(rng, low, high), real(rng, 1.0, 1e12)
+        close(student.arithmetic_intensity(intensity * num_bytes, num_bytes), intensity, rtol=1e-9, cause="FLOPs over bytes.")
+
+
+@checks("roofline_seconds", weight=2)
+def test_random_work_on_random_machines(student, rng):
+    """either side of the balance"""
+    for side in (0.02, 0.5, 0.99, 1.01, 2.0, 50.0):
+        bandwidth, seconds = real(rng, 1e9, 4e12), real(rng, 1e-4, 10.0)
+        peak = bandwidth * real(rng, 2.0, 300.0)
+        flops = seconds * peak * min(side, 1.0)
+        num_bytes = seconds * bandwidth / max(side, 1.0)
+        close(
+            student.roofline_seconds(flops, num_bytes, peak, bandwidth),
+            seconds,
+            rtol=1e-9,
+            cause="The larger of flops / peak_flops and bytes / bandwidth, whichever side of the balance the work is on.",
+        )
+
+
+@checks("naive_positions", weight=2)
+def test_random_naive(student, rng):
+    """random lengths, added up one by one"""
+    for _ in range(5):
+        t0, g = whole(rng, 1, 900), whole(rng, 2, 300)
+        equal(student.naive_positions(t0, g), sum(range(t0, t0 + g)), cause="Add t0 + 0, t0 + 1, ..., t0 + g - 1.")
+
+
+@checks("cached_positions", weight=2)
+def test_random_cached(student, rng):
+    """random lengths, walked step by step"""
+    for _ in range(5):
+        t0, g = whole(rng, 1, 900), whole(rng, 1, 300)
+        fed = t0  # the prefill, which gives the first token
+        for _ in range(g - 1):
+            fed += 1
+        equal(student.cached_positions(t0, g), fed, cause="t0 in the prefill, then one for each further token.")
+
+
+@checks("measure_machine", weight=2)
+def test_all_rounds_fit_and_fill_the_call(student):
+    """all rounds together take no longer than the call, and are no vanishing part of it"""
+    size, num_bytes, rounds = 384, 2**24, 24
+    start = time.perf_counter()
+    machine = student.measure_machine(size, num_bytes, rounds)
+    call_seconds = time.perf_counter() - start
+    for work, name in ((2 * size**3, "peak_flops"), (num_bytes, "bandwidth")):
+        implied = rounds * work / getattr(machine, name)
+        that(
+            implied <= 1.01 * call_seconds,
+            f"{name} is too low: {rounds} rounds at that rate would have taken longer than the whole call",
+            expected=f"at most {call_seconds:.3g} s",
+            got=f"{implied:.3g} s",
+            cause="The best time of one round belongs to the work of one round. Do not divide one round's work by the time of all.",
+        )
+        # The right version comes to a fifth or so; a busy machine may make it a hundredth. A rate off by a thousand is far below.
+        that(
+            implied >= call_seconds / 1000,
+            f"{name} is too high: {rounds} rounds at that rate are over in no time",
+            expected=f"at least {call_seconds / 1000:.3g} s",
+            got=f"{implied:.3g} s",
+            cause="Measure the work itself, with time.perf_counter() in seconds, and divide by the time.",
+        )

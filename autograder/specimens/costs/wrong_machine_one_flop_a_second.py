@@ -1,0 +1,4 @@
+# exercise: measure_machine
+# WRONG: constants
+def measure_machine(size=1024, num_bytes=2**28, rounds=5):
+    return Machine(1.0, 1.0)

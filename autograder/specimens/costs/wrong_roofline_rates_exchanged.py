@@ -1,0 +1,4 @@
+# exercise: roofline_seconds
+# WRONG: peak and bandwidth exchanged
+def roofline_seconds(flops, num_bytes, peak_flops, bandwidth):
+    return max(flops / bandwidth, num_bytes / peak_flops)

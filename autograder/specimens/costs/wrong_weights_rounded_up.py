@@ -1,0 +1,4 @@
+# exercise: weight_bytes
+# WRONG: half a byte rounded up
+def weight_bytes(n_params, bytes_per_value):
+    return n_params * max(1, bytes_per_value)

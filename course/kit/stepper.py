@@ -1,0 +1,209 @@
+"""A figure to step through: one prefill and the decodes after it. Plain HTML, SVG and JavaScript; it needs no kernel."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from .hardware import HARDWARE
+from .machine import Machine
+from .plots import BLUE, GREY, LIGHT, ORANGE
+
+NUM_DECODES = 12
+PROMPTS = (16, 128, 512, 2048, 8192)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """As much of a model as its costs depend on."""
+
+    name: str
+    num_params: int
+    num_layers: int
+    num_kv_heads: int
+    head_dim: int
+
+    @property
+    def cache_values(self) -> int:
+        """Numbers that the KV cache holds for one token."""
+        return 2 * self.num_layers * self.num_kv_heads * self.head_dim
+
+
+# Shapes from the models' config.json; the parameters are those of their tensors.
+SHAPES = (
+    Shape("SmolLM2-135M", 134_515_008, 30, 3, 64),
+    Shape("Llama 2 7B", 6_738_415_616, 32, 32, 128),
+    Shape("Llama 3 8B", 8_030_261_248, 32, 8, 128),
+    Shape("Llama 3 70B", 70_553_706_496, 80, 8, 128),
+)
+
+
+def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B", machine: str = "H100", prompt: int = 512) -> str:
+    """HTML of the stepper, to be shown with `IPython.display.HTML`.
+
+    here: this machine, measured in float32; it joins the list of machines. model, machine, prompt: what is chosen at first.
+    Times are the roofline's: 2N FLOPs a token, and the weights and the cache so far read once a step; 16 bits a value, 32 here.
+    """
+    machines: list[dict[str, Any]] = [
+        {"name": h.machine.name, "peak": h.machine.peak_flops, "bandwidth": h.machine.bandwidth, "memory": h.memory_bytes, "bytes": 2}
+        for h in HARDWARE
+    ]
+    if here is not None:
+        machines.append({"name": here.name, "peak": here.peak_flops, "bandwidth": here.bandwidth, "memory": None, "bytes": 4})
+    models = [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES]
+    key = f"stepper-{uuid.uuid4().hex[:12]}"
+    data = {"key": key, "models": models, "machines": machines, "decodes": NUM_DECODES}
+    page = _PAGE
+    for name, text in {
+        "KEY": key,
+        "MODELS": _options([s.name for s in SHAPES], model),
+        "MACHINES": _options([str(m["name"]) for m in machines], machine),
+        "PROMPTS": _options([f"{p:,}" for p in PROMPTS], f"{prompt:,}"),
+        "DATA": json.dumps(data).replace("<", "\\u003c"),
+        "BLUE": BLUE,
+        "ORANGE": ORANGE,
+        "GREY": GREY,
+        "LIGHT": LIGHT,
+    }.items():
+        page = page.replace(f"%{name}%", text)
+    return page
+
+
+def _options(names: list[str], chosen: str) -> str:
+    if chosen not in names:
+        raise ValueError(f"no {chosen!r} in the list; there are {', '.join(names)}")
+    return "".join(f"<option{' selected' if name == chosen else ''}>{name}</option>" for name in names)
+
+
+_PAGE = """
+<div id="%KEY%" class="course-stepper" role="group" aria-label="One prefill and the decodes after it, step by step">
+<style>
+#%KEY% { font-family: sans-serif; font-size: 14px; color: #222; background: white; border: 1px solid %LIGHT%; border-radius: 4px;
+  padding: 12px; max-width: 760px; box-sizing: border-box; }
+#%KEY% .row { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 8px; }
+#%KEY% select, #%KEY% button { font: inherit; padding: 3px 8px; color: #222; background: white;
+  border: 1px solid %GREY%; border-radius: 3px; }
+#%KEY% button { cursor: pointer; }
+#%KEY% button:disabled { color: #767676; border-color: %LIGHT%; cursor: default; }
+#%KEY% select:focus-visible, #%KEY% button:focus-visible { outline: 3px solid %ORANGE%; outline-offset: 1px; }
+#%KEY% svg { width: 100%; height: auto; display: block; }
+#%KEY% p { margin: 6px 0 0; line-height: 1.45; }
+#%KEY% .warning { font-weight: bold; }
+</style>
+<div class="row">
+<label>model <select data-part="model">%MODELS%</select></label>
+<label>machine <select data-part="machine">%MACHINES%</select></label>
+<label>prompt, in tokens <select data-part="prompt">%PROMPTS%</select></label>
+</div>
+<div class="row">
+<button type="button" data-part="previous">Previous step</button>
+<button type="button" data-part="next">Next step</button>
+<button type="button" data-part="first">Back to the prefill</button>
+</div>
+<svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
+<p data-part="words" role="status" aria-live="polite"></p>
+<p data-part="warning" class="warning" role="status" aria-live="polite"></p>
+</div>
+<script>
+(function () {
+  "use strict";
+  const data = %DATA%;
+  const root = document.getElementById(data.key);
+  const part = (name) => root.querySelector("[data-part='" + name + "']");
+  const svg = root.querySelector("svg");
+  let step = 0;
+
+  const digits = (x) => x >= 100 ? Math.round(x).toLocaleString("en") : x.toPrecision(3);
+  function seconds(s) {
+    for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) if (s >= size) return digits(s / size) + " " + unit;
+    return digits(s / 1e-9) + " ns";
+  }
+  function amount(x, unit) {
+    for (const [prefix, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
+      if (x >= size) return digits(x / size) + " " + prefix + unit;
+    return digits(x) + " " + unit;
+  }
+  const share = (x) => x >= 0.9995 ? "100 %" : (100 * x).toPrecision(2) + " %";
+
+  function costs(model, machine, prompt, index) {
+    const tokens = index === 0 ? prompt : 1;
+    const flops = 2 * model.params * tokens;
+    const weights = model.params * machine.bytes;
+    const cache = index === 0 ? 0 : model.cache * machine.bytes * (prompt + index - 1);
+    const arithmetic = flops / machine.peak, reading = (weights + cache) / machine.bandwidth;
+    const time = Math.max(arithmetic, reading);
+    return { tokens, flops, weights, cache, arithmetic, reading, time, used: flops / (machine.peak * time) };
+  }
+
+  function draw() {
+    const model = data.models[part("model").selectedIndex];
+    const machine = data.machines[part("machine").selectedIndex];
+    const prompt = Number(part("prompt").value.replace(/,/g, ""));
+    const all = [];
+    for (let i = 0; i <= step; i++) all.push(costs(model, machine, prompt, i));
+    const now = all[step], total = all.reduce((sum, c) => sum + c.time, 0);
+    const name = step === 0 ? "Prefill" : "Decode step " + step;
+    const longest = now.time, width = 410, left = 150;
+    let s = "";
+    const text = (x, y, words, more) => "<text x='" + x + "' y='" + y + "' fill='#222' " + (more || "") + ">" + words + "</text>";
+    const box = (x, y, w, h, fill, more) =>
+      "<rect x='" + x + "' y='" + y + "' width='" + Math.max(w, 1.5) + "' height='" + h + "' fill='" + fill + "' " + (more || "") + "/>";
+
+    s += text(0, 18, name, "font-size='16' font-weight='bold'");
+    const shown = Math.min(now.tokens, 24);
+    for (let i = 0; i < shown; i++) s += box(i * 11, 38, 9, 26, "%BLUE%");
+    s += text(0, 82, now.tokens === 1 ? "1 token in" :
+      now.tokens.toLocaleString("en") + " tokens in" + (shown < now.tokens ? " (24 drawn)" : ""));
+    s += "<path d='M 275 51 h 45 m -8 -5 l 8 5 l -8 5' fill='none' stroke='%GREY%' stroke-width='1.5'/>";
+    s += box(330, 32, 180, 38, "white", "stroke='%GREY%'") + text(420, 56, model.name, "text-anchor='middle'");
+    s += "<path d='M 520 51 h 45 m -8 -5 l 8 5 l -8 5' fill='none' stroke='%GREY%' stroke-width='1.5'/>";
+    s += box(578, 38, 9, 26, "%ORANGE%") + text(578, 82, "1 token out");
+
+    const readWidth = width * now.reading / longest, weightWidth = readWidth * now.weights / (now.weights + now.cache);
+    const larger = now.reading >= now.arithmetic;
+    s += text(0, 122, "read from memory", larger ? "font-weight='bold'" : "");
+    s += box(left, 106, weightWidth, 22, "%BLUE%");
+    if (now.cache > 0) s += box(left + weightWidth, 106, readWidth - weightWidth, 22, "%LIGHT%", "stroke='%BLUE%'");
+    s += text(left + readWidth + 8, 122, seconds(now.reading));
+    const readNote = amount(now.weights, "B") + " of weights" + (now.cache > 0 ? ", " + amount(now.cache, "B") + " of cache" : "");
+    s += text(left, 144, readNote, "font-size='11'");
+    s += text(0, 172, "arithmetic", larger ? "" : "font-weight='bold'");
+    s += box(left, 156, width * now.arithmetic / longest, 22, "%ORANGE%");
+    s += text(left + Math.max(width * now.arithmetic / longest, 1.5) + 8, 172, seconds(now.arithmetic));
+    s += text(left, 194, amount(now.flops, "FLOP") + ", " + share(now.used) + " of the peak used", "font-size='11'");
+
+    s += text(0, 236, "so far " + seconds(total));
+    let x = left;
+    all.forEach((c, i) => {
+      const w = 480 * c.time / total;
+      s += box(x, 220, Math.max(w - 1, 1), 22, i === 0 ? "%BLUE%" : "%ORANGE%");
+      x += w;
+    });
+    s += text(left, 258, "the prefill is blue, each decode step orange", "font-size='11'");
+    svg.innerHTML = s;
+
+    const decides = larger ? "reading the weights" + (now.cache > 0 ? " and the cache" : "") + " decides" : "the arithmetic decides";
+    part("words").textContent = name + " of " + model.name + " on " + machine.name + ": " +
+      (now.tokens === 1 ? "1 token" : now.tokens.toLocaleString("en") + " tokens") + " in, one token out. Reading " +
+      amount(now.weights + now.cache, "B") + " takes " + seconds(now.reading) + ", the arithmetic (" + amount(now.flops, "FLOP") + ") " +
+      seconds(now.arithmetic) + "; " + decides + ": " + seconds(now.time) + " at the least, and " + share(now.used) +
+      " of the peak is used. So far " + (step + 1) + (step === 0 ? " token" : " tokens") + " in " + seconds(total) + ".";
+    const needed = now.weights + model.cache * machine.bytes * (prompt + step);
+    part("warning").textContent = machine.memory !== null && needed > machine.memory ?
+      "Weights and cache are " + amount(needed, "B") + ", and this machine has " + amount(machine.memory, "B") +
+      ": it would take several of them." : "";
+    part("previous").disabled = step === 0;
+    part("next").disabled = step === data.decodes;
+  }
+
+  function go(to) { step = Math.min(Math.max(to, 0), data.decodes); draw(); }
+  part("previous").addEventListener("click", () => { go(step - 1); if (step === 0) part("next").focus(); });
+  part("next").addEventListener("click", () => { go(step + 1); if (step === data.decodes) part("previous").focus(); });
+  part("first").addEventListener("click", () => go(0));
+  for (const name of ["model", "machine", "prompt"]) part(name).addEventListener("change", draw);
+  draw();
+})();
+</script>
+"""
