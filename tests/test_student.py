@@ -1,0 +1,193 @@
+"""The student's side: check, hint, earlier, if_solved, progress, and the same verdicts in a terminal."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import desk, student
+from autograder.course_table import solution_source
+from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook
+
+WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.setenv("COURSE_WORK", str(folder))
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    student._verdicts.clear()
+    student._hints_shown.clear()
+    return folder
+
+
+def names(source: str = "") -> dict:
+    """A notebook's namespace: the reference of Day 1 with `source` over it."""
+    namespace: dict = {"__name__": "notebook"}
+    exec(solution_source("softmax"), namespace)
+    exec(source, namespace)
+    return namespace
+
+
+def call(namespace: dict, line: str):
+    exec(f"from autograder.student import *\nanswer = {line}", namespace)
+    return namespace["answer"]
+
+
+def notebook(folder: Path, topic: str, *, changed: dict[str, str] | None = None) -> Path:
+    day = find_day(topic)
+    solved = solved_notebook(day)
+    for cell in solved.cells:
+        course = cell.metadata.get("course", {})
+        if changed and course.get("role") == "exercise" and course.get("exercise") in changed:
+            cell.source = changed[course["exercise"]]
+    path = folder / day.slug / f"{day.slug}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(solved, path)
+    return path
+
+
+def terminal(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "autograder.cli", *arguments], capture_output=True, text=True, env={**os.environ, "COURSE_WORK": str(folder)}
+    )
+
+
+def test_a_right_answer_is_a_table_of_passes_with_its_points(work, capsys):
+    call(names(), 'check("softmax")')
+    out = capsys.readouterr().out
+    assert "softmax: 7 of 7 checks pass, 4 of 4 points" in out
+    assert "more checks with fresh inputs" in out
+    assert desk.standings(work)["softmax/softmax"].passed
+
+
+def test_a_wrong_answer_shows_expected_got_and_the_likely_cause(work, capsys):
+    call(names(WRONG), 'check("softmax")')
+    out = capsys.readouterr().out
+    for words in ("fail", "likely cause:", "expected", "got"):
+        assert words in out
+    assert "Traceback" not in out
+    assert not desk.standings(work)["softmax/softmax"].passed
+
+
+def test_an_exception_is_cut_to_the_students_own_lines(work, capsys):
+    source = "def softmax(logits):\n    return logits[99]\n"
+    namespace = names()
+    exec(compile(source, "<cell softmax>", "exec"), namespace)
+    call(namespace, 'check("softmax")')
+    out = capsys.readouterr().out
+    assert "IndexError" in out
+    assert "runner.py" not in out
+
+
+def test_what_is_not_written_or_not_defined_is_said_in_one_line(work, capsys):
+    call(names("def softmax(logits):\n    raise NotImplementedError('softmax')\n"), 'check("softmax")')
+    assert capsys.readouterr().out.strip().startswith("softmax: not written yet.")
+    namespace = names()
+    del namespace["softmax"]
+    call(namespace, 'check("softmax")')
+    assert "not defined" in capsys.readouterr().out
+
+
+def test_an_unknown_exercise_suggests_the_nearest(work, capsys):
+    call(names(), 'check("sofmax")')
+    assert "did you mean 'softmax'" in capsys.readouterr().out
+
+
+def test_what_the_code_prints_is_kept_and_cut(work, capsys):
+    call(names("def softmax(logits):\n    print('looking')\n    return torch.softmax(logits, -1)\n"), 'check("softmax")')
+    out = capsys.readouterr().out
+    assert "Printed by your code" in out
+    assert out.count("looking") <= student.PRINTED_LINES
+
+
+def test_hints_come_step_by_step_and_the_last_one_stays(work, capsys):
+    ladder = lesson(find_day("softmax")).hints["softmax"]
+    for expected in (*ladder, ladder[-1]):
+        call(names(), 'hint("softmax")')
+        assert expected.title in capsys.readouterr().out
+
+
+def test_if_solved_waits_and_opens(work, capsys):
+    assert call(names(), 'if_solved("softmax")') is True
+    assert call(names(WRONG), 'if_solved("softmax")') is False
+    assert "waits for softmax" in capsys.readouterr().out
+
+
+def test_nbgraders_validate_sees_a_failure_as_an_error(work, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    call(names(), 'check("softmax")')
+    with pytest.raises(student.ChecksFailed):
+        call(names(WRONG), 'check("softmax")')
+    assert desk.standings(work) == {}
+
+
+def test_earlier_gives_the_reference_until_ones_own_pass(work, capsys):
+    notebook(work, "softmax", changed={"entropy": "def entropy(probs):\n    return probs.sum(-1)\n"})
+    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
+    assert "the course's functions" in capsys.readouterr().out
+
+    notebook(work, "softmax")
+    for exercise in ("softmax", "log_softmax", "entropy"):
+        call(names(), f'check("{exercise}")')
+    capsys.readouterr()
+    own = call(names(), 'earlier("softmax")')
+    assert own.__name__ == "earlier_softmax"
+    assert "your own functions" in capsys.readouterr().out
+
+
+def test_earlier_does_not_trust_a_notebook_that_was_broken_after_it_passed(work, capsys):
+    for exercise in ("softmax", "log_softmax", "entropy"):
+        call(names(), f'check("{exercise}")')
+    notebook(work, "softmax", changed={"softmax": WRONG})
+    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
+    notebook(work, "softmax", changed={"softmax": "def softmax(logits:\n"})
+    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
+
+
+def test_progress_counts_points_and_names_what_is_next(work, capsys):
+    call(names(), 'check("softmax")')
+    capsys.readouterr()
+    call(names(), "progress()")
+    line = next(line for line in capsys.readouterr().out.splitlines() if "Softmax" in line)
+    assert "1/3 exercises" in line
+    assert "4 of 10 points" in line
+    assert "next: log_softmax" in line
+
+
+def test_a_damaged_progress_file_is_no_obstacle(work, capsys):
+    (work / desk.PROGRESS).write_text("{ not json")
+    call(names(), 'check("softmax")')
+    assert json.loads((work / desk.PROGRESS).read_text())["exercises"]["softmax/softmax"]["passed"]
+
+
+def test_the_terminal_gives_the_same_verdicts(work, capsys):
+    notebook(work, "softmax", changed={"softmax": WRONG})
+    call(names(WRONG), 'check("softmax")')
+    here = capsys.readouterr().out
+    there = terminal("check", "day01", "--exercise", "softmax", folder=work)
+    assert there.returncode == 1
+    verdicts = [line for line in here.splitlines() if line.startswith(("  pass", "  fail", "  error"))]
+    assert verdicts == [line for line in there.stdout.splitlines() if line.startswith(("  pass", "  fail", "  error"))]
+    assert len(verdicts) == 7
+
+
+def test_bad_arguments_are_one_line_and_exit_2(work):
+    shutil.copy(release_notebook_path(find_day("samplers")), work / "other.ipynb")
+    for arguments in (
+        ("check", "day99"),
+        ("check", "day01", "--exercise", "softmin"),
+        ("check", "day01"),
+        ("check", "day01", "--notebook", str(work / "other.ipynb")),
+    ):
+        result = terminal(*arguments, folder=work)
+        assert result.returncode == 2, arguments
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
