@@ -25,10 +25,10 @@ def generate(
 ) -> Tensor:
     """The prompt and up to max_new_tokens new tokens of each row.
 
-    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model sees the last block_size tokens at
-    most. A row that has emitted eos_token_id is filled with it from there on; the loop ends as soon
-    as every row has ended. No gradient is recorded, a model that has a training flag gets it back
-    as it was, and idx is not changed.
+    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows
+    together, and sees the last block_size tokens at most. A row that has emitted eos_token_id is
+    filled with it from there on; the loop ends as soon as every row has ended. No gradient is
+    recorded, a model that has a training flag gets it back as it was, and idx is not changed.
     """
     ### BEGIN SOLUTION
     was_training = getattr(model, "training", False)
@@ -69,7 +69,7 @@ def stream(
 ) -> Iterator[int]:
     """The new tokens of one sequence, each as soon as it is there: what `generate` appends, EOS included.
 
-    idx (1, T) int64. The model is called once for each token that is asked for, and not before.
+    idx (1, T) int64 -> ints. The model is called once for each token that is asked for, and not before.
     """
     ### BEGIN SOLUTION
     for _ in range(max_new_tokens):

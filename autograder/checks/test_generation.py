@@ -1,0 +1,443 @@
+"""Checks of the loop that students may read.
+
+The models here are toys that keep a record: how often they were called, with how many tokens, and whether gradients
+were on. Most of them put all of their trust in one token, so that every right loop takes the same one.
+
+A frequency test fails a right loop with probability at most 1e-10: Chernoff's bound says that something of probability
+q takes a share of at least (or at most) f of n independent draws with probability at most exp(-n KL(f, q)), where KL
+is the relative entropy of two coins. With V shares and two sides each, the limit on n KL is ln(2V / 1e-10).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import checks, equal, that
+
+FALSE_ALARM = 1e-10
+SURE = 50.0  # the logit of the one token that a toy believes in: every other has a chance of exp(-50)
+ROOMY = 100  # a block_size that nothing here reaches
+
+
+# ---- toy models ----------------------------------------------------------------------------------------------------
+
+
+class Toy:
+    """A model that keeps a record. `logits_of` turns ids (B, T) into logits (B, T, V)."""
+
+    def __init__(self, logits_of: Callable[[Tensor], Tensor], training: bool = False) -> None:
+        self.logits_of = logits_of
+        self.training = training
+        self.lengths: list[int] = []  # T of each call
+        self.with_gradients = 0  # calls that recorded gradients
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        if ids.dim() != 2 or ids.dtype != torch.int64:
+            raise ValueError(f"the model takes int64 ids of shape (B, T), got {ids.dtype} of shape {tuple(ids.shape)}")
+        self.lengths.append(ids.shape[1])
+        self.with_gradients += torch.is_grad_enabled()
+        return self.logits_of(ids)
+
+    def train(self, mode: bool = True) -> "Toy":
+        self.training = mode
+        return self
+
+    def eval(self) -> "Toy":
+        return self.train(False)
+
+    @property
+    def calls(self) -> int:
+        return len(self.lengths)
+
+
+def sure_of(tokens: Tensor, vocab: int) -> Tensor:
+    """Logits (B, T, V) that leave no choice but `tokens` (B, T)."""
+    return torch.full((*tokens.shape, vocab), 0.0).scatter(-1, tokens[..., None], SURE)
+
+
+def after_last(following: list[int]) -> Callable[[Tensor], Tensor]:
+    """A bigram model: after token t comes following[t]."""
+    table = torch.tensor(following)
+    return lambda ids: sure_of(table[ids], len(following))
+
+
+def after_all(vocab: int) -> Callable[[Tensor], Tensor]:
+    """The next token depends on every token of the input, on their order, and on where the input begins."""
+
+    def logits_of(ids: Tensor) -> Tensor:
+        mixed = torch.full((len(ids),), 7)
+        steps = []
+        for column in ids.unbind(dim=1):
+            mixed = (31 * mixed + column + 1) % 10_007
+            steps.append(mixed % vocab)
+        return sure_of(torch.stack(steps, dim=1), vocab)
+
+    return logits_of
+
+
+def always(row: list[float]) -> Callable[[Tensor], Tensor]:
+    """The same logits after everything."""
+    logits = torch.tensor(row)
+    return lambda ids: logits.expand(*ids.shape, len(row)).clone()
+
+
+def unroll(logits_of: Callable[[Tensor], Tensor], prompt: list[int], steps: int, block_size: int, eos: int | None = None) -> list[int]:
+    """The new tokens of one row, EOS included, taken greedily and one by one."""
+    ids = list(prompt)
+    for _ in range(steps):
+        ids.append(int(logits_of(torch.tensor([ids[-block_size:]]))[0, -1].argmax()))
+        if ids[-1] == eos:
+            break
+    return ids[len(prompt) :]
+
+
+def filled(rows: list[list[int]], fill: int | None) -> Tensor:
+    """Rows of unequal length as one tensor, the short ones continued with `fill`."""
+    longest = max(len(r) for r in rows)
+    return torch.tensor([r + [fill if fill is not None else 0] * (longest - len(r)) for r in rows])
+
+
+# ---- what is asked of an answer ------------------------------------------------------------------------------------
+
+
+def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
+    """The new tokens (B, n) of `generate`, after a look at form and prompt."""
+    got = student.generate(model, idx, _unchanged=True, **options)
+    that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
+    that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
+    limit = idx.shape[1] + options["max_new_tokens"]
+    that(
+        got.dim() == 2 and len(got) == len(idx) and idx.shape[1] <= got.shape[1] <= limit,
+        "wrong shape",
+        expected=f"({len(idx)}, T + n) with T = {idx.shape[1]} and n at most {options['max_new_tokens']}",
+        got=str(tuple(got.shape)),
+        cause="The answer is the whole prompt and the new tokens behind it. What the model sees may be shorter than what you keep.",
+    )
+    equal(
+        got[:, : idx.shape[1]],
+        idx,
+        what="the result does not begin with the prompt",
+        cause="Crop only what you hand to the model; append to the whole sequence.",
+    )
+    return got[:, idx.shape[1] :]
+
+
+def frequencies(got: Tensor, want: list[float], cause: str) -> None:
+    """Fails if so many independent draws from `want` would hardly ever look like `got` (n,)."""
+    that(bool(((got >= 0) & (got < len(want))).all()), "a token outside the vocabulary", got=(int(got.min()), int(got.max())))
+    shares = (torch.bincount(got, minlength=len(want)).double() / len(got)).tolist()
+    for token, (f, q) in enumerate(zip(shares, want, strict=True)):
+        that(q > 0 or f == 0, f"token {token} has probability 0 and came out", got=f"in {f:.2%} of rows", cause=cause)
+        surprise = len(got) * sum(a * math.log(a / b) for a, b in ((f, q), (1 - f, 1 - q)) if a > 0 and b > 0)
+        that(
+            surprise <= math.log(2 * len(want) / FALSE_ALARM) and not (q >= 1 and f < 1),
+            f"token {token} comes too often or too rarely in {len(got)} rows",
+            expected=f"about {q:.4f} of them",
+            got=f"{f:.4f}",
+            cause=cause,
+        )
+
+
+def probabilities(row: list[float], tau: float = 1.0) -> list[float]:
+    return torch.softmax(torch.tensor(row, dtype=torch.float64) / tau, dim=-1).tolist()
+
+
+LAST = "Of the logits (B, T, V) only the last position speaks about the token to come: logits[:, -1]."
+APPEND = "Append each token before the next step: the model has no memory but the ids that you give it."
+CROP = "Hand the model the last block_size tokens, idx[:, -block_size:], in every step."
+EACH_ROW = "Remember for each row whether it has ended, and go on until every row has: they need not end at the same step."
+FILL = "A row that has emitted EOS gets EOS in every later step, whatever the sampler says."
+NO_MORE = "Ask whether every row has ended right after appending, before the model is called again."
+
+
+# ---- generate ------------------------------------------------------------------------------------------------------
+
+
+@checks("generate", weight=2)
+def test_greedy_by_hand(student, hand):
+    """the bigram model, greedy, by hand"""
+    case = hand["bigram"]
+    table = torch.tensor(case["probs"], dtype=torch.float64).log()
+    model = Toy(lambda ids: table[ids])
+    end = case["words"].index("<end>")
+    idx = torch.tensor([[case["words"].index(case["prompt"])]])
+    got = generated(student, model, idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    want = [[case["words"].index(w) for w in case["greedy"]]]
+    equal(got, torch.tensor(want), cause=f"the, cat, sat, <end>. {LAST} {APPEND}")
+    that(model.calls <= 3, "the model was called more often than tokens came out", expected=3, got=model.calls, cause=NO_MORE)
+
+
+@checks("generate", weight=2)
+def test_looks_at_the_last_position_of_everything(student):
+    """a model that looks at all tokens and their order"""
+    idx = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    got = generated(student, Toy(after_all(10)), idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    want = [unroll(after_all(10), row, 6, ROOMY) for row in idx.tolist()]
+    equal(got, torch.tensor(want), cause=f"{LAST} {APPEND}")
+
+
+@checks("generate", weight=2)
+def test_crops_to_block_size(student, hand):
+    """never more than block_size tokens at once, and always the last ones"""
+    case = hand["window"]
+    idx = torch.tensor([case["prompt"]])
+    model = Toy(after_all(10))
+    got = generated(student, model, idx, max_new_tokens=case["steps"], block_size=case["block_size"], temperature=0.0)
+    that(
+        max(model.lengths, default=0) <= case["block_size"],
+        "the model was given too many tokens",
+        expected=case["lengths"],
+        got=model.lengths,
+        cause=CROP,
+    )
+    equal(got, torch.tensor([unroll(after_all(10), case["prompt"], case["steps"], case["block_size"])]), cause=CROP)
+    equal(model.lengths, case["lengths"], what="wrong number of tokens in some call", cause=CROP)
+    long = torch.arange(12)[None] % 10
+    got = generated(student, Toy(after_all(10)), long, max_new_tokens=5, block_size=4, temperature=0.0)
+    equal(got, torch.tensor([unroll(after_all(10), long[0].tolist(), 5, 4)]), cause=CROP)
+
+
+@checks("generate", weight=2)
+def test_rows_end_at_different_steps(student, hand):
+    """two rows that never end at the same step"""
+    case = hand["two_rows"]
+    model = Toy(after_last(case["following"]))
+    idx = torch.tensor(case["prompts"])
+    got = generated(student, model, idx, max_new_tokens=12, block_size=ROOMY, temperature=0.0, eos_token_id=case["eos"])
+    equal(got, torch.tensor(case["new_tokens"]), cause=f"{EACH_ROW} {FILL}")
+    that(model.calls <= 3, "the model was called although every row had ended", expected=3, got=model.calls, cause=NO_MORE)
+
+
+@checks("generate")
+def test_end_of_sequence_in_the_prompt(student):
+    """EOS in the prompt is no end, and id 0 can be EOS"""
+    idx = torch.tensor([[2, 0, 1], [1, 3, 0]])
+    got = generated(student, Toy(after_last([1, 2, 3, 0])), idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    cause = "Only an EOS that the loop emitted ends a row: look at the new token. And 0 is an id: ask `is not None`."
+    equal(got, torch.tensor([[2, 3, 0, 0], [1, 2, 3, 0]]), cause=f"{cause} {FILL}")
+
+
+@checks("generate")
+def test_stops_after_max_new_tokens(student):
+    """max_new_tokens is the limit, and 0 gives the prompt back"""
+    idx = torch.tensor([[1, 2, 3]])
+    model = Toy(after_last([1, 2, 3, 0]))
+    for eos in (None, 0):
+        got = generated(student, model, idx, max_new_tokens=0, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+        equal(tuple(got.shape), (1, 0), what="wrong number of new tokens", cause="No new token was asked for: the loop runs 0 times.")
+    that(model.calls == 0, "the model was called although no token was asked for", got=model.calls)
+    got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[0, 1, 2, 3, 0, 1, 2]]), cause="Without an eos_token_id every row gets all of max_new_tokens.")
+
+
+@checks("generate")
+def test_work_by_hand(student, hand):
+    """100 tokens of prompt, 20 new ones: 2,190 positions"""
+    case = hand["work"]
+    model = Toy(after_last([1, 2, 3, 0]))
+    idx = torch.zeros(1, case["t_prompt"], dtype=torch.int64)
+    got = generated(student, model, idx, max_new_tokens=case["t_new"], block_size=1_000, temperature=0.0)
+    equal(got, torch.arange(1, 21)[None] % 4, cause=APPEND)
+    cause = "One call for each new token, with everything so far: 100 + 101 + ... + 119. There is no call after the last token."
+    equal(sum(model.lengths), case["positions"], what="wrong number of positions went through the model", cause=cause)
+
+
+@checks("generate")
+def test_no_gradient(student):
+    """no gradient is recorded"""
+    model = Toy(after_last([1, 2, 0]))
+    got = generated(student, model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[1, 2, 0]]), cause=APPEND)
+    cause = "Put the model's call under `with torch.no_grad():`. Gradients keep every step's numbers in memory, for nothing."
+    that(model.with_gradients == 0, "the model ran with gradients on", got=f"{model.with_gradients} of {model.calls} calls", cause=cause)
+
+
+@checks("generate")
+def test_training_flag(student):
+    """the training flag is afterwards as it was before"""
+    cause = "Remember `model.training` before you call `model.eval()`, and put back what it was."
+    for training in (True, False):
+        model = Toy(after_last([1, 2, 0]), training)
+        got = generated(student, model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0, eos_token_id=2)
+        equal(got, torch.tensor([[1, 2]]), cause=APPEND)
+        equal(model.training, training, what="the training flag has changed", cause=cause)
+
+
+@checks("generate")
+def test_any_callable(student):
+    """a plain function is a model too"""
+    got = generated(
+        student, lambda ids: after_last([1, 2, 0])(ids), torch.tensor([[0], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0
+    )
+    cause = "Not every model has a training flag: getattr(model, 'training', False)."
+    equal(got, torch.tensor([[1, 2], [2, 0]]), cause=cause)
+
+
+FOUR = [2.0, 1.0, 0.0, -1.0]
+
+
+@checks("generate")
+def test_default_draws_from_the_model(student):
+    """without settings, the model's own distribution, row by row"""
+    # False alarm: at most 1e-10 (see the top of this file).
+    idx = torch.zeros(4_000, 1, dtype=torch.int64)
+    got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(1))
+    that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
+    frequencies(
+        got[:, 0], probabilities(FOUR), cause="temperature is 1.0 unless something else is asked for, and every row draws for itself."
+    )
+
+
+@checks("generate")
+def test_settings_reach_the_sampler(student):
+    """temperature, top_k and top_p reach the sampler"""
+    # False alarm: at most 1e-10 for each setting (see the top of this file).
+    idx = torch.zeros(4_000, 1, dtype=torch.int64)
+    best = [1.0, 0.0, 0.0, 0.0]
+    for options, want in (
+        ({"temperature": 2.0}, probabilities(FOUR, 2.0)),
+        ({"temperature": 3.0, "top_k": 1}, best),
+        ({"temperature": 1.0, "top_p": 0.05}, best),
+        ({"temperature": 0}, best),
+    ):
+        got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(2), **options)
+        that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
+        frequencies(got[:, 0], want, cause=f"Hand all settings to sample_next_token by name. Here: {options}.")
+
+
+@checks("generate")
+def test_generator(student):
+    """draws from the generator that is given, and from nothing else"""
+    # Two unrelated runs of 64 tokens over 8 equal ones agree with probability 2 ** -192.
+    idx = torch.zeros(4, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 16, "block_size": ROOMY}
+    model = Toy(always([0.0] * 8))
+    first, again = student.generator(7), student.generator(7)
+    got = student.generate(model, idx, generator=first, _rng_unchanged=True, **options)
+    cause = "Pass `generator=generator` on to the sampler."
+    equal(tuple(got.shape), (4, 17), what="wrong shape")
+    equal(
+        student.generate(model, idx, generator=again, **options),
+        got,
+        what="two generators in the same state gave different tokens",
+        cause=cause,
+    )
+    that(
+        not torch.equal(student.generate(model, idx, generator=first, **options), got),
+        "a second run with the same generator gave the same tokens again",
+        cause="Do not seed or copy the generator: draw from it, so that it moves on.",
+    )
+    that(len({tuple(column) for column in got[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws anew.")
+
+
+# ---- stream --------------------------------------------------------------------------------------------------------
+
+
+def streamed(student: Any, model: Any, prompt: list[int], **options: Any) -> list[int]:
+    """All tokens of a stream, each looked at."""
+    tokens = []
+    for token in iter(student.stream(model, torch.tensor([prompt]), **options)):
+        that(
+            type(token) is int,
+            "a streamed token is not an int",
+            got=getattr(token, "type_name", type(token).__name__),
+            cause="int(...) of a tensor with one entry is a plain number.",
+        )
+        tokens.append(token)
+        that(len(tokens) <= options["max_new_tokens"], "more tokens than max_new_tokens came out", expected=options["max_new_tokens"])
+    return tokens
+
+
+LAZY = "Work only when a token is asked for: in a function with `yield`, the code up to the first `yield` waits for the first next()."
+
+
+@checks("stream", weight=2)
+def test_stream_by_hand(student, hand):
+    """the, cat, sat, <end>, one at a time"""
+    case = hand["bigram"]
+    table = torch.tensor(case["probs"], dtype=torch.float64).log()
+    model = Toy(lambda ids: table[ids])
+    end = case["words"].index("<end>")
+    prompt = [case["words"].index(case["prompt"])]
+    got = streamed(student, model, prompt, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    cause = "The new tokens only, the EOS included, and nothing after it."
+    equal(got, [case["words"].index(w) for w in case["greedy"]], cause=cause)
+    that(model.calls <= 3, "the model was called after the EOS", expected=3, got=model.calls, cause=cause)
+
+
+@checks("stream", weight=2)
+def test_stream_is_lazy(student):
+    """one call of the model for each token that is asked for"""
+    model = Toy(after_all(10))
+    tokens = iter(student.stream(model, torch.tensor([[3, 1, 4]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
+    that(model.calls == 0, "the model was called before a token was asked for", got=f"{model.calls} calls", cause=LAZY)
+    for count, want in enumerate(unroll(after_all(10), [3, 1, 4], 4, ROOMY), start=1):
+        equal(next(tokens, None), want, what=f"wrong token number {count}", cause=f"{LAST} {APPEND}")
+        cause = "Hand each token over as soon as it is there, and do not begin on the next one. Do not compute earlier tokens again."
+        that(model.calls <= count, f"{model.calls} calls of the model for {count} tokens", cause=cause)
+    equal(next(tokens, None), None, what="a token came after the last one")
+    that(model.calls <= 4, "the model was called after the last token", expected=4, got=model.calls, cause=LAZY)
+
+
+@checks("stream", weight=2)
+def test_stream_is_generate(student):
+    """the same tokens as generate, greedy and drawn"""
+    idx = torch.tensor([[3, 1, 4]])
+    options = {"max_new_tokens": 24, "block_size": 5}
+    whole = generated(student, Toy(after_all(10)), idx, temperature=0.0, **options)
+    equal(
+        streamed(student, Toy(after_all(10)), [3, 1, 4], temperature=0.0, **options),
+        whole[0].tolist(),
+        what="not the tokens of generate",
+        cause=CROP,
+    )
+    # Two unrelated runs of 24 tokens over 16 equal ones agree with probability 2 ** -96.
+    whole = generated(student, Toy(always([0.0] * 16)), idx, generator=student.generator(3), **options)
+    generator = student.generator(3)
+    drawn = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], generator=generator, **options)
+    cause = "Each token is drawn from the generator that is given, once, as in generate."
+    equal(drawn, whole[0].tolist(), what="from the same generator state, not the tokens of generate", cause=cause)
+    more = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], generator=generator, **options)
+    that(more != drawn, "a second stream from the same generator gave the same tokens again", cause="Do not seed or copy it: draw from it.")
+
+
+@checks("stream")
+def test_stream_crops(student):
+    """never more than block_size tokens at once"""
+    model = Toy(after_all(10))
+    got = streamed(student, model, [5, 6, 7, 8, 9, 1], max_new_tokens=5, block_size=4, temperature=0.0)
+    equal(got, unroll(after_all(10), [5, 6, 7, 8, 9, 1], 5, 4), cause=CROP)
+    that(max(model.lengths) <= 4, "the model was given too many tokens", expected=4, got=max(model.lengths), cause=CROP)
+
+
+@checks("stream")
+def test_stream_ends(student):
+    """EOS in the prompt is no end, id 0 can be EOS, and 0 tokens are none"""
+    model = Toy(after_last([1, 2, 3, 0]))
+    got = streamed(student, model, [2, 0, 1], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    cause = "Compare each new token with eos_token_id, hand it over, then stop. What stands in the prompt ends nothing. 0 is an id too."
+    equal(got, [2, 3, 0], cause=cause)
+    equal(streamed(student, model, [2, 0], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0), [1, 2, 3, 0], cause=cause)
+    got = streamed(student, model, [0], max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    equal(got, [1, 2, 3, 0, 1, 2], cause="Without an eos_token_id nothing but max_new_tokens ends the stream.")
+    before = model.calls
+    equal(
+        streamed(student, model, [0], max_new_tokens=0, block_size=ROOMY, temperature=0.0), [], what="tokens although none were asked for"
+    )
+    that(model.calls == before, "the model was called although no token was asked for")
+
+
+@checks("stream")
+def test_stream_leaves_the_model_as_it_was(student):
+    """no gradient is recorded, the training flag comes back"""
+    for training in (True, False):
+        model = Toy(after_last([1, 2, 0]), training)
+        for eos, want in ((None, [1, 2, 0, 1]), (2, [1, 2])):
+            got = streamed(student, model, [0], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+            equal(got, want, cause=APPEND)
+            cause = "Put back what it was when the stream began, whichever way the stream ends."
+            equal(model.training, training, what="the training flag has changed", cause=cause)
+        that(model.with_gradients == 0, "the model ran with gradients on", cause="Put the model's call under `with torch.no_grad():`.")

@@ -1,0 +1,21 @@
+# exercise: generate
+# RIGHT: lists of ids, a tensor made for each call
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    was = getattr(model, "training", False)
+    if was:
+        model.eval()
+    rows = idx.tolist()
+    done = [False] * len(rows)
+    n = 0
+    while n < max_new_tokens and not all(done):
+        with torch.no_grad():
+            logits = model(torch.tensor([row[-block_size:] for row in rows]))
+        tokens = sample_next_token(logits[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        for i, token in enumerate(tokens.flatten().tolist()):
+            rows[i].append(eos_token_id if done[i] else token)
+            done[i] = done[i] or token == eos_token_id
+        n += 1
+    if was:
+        model.train()
+    return torch.tensor(rows, dtype=torch.long)

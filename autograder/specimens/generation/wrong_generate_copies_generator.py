@@ -1,0 +1,23 @@
+# exercise: generate
+# WRONG: draws from a copy, so that the caller's generator stays where it is
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    if generator is not None:
+        generator = generator.clone_state()
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool)
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
+    if was_training:
+        model.train()
+    return idx

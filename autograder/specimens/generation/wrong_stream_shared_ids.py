@@ -1,0 +1,14 @@
+# exercise: stream
+# WRONG: keeps the ids in a global list: two streams mix
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    shared = globals().setdefault("_shared", [])
+    shared[:] = idx[0].tolist()
+    for _ in range(max_new_tokens):
+        with torch.no_grad():
+            logits = model(torch.tensor([shared[-block_size:]]))[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        shared.append(token.item())
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
