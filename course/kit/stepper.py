@@ -192,7 +192,7 @@ _PAGE = """
       " of the peak is used. So far " + (step + 1) + (step === 0 ? " token" : " tokens") + " in " + seconds(total) + ".";
     const needed = now.weights + model.cache * machine.bytes * (prompt + step);
     part("warning").textContent = machine.memory !== null && needed > machine.memory ?
-      "Weights and cache are " + amount(needed, "B") + ", and this machine has " + amount(machine.memory, "B") +
+      "Weights and cache are " + amount(needed, "B") + ", one " + machine.name + " has " + amount(machine.memory, "B") +
       ": it would take several of them." : "";
     part("previous").disabled = step === 0;
     part("next").disabled = step === data.decodes;

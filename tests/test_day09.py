@@ -1,0 +1,228 @@
+"""The numbers of the costs day: worked out by hand, quoted in the lesson, shown by the stepper."""
+
+import re
+import tomllib
+
+import pytest
+import torch
+
+from course.kit import Config, load_model, paths
+from course.kit.hardware import HARDWARE
+from course.kit.machine import Machine
+from course.kit.stepper import SHAPES, prefill_and_decode
+from solutions.costs import (
+    arithmetic_intensity,
+    cached_positions,
+    decode_flops,
+    forward_flops,
+    kv_cache_bytes,
+    measure_machine,
+    naive_positions,
+    param_count,
+    prefill_flops,
+    roofline_seconds,
+    weight_bytes,
+)
+
+from .lab import BROWSER_ARGUMENTS, CHROMIUM
+
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["costs"]
+LESSON = (paths.ROOT / "course" / "day09_costs" / "lesson.md").read_text(encoding="utf-8")
+MACHINES = {h.machine.name: h for h in HARDWARE}
+
+
+def shape(V: int, D: int, F: int, L: int, H: int, K: int, Dh: int, tied: bool) -> Config:
+    return Config("on paper", V, D, F, L, H, K, Dh, 1e4, 1e-5, 8192, tied, None, None)
+
+
+SMOLLM2 = shape(49152, 576, 1536, 30, 9, 3, 64, True)
+LLAMA3_8B = shape(128256, 4096, 14336, 32, 32, 8, 128, False)
+
+
+def near(number: float, like: float, decimals: int) -> bool:
+    return abs(number - like) <= 0.5001 * 10**-decimals
+
+
+def test_hand_computed_numbers_are_right() -> None:
+    case = HAND["smollm2"]
+    assert case["layer"] == 2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536 + 2 * 576
+    assert case["layers"] == 30 * case["layer"]
+    assert case["embedding"] == 49152 * 576
+    assert case["total"] == case["layers"] + case["embedding"] + 576
+    assert case["cache_bytes_per_token"] == 2 * 30 * 3 * 64 * 2
+    assert case["cache_bytes_8192"] == 8192 * case["cache_bytes_per_token"]
+    case = HAND["llama3_8b"]
+    assert case["layer"] == 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096
+    assert case["total"] == 32 * case["layer"] + 2 * 128256 * 4096 + 4096
+    case = HAND["request_7b"]
+    assert case["prefill_flops"] == 2 * case["n_params"] * case["t_prompt"]
+    assert case["decode_flops"] == 2 * case["n_params"] * case["t_new"]
+    assert case["ratio"] == case["prefill_flops"] / case["decode_flops"]
+    assert near(case["prefill_flops"] / case["peak_flops"], case["prefill_seconds"], 5)
+    assert case["weight_bytes"] / case["bandwidth"] == pytest.approx(case["token_seconds"])
+    assert case["slow_token_seconds"] * case["t_new"] == pytest.approx(case["slow_decode_seconds"])
+    case = HAND["h100_six_tokens"]
+    assert case["weight_bytes"] == 2 * case["n_params"]
+    read, arithmetic = case["weight_bytes"] / case["bandwidth"], 2 * case["n_params"] * case["tokens"] / case["peak_flops"]
+    assert near(read, case["read_seconds"], 6)
+    assert near(arithmetic, case["arithmetic_seconds"], 7)
+    assert near(arithmetic / read, case["share_used"], 4)
+    assert 1 / read == pytest.approx(case["tokens_per_second_one"])
+    assert case["tokens"] / read == pytest.approx(case["tokens_per_second_six"])
+    assert (HAND["balance"]["a100"], near(989 / 3.35, HAND["balance"]["h100"], 1)) == (312 / 2, True)
+    case = HAND["cache_70b"]
+    assert case["bytes_per_token"] == 2 * case["layers"] * case["heads"] * case["head_dim"] * case["bytes_per_value"]
+    assert (case["bytes_4000"], case["bytes_4096"]) == (4000 * case["bytes_per_token"], 4096 * case["bytes_per_token"])
+    assert case["bytes_4096_gqa"] * case["heads"] == case["bytes_4096"] * case["kv_heads"]
+    assert near(case["bytes_4000"] / 2**30, case["gib_4000"], 2)
+    assert case["bytes_4096"] / 2**30 == case["gib_4096"]
+    case = HAND["positions"]
+    for t0, g, naive, cached in zip(case["t0"], case["g"], case["naive"], case["cached"], strict=True):
+        assert naive == sum(range(t0, t0 + g))
+        assert cached == t0 + g - 1
+    case = HAND["small_forward"]
+    assert case["flops"] == 2 * (96 + 48 + 36 + 36 + 216 + 120)
+    assert case["weights_tied"] == 32 + 16 + 72 + 8 + 40 + 4
+    case = HAND["exact_over_rule"]
+    for t, ratio in zip(case["tokens"], case["ratio"], strict=True):
+        assert near((134479872 + 34560 * t) / 134515008, ratio, 2)
+    case = HAND["roofline"]
+    for flops, size, intensity, seconds in zip(case["flops"], case["bytes"], case["intensity"], case["seconds"], strict=True):
+        assert intensity == flops / size
+        assert seconds == max(flops / case["peak_flops"], size / case["bandwidth"])
+    assert set(HAND) == {
+        "smollm2", "llama3_8b", "request_7b", "h100_six_tokens", "balance", "cache_70b", "positions", "small_forward",
+        "exact_over_rule", "roofline",
+    }  # fmt: skip
+
+
+def test_the_reference_gives_the_hand_computed_numbers() -> None:
+    assert param_count(SMOLLM2) == HAND["smollm2"]["total"]
+    assert param_count(LLAMA3_8B) == HAND["llama3_8b"]["total"]
+    case = HAND["request_7b"]
+    assert prefill_flops(case["n_params"], case["t_prompt"]) == case["prefill_flops"]
+    assert decode_flops(case["n_params"], case["t_new"]) == case["decode_flops"]
+    assert weight_bytes(case["n_params"], 2) == case["weight_bytes"]
+    assert kv_cache_bytes(SMOLLM2, 8192, 1, 2) == HAND["smollm2"]["cache_bytes_8192"]
+    for t, ratio in zip(HAND["exact_over_rule"]["tokens"], HAND["exact_over_rule"]["ratio"], strict=True):
+        assert near(forward_flops(SMOLLM2, t) / (2 * param_count(SMOLLM2) * t), ratio, 2)
+    for i in range(3):
+        t0, g = HAND["positions"]["t0"][i], HAND["positions"]["g"][i]
+        assert (naive_positions(t0, g), cached_positions(t0, g)) == (HAND["positions"]["naive"][i], HAND["positions"]["cached"][i])
+
+
+@pytest.mark.parametrize("name", ["tiny", "smollm2"])
+def test_param_count_is_that_of_the_models_own_tensors(name: str) -> None:
+    model = load_model(name, missing="none")
+    if model is None:
+        pytest.skip(f"{name} is not here")
+    weights = model.weights
+    tensors = [weights.embed_tokens, weights.norm, *(t for layer in weights.layers for t in vars(layer).values())]
+    if not model.config.tie_word_embeddings:
+        tensors.append(weights.lm_head)
+    assert param_count(model.config) == sum(t.numel() for t in tensors if isinstance(t, torch.Tensor))
+
+
+def test_the_lesson_quotes_these_numbers() -> None:
+    quoted = {
+        "61,000 tokens a second": 989e12 / 16e9 // 1000 == 61,
+        "99.7 %": near(100 - 100 * 209.375 / (989e12 / 16e9), 99.7, 1),
+        "134,515,008": param_count(SMOLLM2) == 134_515_008,
+        "8,030,261,248": param_count(LLAMA3_8B) == 8_030_261_248,
+        "22.97 ms": near(7168 / 312, 22.97, 2),
+        "0.045 ms": near(14e9 / 312e12 * 1e3, 0.045, 3),
+        "896 ms": 128 * 7 == 896,
+        "1.79 s": near(128 * 0.014, 1.79, 2),
+        "209.4 tokens": near(3350 / 16, 209.4, 1),
+        "4.78 ms": near(16 / 3.35, 4.78, 2),
+        "0.097 ms": near(96 / 989, 0.097, 3),
+        "2.0 %": near(100 * (96 / 989) / (16 / 3.35), 2.0, 1),
+        "1,256 tokens": round(6 * 3350 / 16) == 1256,
+        "156 FLOP/byte": MACHINES["A100"].machine.balance == 156,
+        "989 / 3.35 = 295": round(MACHINES["H100"].machine.balance) == 295,
+        "43 % more": round(100 * MACHINES["H200"].machine.bandwidth / MACHINES["H100"].machine.bandwidth) == 143,
+        "2,621,440 bytes": HAND["cache_70b"]["bytes_per_token"] == 2_621_440,
+        "10.49 GB": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
+        "10.74 GB": near(HAND["cache_70b"]["bytes_4096"] / 1e9, 10.74, 2),
+        "1.34 GB": near(HAND["cache_70b"]["bytes_4096_gqa"] / 1e9, 1.34, 2),
+        "about 53,000 tokens": round(140e9 / 2_621_440, -3) == 53_000,
+        "21 GB at 65,536": round(65536 * 2_621_440 / 8 / 1e9) == 21,
+        "23,040 bytes": HAND["smollm2"]["cache_bytes_per_token"] == 23_040,
+        "188.7 MB": near(HAND["smollm2"]["cache_bytes_8192"] / 1e6, 188.7, 1),
+        "377.5 MB": near(kv_cache_bytes(SMOLLM2, 8192, 1, 4) / 1e6, 377.5, 1),
+        "538.1 MB": near(weight_bytes(134_515_008, 4) / 1e6, 538.1, 1),
+        "(3.10)": near(forward_flops(SMOLLM2, 8192) / (2 * 134_515_008 * 8192), 3.10, 2),
+        "0.93 times 2N": near(forward_flops(LLAMA3_8B, 1) / (2 * 8_030_261_248), 0.93, 2),
+        "6.5 %": near(100 * 128256 * 4096 / 8_030_261_248, 6.5, 1),
+        "2,001,000": naive_positions(1, 2000) == 2_001_000,
+        "624,750": naive_positions(1000, 500) == 624_750,
+        "76 squares": naive_positions(6, 8) == 76,
+        "13 in all": cached_positions(6, 8) == 13,
+        "= 1.43": near(4.8 / 3.35, 1.43, 2),
+    }
+    for text, right in quoted.items():
+        assert right, f"{text} is wrong"
+        assert text in LESSON, f"the lesson does not say {text}"
+
+
+def test_a_machine_is_measured() -> None:
+    machine = measure_machine(64, 2**16, 2)
+    assert machine.peak_flops > 0
+    assert machine.bandwidth > 0
+    assert machine.balance == machine.peak_flops / machine.bandwidth
+    assert arithmetic_intensity(10.0, 4.0) == 2.5
+
+
+def test_the_shapes_of_the_stepper_are_those_of_the_models() -> None:
+    models = {
+        "SmolLM2-135M": SMOLLM2,
+        "Llama 2 7B": shape(32000, 4096, 11008, 32, 32, 32, 128, False),
+        "Llama 3 8B": LLAMA3_8B,
+        "Llama 3 70B": shape(128256, 8192, 28672, 80, 64, 8, 128, False),
+    }
+    for given in SHAPES:
+        assert given.num_params == param_count(models[given.name])
+        assert given.cache_values * 2 == kv_cache_bytes(models[given.name], 1, 1, 2)
+
+
+def test_the_stepper_knows_what_it_offers() -> None:
+    html = prefill_and_decode(Machine(1e11, 1e10))
+    assert not re.search(r"%[A-Z]+%", html)
+    assert html.count("<label>") == 3
+    assert 'aria-live="polite"' in html
+    assert "this machine</option>" in html
+    assert "this machine</option>" not in prefill_and_decode()
+    with pytest.raises(ValueError, match="Cray"):
+        prefill_and_decode(machine="Cray")
+    assert prefill_and_decode() != prefill_and_decode(), "two steppers in a page would share one id"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (Debian: apt-get install chromium)")
+def test_the_stepper_says_what_the_roofline_says(tmp_path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+    page_file = tmp_path / "stepper.html"
+    page_file.write_text("<!doctype html><meta charset='utf-8'>" + prefill_and_decode(), encoding="utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+        page = browser.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(page_file.as_uri())
+        words = page.locator("[data-part=words]")
+        h100, model = MACHINES["H100"].machine, SHAPES[2]
+        seconds = roofline_seconds(2 * model.num_params * 512, 2 * model.num_params, h100.peak_flops, h100.bandwidth)
+        assert f"{seconds * 1e3:.3g} ms at the least, and 100 %" in words.inner_text()
+        page.get_by_role("button", name="Next step").focus()
+        for _ in range(3):
+            page.keyboard.press("Enter")
+        moved = 2 * (model.num_params + 514 * model.cache_values)
+        seconds = roofline_seconds(2 * model.num_params, moved, h100.peak_flops, h100.bandwidth)
+        assert words.inner_text().startswith("Decode step 3 of Llama 3 8B on H100: 1 token in, one token out.")
+        assert f"{seconds * 1e3:.3g} ms at the least" in words.inner_text()
+        page.get_by_label("model").select_option("Llama 3 70B")
+        assert "several of them" in page.locator("[data-part=warning]").inner_text()
+        browser.close()
+    assert errors == []
