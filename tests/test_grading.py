@@ -355,8 +355,9 @@ def test_a_fault_of_ours_is_tried_again_then_kept_for_a_person_and_no_zero(tmp_p
 def test_a_zygote_that_died_is_replaced(tmp_path):
     from autograder.grading import remote
 
-    remote.zygote(QUICK.limits).process.kill()
-    remote.zygote(QUICK.limits).process.wait()
+    process = remote.zygote(QUICK.limits).process
+    process.kill()
+    process.wait()
     assert only_lost(grade_one(hand_in(tmp_path, "ada", solved()), QUICK, tmp_path / "records"))
 
 
