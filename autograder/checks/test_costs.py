@@ -42,8 +42,16 @@ LLAMA3_8B = shape(128256, 4096, 14336, 32, 32, 8, 128, tied=False)
 
 
 def small(case: dict, *, tied: bool = True) -> Config:
-    names = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
-    return shape(*(case[name] for name in names), case["num_key_value_heads"], case["head_dim"], tied=tied)
+    return shape(
+        case["vocab_size"],
+        case["hidden_size"],
+        case["intermediate_size"],
+        case["num_hidden_layers"],
+        case["num_attention_heads"],
+        case["num_key_value_heads"],
+        case["head_dim"],
+        tied,
+    )
 
 
 def seventy_b(case: dict, kv_heads: int) -> Config:

@@ -204,3 +204,17 @@ def test_all_rounds_fit_and_fill_the_call(student):
             got=f"{implied:.3g} s",
             cause="Measure the work itself, with time.perf_counter() in seconds, and divide by the time.",
         )
+
+
+@checks("measure_machine")
+def test_measured_anew(student):
+    """each measurement is one"""
+    machines = [student.measure_machine(size, num_bytes, 3) for size, num_bytes in ((64, 2**18), (128, 2**20), (192, 2**21))]
+    rates = {(machine.peak_flops, machine.bandwidth) for machine in machines}
+    that(
+        all(peak > 0 and bandwidth > 0 for peak, bandwidth in rates),
+        "a rate is not a positive number",
+        cause="Work over seconds.",
+    )
+    # Three different amounts of work: that both clocks agree to the last digit three times does not happen.
+    that(len(rates) > 1, "three measurements agree to the last digit", cause="Measure in each call; do not write the numbers down.")
