@@ -21,11 +21,12 @@ import torch
 from .authoring import CheckFailed, exception_names
 from .datafiles import hand_computed
 from .errors import CourseError
-from .grading.namespaces import StudentRaised
+from .grading.namespaces import Far, StudentRaised
 from .grading.remote import WorkerDied
 
 PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
 INCONCLUSIVE, INFRASTRUCTURE = "inconclusive", "infrastructure"
+MAX_MESSAGE = 4_000
 OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE)
 
 
@@ -103,6 +104,8 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0) -> Verdi
     """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
     verdict = Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS)
     start = time.perf_counter()
+    if isinstance(student, Far):
+        student._begin_check()
     try:
         check.function(**fixtures(topic, check, student, seed))
     except CheckFailed as failed:
@@ -112,6 +115,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0) -> Verdi
         verdict.outcome, verdict.message = died.outcome, str(died)
     except Exception as error:
         _student_error(verdict, error)
+    verdict.message = verdict.message[:MAX_MESSAGE]
     verdict.seconds = time.perf_counter() - start
     return verdict
 

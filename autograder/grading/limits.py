@@ -14,6 +14,10 @@ class Limits:
 
     call_seconds: float = 3.0
     cell_seconds: float = 10.0
+    check_seconds: float = 30.0
+    """All calls of one check together."""
+    submission_seconds: float = 180.0
+    """All cells and calls of a submission together."""
     wall_factor: float = 4.0
     memory_bytes: int = 2 * 1024**3
     file_bytes: int = 64 * 1024**2
@@ -25,7 +29,7 @@ class Deadline:
     def __init__(self, pid: int, seconds: float, wall_factor: float) -> None:
         self.pid = pid
         self.seconds = seconds
-        self.wall_seconds = seconds * wall_factor
+        self.wall_factor = wall_factor
         self.cpu_start = cpu_seconds(pid)
         self.wall_start = time.monotonic()
 
@@ -37,10 +41,13 @@ class Deadline:
         self.wall_start += time.monotonic() - paused_at
 
     def expired(self) -> bool:
-        if time.monotonic() - self.wall_start > self.wall_seconds:
-            return True
+        return self.used() > self.seconds
+
+    def used(self) -> float:
+        """Processor seconds so far, or a part of the wall's where that is more: what counts against `seconds`."""
+        wall = (time.monotonic() - self.wall_start) / self.wall_factor
         now = cpu_seconds(self.pid)
-        return now is not None and self.cpu_start is not None and now - self.cpu_start > self.seconds
+        return wall if now is None or self.cpu_start is None else max(wall, now - self.cpu_start)
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -7,6 +7,7 @@ Both answer the same way: `student.f(x)`, `_unchanged=True`, `_rng_unchanged=Tru
 from __future__ import annotations
 
 import builtins
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +20,17 @@ from . import wire
 from .given import kit_dataclasses, named
 from .limits import Limits
 from .remote import Connection, WorkerDied
-from .worker import ChangedArgument, ChangedRandomState, same, snapshot
+from .worker import same, snapshot
 
 ALLOWED_EXCEPTIONS = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
 }  # fmt: skip
+MAX_REQUESTS = 100_000
+MAX_CHECK_BYTES = 512 * 1024 * 1024
+"""What one check may ask for and get: an iterator that never ends is not waited for."""
+MAX_CELL_CHARS = 1_000_000
+MAX_DEATHS = 20
+"""Cells that may end the process before the rest is not tried any more: each costs a new worker and all cells again."""
 MEMORY_TEXTS = ("can't allocate memory", "not enough memory", "out of memory")
 
 
@@ -49,12 +56,18 @@ def student_raised(names: list[str], message: str, lines: list[str]) -> StudentR
     return error
 
 
-def changed(error: BaseException) -> CheckFailed:
-    if isinstance(error, ChangedArgument) or "ChangedArgument" in getattr(error, "names", ()):
-        cause = "Work on a copy: operations that end in an underscore, and `x[...] = ...`, write into the caller's tensor."
-    else:
+def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
+    """Raises CheckFailed if an argument is not as it was."""
+    for position, (old, new) in enumerate(zip(before, after, strict=True)):
+        if not same(old, new):
+            cause = "Work on a copy: operations that end in an underscore, and `x[...] = ...`, write into the caller's tensor."
+            raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=cause)
+
+
+def compare_random_states(name: str, before: Any, after: Any) -> None:
+    if not same(before, after):
         cause = "Draw from the generator that is given, and only where a draw is asked for."
-    return CheckFailed(str(error), cause=cause)
+        raise CheckFailed(f"{name} moved torch's global random state", cause=cause)
 
 
 @dataclass(frozen=True)
@@ -100,11 +113,9 @@ def _near_call(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         state = torch.get_rng_state() if _rng_unchanged else None
         result = function(*args, **kwargs)
         if before is not None:
-            for position, (old, new) in enumerate(zip(before, [*args, *kwargs.values()], strict=True)):
-                if not same(old, new):
-                    raise changed(ChangedArgument(f"{name} changed its argument {position + 1} in place"))
-        if state is not None and not torch.equal(state, torch.get_rng_state()):
-            raise changed(ChangedRandomState(f"{name} moved torch's global random state"))
+            compare_arguments(name, before, [*args, *kwargs.values()])
+        if state is not None:
+            compare_random_states(name, state, torch.get_rng_state())
         return result
 
     return call
@@ -153,6 +164,12 @@ class Far:
         self._hung: dict[str, WorkerDied] = {}
         self._generation = 0
         self._broken: set[int] = set()
+        self._deaths = 0
+        self._used = 0.0
+        self._used_by_check = 0.0
+        self._requests = 0
+        self._bytes = 0
+        self._handles: weakref.WeakSet[Handle] = weakref.WeakSet()
         self.cell_outcomes: dict[str, CellOutcome] = {}
         """Cells that did not run to their end, by name."""
 
@@ -182,6 +199,32 @@ class Far:
             self._connection.close()
             self._connection = None
 
+    def _begin_check(self) -> None:
+        """The next check has all its time again."""
+        self._used_by_check, self._requests, self._bytes = 0.0, 0, 0
+
+    def _request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """A request within what is left to this check and to this submission. Raises WorkerDied."""
+        connection = self._connection
+        assert connection is not None
+        self._requests += 1
+        for used, limit, what in (
+            (self._used, self._limits.submission_seconds, "the submission has used {:g} s in all"),
+            (self._used_by_check, self._limits.check_seconds, "the calls of this check have used {:g} s together"),
+            (self._requests, MAX_REQUESTS, "the check has asked {:,} times: does what was returned end?"),
+            (self._bytes, MAX_CHECK_BYTES, "the check has been given {:,} bytes: does what was returned end?"),
+        ):
+            if used > limit:
+                self.close()
+                raise WorkerDied("timeout", f"stopped: {what.format(limit)}")
+        used_before, bytes_before = connection.used, connection.received
+        try:
+            return connection.request(op, seconds, **fields)
+        finally:
+            self._used += connection.used - used_before
+            self._used_by_check += connection.used - used_before
+            self._bytes += connection.received - bytes_before
+
     def _start_once(self) -> bool:
         """False if a cell killed the worker; that cell is then left out for good."""
         self.close()
@@ -199,9 +242,16 @@ class Far:
         for index, cell in enumerate(self._cells):
             if index in self._broken:
                 continue
+            refused = self._refused(cell)
+            if refused is not None:
+                self._broken.add(index)
+                self.cell_outcomes[cell.name] = refused
+                continue
+            self._begin_check()
             try:
-                reply = connection.request("cell", self._limits.cell_seconds, name=cell.name, source=cell.source)
+                reply = self._request("cell", self._limits.cell_seconds, name=cell.name, source=cell.source)
             except WorkerDied as died:
+                self._deaths += 1
                 self._broken.add(index)
                 self.cell_outcomes[cell.name] = CellOutcome(died.outcome, str(died))
                 self._connection = None
@@ -212,15 +262,30 @@ class Far:
                 self.cell_outcomes[cell.name] = CellOutcome(outcome, f"{names[0]}: {message}", lines)
         return True
 
+    def _refused(self, cell: Cell) -> CellOutcome | None:
+        """Why a cell is not run at all, or None."""
+        if len(cell.source) > MAX_CELL_CHARS:
+            return CellOutcome("error", f"not run: {len(cell.source):,} characters are more than a cell may have ({MAX_CELL_CHARS:,})")
+        if self._deaths > MAX_DEATHS:
+            return CellOutcome("crashed", f"not run: {MAX_DEATHS} cells before it ended the process")
+        if self._used > self._limits.submission_seconds:
+            return CellOutcome("timeout", f"not run: the submission has used {self._limits.submission_seconds:g} s in all")
+        return None
+
     def _ask(self, op: str, seconds: float, *, function: str = "", **fields: Any) -> Any:
         if function in self._hung:
             raise self._hung[function]
+        if self._connection is not None and self._connection.answering:
+            raise TypeError("an object of the submission's was given where data was due")
         if self._connection is None:
+            check = self._used_by_check, self._requests, self._bytes
             self.start()
+            self._used_by_check, self._requests, self._bytes = check
         assert self._connection is not None
-        self._connection.callables.clear()
+        if not self._handles:  # a stream that is still held may call its model at any later next()
+            self._connection.callables.clear()
         try:
-            reply = self._connection.request(op, seconds, **fields)
+            reply = self._request(op, seconds, **fields)
         except BaseException as died:
             self._connection = None
             if isinstance(died, WorkerDied) and died.outcome == "timeout" and function:
@@ -232,20 +297,24 @@ class Far:
             names, message, lines = _error_parts(reply["error"])
             if names[0] == "WireError":
                 raise CheckFailed(f"the result cannot be used: {message}")
-            error = student_raised(names, message, lines)
-            if names[0] in ("ChangedArgument", "ChangedRandomState"):
-                raise changed(error)
-            raise error
+            raise student_raised(names, message, lines)
         if "ok" not in reply:
-            raise InfrastructureFault("a reply without a result")
+            raise self._nonsense("a reply without a result")
         return reply["ok"]
+
+    def _nonsense(self, what: str) -> WorkerDied:
+        """A worker that breaks the protocol is a submission's doing, never a fault of ours: it is ended."""
+        self.close()
+        return WorkerDied("crashed", f"the submission's process sent nonsense ({what})")
 
     def _resolve(self, tree: dict[str, Any]) -> Any:
         match tree["$"]:
             case "handle":
                 if type(tree["id"]) is not int:
                     raise wire.WireError("a bad handle")
-                return Handle(self, tree["id"], str(tree["type"])[:100], self._generation, tree.get("callable") is True)
+                handle = Handle(self, tree["id"], str(tree["type"])[:100], self._generation, tree.get("callable") is True)
+                self._handles.add(handle)
+                return handle
             case "data":
                 return wire.data_value(tree, kit_dataclasses())
         raise wire.WireError("a worker may not send this kind of value")
@@ -260,10 +329,23 @@ class FarFunction:
 
     def __call__(self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, **kwargs: Any) -> Any:
         _check_generation(self._far, args, kwargs)
-        return self._far._ask(
+        before = [snapshot(value) for value in [*args, *kwargs.values()]] if _unchanged else []
+        reply = self._far._ask(
             "call", self._far._limits.call_seconds, function=self._name, name=self._name,
             args=list(args), kwargs=kwargs, unchanged=_unchanged, rng_unchanged=_rng_unchanged,
         )  # fmt: skip
+        if not (_unchanged or _rng_unchanged):
+            return reply
+        # The worker says how its arguments are now; the comparison is made here. A worker that lies about them lies about
+        # its own side effects, and about nothing else.
+        match reply:
+            case {"result": result, "args": list(after), "rng": list(states)}:
+                if len(after) == len(before) and len(states) == 2 * _rng_unchanged:
+                    compare_arguments(self._name, before, after)
+                    if states:
+                        compare_random_states(self._name, *states)
+                    return result
+        raise self._far._nonsense("a reply without its arguments")
 
 
 class Handle:
@@ -324,8 +406,14 @@ def _check_generation(far: Far, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _error_parts(error: Any) -> tuple[list[str], str, list[str]]:
     if not isinstance(error, dict):
         return ["Exception"], "", []
-    names = [str(n)[:80] for n in error.get("names") or ["Exception"]][:12]
-    return names, str(error.get("message", ""))[:2000], [str(line)[:300] for line in error.get("lines") or []][:6]
+    names, lines = _texts(error.get("names")), _texts(error.get("lines"))
+    message = error.get("message")
+    text = message[:2000] if isinstance(message, str) else ""
+    return [n[:80] for n in names[:12]] or ["Exception"], text, [line[:300] for line in lines[:6]]
+
+
+def _texts(value: Any) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
 def _is_memory(names: list[str], message: str) -> bool:

@@ -30,6 +30,11 @@ from .limits import Deadline, Limits
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
 CREDENTIALS = struct.Struct("3i")
+MAX_CALLBACKS = 100_000
+MAX_CALLBACK_BYTES = 4 * 1024 * 1024
+CALLBACK_SECONDS = 60.0
+"""What one call may ask back of the checks' own functions: how often, with how much, for how long. A clock of the student's
+would not see it: that work is done here."""
 
 
 class WorkerDied(Exception):
@@ -46,6 +51,8 @@ class Zygote:
     def __init__(self, limits: Limits, level: str) -> None:
         self.limits, self.level = limits, level
         self.lock = threading.Lock()
+        self.broken = False
+        """It did not answer once: what it says later could be the answer to something else."""
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the zygote
         self.scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
         self.scratch.chmod(0o711)
@@ -82,7 +89,11 @@ class Zygote:
                 fds = array.array("i", [connection.fileno()])
                 self.control.sendmsg([b"fork"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
                 reply = json.loads(self._line(FORK_SECONDS))
+            except InfrastructureFault:
+                self.broken = True
+                raise
             except (OSError, ValueError) as error:
+                self.broken = True
                 raise InfrastructureFault(f"no worker could be started: {error}\n{self._log_tail()}") from None
         if "pid" not in reply:
             raise InfrastructureFault(f"no worker could be started: {reply.get('error', reply)}")
@@ -90,7 +101,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        return self.process.poll() is None
+        return not self.broken and self.process.poll() is None
 
     def close(self) -> None:
         self.control.close()
@@ -167,7 +178,12 @@ def close_zygote() -> None:
 
 
 class Connection:
-    """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use."""
+    """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
+
+    used, received: seconds and bytes of all requests so far. answering: a function that stayed here is being called back.
+    """
+
+    given, received, used, answering = 0, 0, 0.0, False
 
     def __init__(self, limits: Limits, resolve: wire.Resolve, parent: Zygote | None = None) -> None:
         self.limits = limits
@@ -208,24 +224,42 @@ class Connection:
         self.seq += 1
         deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
         try:
-            self._send({"op": op, "seq": self.seq, **fields}, deadline)
-            while True:
-                reply = self._receive(deadline)
-                if "callback" in reply:
-                    paused = deadline.pause()
-                    answer = self._answer(reply)
-                    deadline.resume(paused)
-                    self._send(answer, deadline)
-                elif reply.get("seq") == self.seq:
-                    return reply
-                else:
-                    raise wire.WireError("a reply to something that was not asked")
+            try:
+                self._send({"op": op, "seq": self.seq, **fields}, deadline)
+                return self._reply(deadline)
+            finally:
+                self.used += deadline.used()
         except wire.WireError as error:
             self.close()
-            raise WorkerDied("crashed", f"the submission's process sent nonsense ({error})") from None
+            raise WorkerDied("crashed", f"the submission's process sent nonsense ({str(error)[:300]})") from None
         except BaseException:
             self.close()
             raise
+
+    def _reply(self, deadline: Deadline) -> dict[str, Any]:
+        """The reply to the last request; callbacks before it are answered."""
+        callbacks, seconds = 0, 0.0
+        while True:
+            received = self.received
+            reply = self._receive(deadline)
+            if "callback" not in reply:
+                if reply.get("seq") != self.seq:
+                    raise wire.WireError("a reply to something that was not asked")
+                return reply
+            callbacks += 1
+            if callbacks > MAX_CALLBACKS or seconds > CALLBACK_SECONDS:
+                raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function that was given: does it end?")
+            if self.received - received > MAX_CALLBACK_BYTES:
+                raise wire.WireError("a function that was given was called with too much")
+            paused = deadline.pause()
+            self.answering = True
+            try:
+                answer = self._answer(reply)
+            finally:
+                self.answering = False
+            seconds += deadline.pause() - paused
+            deadline.resume(paused)
+            self._send(answer, deadline)
 
     def close(self) -> None:
         for target in (lambda: os.killpg(self.pid, signal.SIGKILL), lambda: os.kill(self.pid, signal.SIGKILL)):
@@ -266,8 +300,9 @@ class Connection:
         if data is not None:
             return data
         if callable(value) or hasattr(value, "__next__"):
-            self.callables[id(value)] = value
-            return {"$": "callable", "id": id(value)}
+            self.given += 1
+            self.callables[self.given] = value
+            return {"$": "callable", "id": self.given}
         return None
 
     def _send(self, value: Any, deadline: Deadline) -> None:
@@ -281,7 +316,8 @@ class Connection:
                 raise WorkerDied("crashed", "the submission's process ended") from None
 
     def _receive(self, deadline: Deadline) -> dict[str, Any]:
-        header_bytes, payload_bytes = wire.lengths(self._read(wire.HEAD.size, deadline))
+        header_bytes, payload_bytes = wire.lengths(self._read(wire.HEAD.size, deadline), reply=True)
+        self.received += header_bytes + payload_bytes
         header = self._read(header_bytes, deadline)
         payload = self._read(payload_bytes, deadline)
         value = wire.decode(header, payload, self.resolve)
@@ -306,6 +342,6 @@ class Connection:
 
     def _wait(self, deadline: Deadline, *, writing: bool) -> None:
         sockets = [self.socket]
-        ready = select.select([] if writing else sockets, sockets if writing else [], [], 0.1)
-        if not (ready[0] or ready[1]) and deadline.expired():
+        select.select([] if writing else sockets, sockets if writing else [], [], 0.1)
+        if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
             raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")

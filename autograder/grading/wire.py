@@ -24,7 +24,8 @@ else is an object {"$": kind, ...}:
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
 
 Nothing is ever pickled. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
-of nodes are checked before a byte is allocated for them, and any lie raises `WireError`.
+of nodes are checked before a byte is allocated for them, and any lie raises `WireError`. No byte of the payload may be
+used twice, so that a frame never grows when it is read. What a worker sends has smaller limits than what it is sent.
 """
 
 from __future__ import annotations
@@ -43,9 +44,13 @@ MAGIC = b"FPT1"
 HEAD = struct.Struct(">4sIQ")
 MAX_HEADER_BYTES = 32 * 1024 * 1024
 MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
+MAX_REPLY_HEADER_BYTES = 8 * 1024 * 1024
+MAX_REPLY_PAYLOAD_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 24
 MAX_NODES = 1_000_000
 MAX_DIMENSIONS = 16
+MAX_NUMBER_KEYS = 10_000
+"""Dict keys that are not text: numbers with equal hashes can be made, and would make a dict quadratic."""
 SAFE_INTEGER = 2**53
 
 DTYPES: dict[str, torch.dtype] = {
@@ -66,24 +71,34 @@ Extra = Callable[[Any], "dict[str, Any] | None"]
 Resolve = Callable[[dict[str, Any]], Any]
 
 
-def encode(value: Any, extra: Extra) -> bytes:
-    """The frame for `value`. `extra(value)` gives the tree of anything that is not plain data, or None to refuse it."""
+def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
+    """The frame for `value`. `extra(value)` gives the tree of anything that is not plain data, or None to refuse it.
+
+    reply: within the limits for what a worker sends.
+    """
     payload = bytearray()
     tree = _Encoder(payload, extra).tree(value, 0)
     header = json.dumps(tree, separators=(",", ":"), allow_nan=False).encode()
-    if len(header) > MAX_HEADER_BYTES or len(payload) > MAX_PAYLOAD_BYTES:
+    max_header, max_payload = limits(reply)
+    if len(header) > max_header or len(payload) > max_payload:
         raise WireError(f"too large to send: {len(header)} + {len(payload)} bytes")
     return HEAD.pack(MAGIC, len(header), len(payload)) + header + bytes(payload)
 
 
-def lengths(head: bytes | bytearray) -> tuple[int, int]:
+def limits(reply: bool) -> tuple[int, int]:
+    """(header bytes, payload bytes) that a frame may have at most."""
+    return (MAX_REPLY_HEADER_BYTES, MAX_REPLY_PAYLOAD_BYTES) if reply else (MAX_HEADER_BYTES, MAX_PAYLOAD_BYTES)
+
+
+def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
     """(header bytes, payload bytes) announced by the first HEAD.size bytes of a frame."""
     if len(head) != HEAD.size:
         raise WireError("half a frame")
     magic, header_bytes, payload_bytes = HEAD.unpack(head)
     if magic != MAGIC:
         raise WireError("not a frame")
-    if header_bytes > MAX_HEADER_BYTES or payload_bytes > MAX_PAYLOAD_BYTES:
+    max_header, max_payload = limits(reply)
+    if header_bytes > max_header or payload_bytes > max_payload:
         raise WireError(f"a frame of {header_bytes} + {payload_bytes} bytes is over the limit")
     return header_bytes, payload_bytes
 
@@ -97,7 +112,7 @@ def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resol
     try:
         return _Decoder(payload, resolve).value(tree, 0)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
-        raise WireError(f"a malformed value: {type(error).__name__}: {error}") from None
+        raise WireError(f"a malformed value: {type(error).__name__}: {str(error)[:200]}") from None
 
 
 def _no_constant(name: str) -> Any:
@@ -175,6 +190,8 @@ class _Decoder:
         self.payload = payload
         self.resolve = resolve
         self.nodes = 0
+        self.number_keys = 0
+        self.taken = 0
 
     def value(self, tree: Any, depth: int) -> Any:
         self.nodes += 1
@@ -219,12 +236,19 @@ class _Decoder:
         key = self.value(tree, depth + 1)
         if not isinstance(key, str | int | float | bool | tuple | bytes | type(None)):
             raise WireError("a dict key must be plain")
+        if not (isinstance(key, str | bytes) or (isinstance(key, tuple) and all(isinstance(part, str) for part in key))):
+            self.number_keys += 1
+            if self.number_keys > MAX_NUMBER_KEYS:
+                raise WireError(f"more than {MAX_NUMBER_KEYS:,} dict keys that are not text")
         return key
 
     def _take(self, tree: dict[str, Any]) -> bytes | bytearray:
         at, n = tree["at"], tree["n"]
         if type(at) is not int or type(n) is not int or at < 0 or n < 0 or at + n > len(self.payload):
             raise WireError("bytes outside the payload")
+        self.taken += n
+        if self.taken > len(self.payload):
+            raise WireError("bytes of the payload used twice")
         return self.payload[at : at + n]
 
     def _tensor(self, tree: dict[str, Any]) -> Tensor:
