@@ -104,6 +104,44 @@ def test_the_playground_follows_its_sliders(browser, desk, shots):
     page.close()
 
 
+def test_day_7_speaks(browser, desk, shots):
+    """The chat cell: SmolLM2's answer through the loop, on the screen."""
+    page = run_solved(browser, desk, "generation")
+    scroll_until(page, ".jp-CodeCell:has-text('def chat(question') .jp-OutputArea-output")
+    page.screenshot(path=shots / "day07_chat.png")
+    said = page.locator(".jp-CodeCell:has-text('def chat(question') .jp-OutputArea-output").first.inner_text()
+    assert len(said.split()) > 5
+    page.close()
+
+
+def test_day_9_steps_without_a_kernel(browser, desk, shots):
+    """The stepper through prefill and decodes follows its buttons, by keyboard."""
+    page = run_solved(browser, desk, "costs")
+    scroll_until(page, ".course-stepper")
+    words = page.locator(".course-stepper [data-part=words]").first
+    before = words.inner_text()
+    page.screenshot(path=shots / "day09_prefill.png")
+    page.locator(".course-stepper [data-part=next]").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    page.screenshot(path=shots / "day09_decode.png")
+    assert words.inner_text() != before
+    assert "refill" in before
+    page.close()
+
+
+def run_solved(browser, desk, topic: str):
+    """Opens the day with its solutions filled in, runs all cells, and sees to it that none failed."""
+    folder, address = desk
+    day = find_day(topic)
+    lab.put_notebook(folder, day, solved=True)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    assert page.locator(".jp-NotebookPanel:visible .jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    return page
+
+
 def playground_state(page) -> str:
     """The playground's picture and words: they change when a slider does."""
     area = page.locator(".jp-OutputArea-output:visible").filter(has=page.locator(".widget-slider")).first
