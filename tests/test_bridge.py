@@ -73,7 +73,7 @@ def hostile() -> Notebook:
     notebook["cells"].append({"cell_type": "markdown", "id": "m", "metadata": {}, "source": f"mine {SCRIPT}"})
     notebook["cells"].append({"cell_type": "raw", "id": "r", "metadata": {"raw_mimetype": "text/html"}, "source": SCRIPT})
     output = {"output_type": "display_data", "data": {"text/html": SCRIPT, "application/javascript": "alert(1)"}, "metadata": {}}
-    notebook["cells"].append(code("1", id="c", outputs=[output]))
+    notebook["cells"].append(code("1", id="verdict", outputs=[output]))
     notebook["metadata"] |= {"title": SCRIPT, "widgets": {"application/vnd.jupyter.widget-state+json": {"x": SCRIPT}}}
     return with_cell(notebook, f"raise RuntimeError({SCRIPT!r})")
 
@@ -387,7 +387,7 @@ def test_the_day_is_entered_once_and_its_points_follow_the_lesson(tmp_path, monk
     url = gradebook.gradebook_url(tmp_path / "gradebook.db")
     calls: list[str] = []
     real = gradebook.release_bytes
-    monkeypatch.setattr(gradebook, "release_bytes", lambda day, db_url: calls.append(day.slug) or real(day, db_url))
+    monkeypatch.setattr(gradebook, "release_bytes", lambda day, db_url, desk: calls.append(day.slug) or real(day, db_url, desk))
     gradebook.enter_day(SOFTMAX, url)
     start = time.process_time()
     gradebook.enter_day(SOFTMAX, url)

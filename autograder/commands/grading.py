@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import enum
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,6 +34,11 @@ DatabaseOption = Annotated[
 ]
 
 
+class Through(enum.StrEnum):
+    bulk = "bulk"
+    nbgrader = "nbgrader"
+
+
 def register(app: typer.Typer) -> None:
     for function in (grade, feedback, demo):
         app.command()(function)
@@ -41,13 +53,17 @@ def grade(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
+    through: Annotated[Through, typer.Option(help="Scores go into the gradebook in bulk, or by nbgrader's own converters.")] = Through.bulk,
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     from ..grading import isolation as levels
+    stopped = Stop()
     from ..grading.grade import Options, find_tasks, grade_all, left_out
+    from ..grading.records import alone
     from ..lessons import syllabus
     from ..nbgrader_bridge.bulk import ClassFolder, store
-    from ..nbgrader_bridge.gradebook import check_gradebook
+    from ..nbgrader_bridge.gradebook import check_gradebook, enter_day
+    from ..nbgrader_bridge.writer import WriterThread
 
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
@@ -60,11 +76,23 @@ def grade(
     levels.want(isolation)
     levels.require_safe()
 
-    with progress_bar("grading", len(tasks)) as advance:
-        records = grade_all(tasks, Options(seed=seed, jobs=jobs), folder.records, resume=resume, progress=advance)
-    whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
-    with progress_bar("gradebook", len(whole)) as advance:
-        failures = store(folder, whole, advance)
+    with alone(folder.records):
+        options = Options(seed=seed, jobs=jobs)
+        if through is Through.bulk:
+            for each in {task.day.slug: task.day for task in tasks}.values():
+                enter_day(each, folder.db_url)
+            with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
+                step = stopped.counting(len(tasks), advance, writer.of(tasks))
+                records = grade_all(tasks, options, folder.records, resume=resume, progress=step)
+            failures = writer.failures
+        else:
+            with progress_bar("grading", len(tasks)) as advance:
+                step = stopped.counting(len(tasks), advance)
+                records = grade_all(tasks, options, folder.records, resume=resume, progress=step)
+            whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
+            with progress_bar("gradebook", len(whole)) as advance:
+                failures = store(folder, whole, advance)
+    stopped.over()
 
     print_summary(records)
     for line in bad_folders:
@@ -134,6 +162,43 @@ def demo(
         raise typer.Exit(1)
 
 
+class Stop:
+    """Ctrl-C during `grade`: one line, and the process ends there and then, with status 130.
+
+    That is safe because a run may be killed at any moment: records are written whole or not at all, the zygote ends with
+    its grader, and `--resume` does the rest.
+    """
+
+    def __init__(self) -> None:
+        self.done = self.total = 0
+        self.before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self.before = signal.signal(signal.SIGINT, self.stop)
+
+    def over(self) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def counting(self, total: int, *steps: Callable[..., None]) -> Callable[..., None]:
+        """What is to be called with each record: it counts them, and passes them on to all steps."""
+        self.total = total
+
+        def step(*arguments: object) -> None:
+            self.done += 1
+            for each in steps:
+                each(*arguments)
+
+        return step
+
+    def stop(self, *ignored: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        again = [*sys.argv[1:], *([] if "--resume" in sys.argv else ["--resume"])]
+        how_far = f"{self.done} of {self.total} submissions are graded and kept; " if self.total else ""
+        clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+        os.write(2, f"{clear}autograder: stopped: {how_far}to go on: {shlex.join(['autograder', *again])}\n".encode())
+        os._exit(130)
+
+
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
     """A bar with rate and time left; call what it gives after each step."""
@@ -164,6 +229,18 @@ def print_summary(records: list[Record]) -> None:
         table.add_row(record.student, record.slug, points, points_text(record.max_points), record.status)
     if records:
         console.print(table)
+        tell(counts_text(records))
+
+
+STATUSES = ("pass", "partial", "zero", "timed out", "out of memory", "crashed", "unreadable", "needs a person")
+
+
+def counts_text(records: list[Record]) -> str:
+    """A line that says how many there are of each status; those that a person looks for are told even where there is none."""
+    counts = Counter("needs a person" if record.needs_person else record.status for record in records)
+    always = ("pass", "partial", "timed out", "crashed", "needs a person")
+    parts = [f"{status} {counts[status]}" for status in STATUSES if counts[status] or status in always]
+    return f"{len(records)} submissions: {', '.join(parts)}"
 
 
 def raise_status(

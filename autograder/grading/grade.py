@@ -252,23 +252,26 @@ def grade_all(
     progress: Callable[[int, int, Record], None] | None = None,
 ) -> list[Record]:
     """Records of all tasks, in the order of the tasks. Canaries of each day go first. resume: keep finished records."""
-    todo = list(tasks)
-    for day in {task.day.slug: task.day for task in todo}.values():
-        canaries(day, options)
+    wanted = list(tasks)
     results: dict[int, Record] = {}
+
+    def done(index: int, record: Record) -> None:
+        results[index] = record
+        if progress is not None:
+            progress(len(results), len(wanted), record)
+
+    for index, task in enumerate(wanted if resume else []):
+        kept = fresh_record(records, task, options)
+        if kept is not None:
+            done(index, kept)
+    left = {index: task for index, task in enumerate(wanted) if index not in results}
+    for day in {task.day.slug: task.day for task in left.values()}.values():
+        canaries(day, options)
     pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
     try:
-        futures = {}
-        for index, task in enumerate(todo):
-            kept = fresh_record(records, task, options) if resume else None
-            if kept is not None:
-                results[index] = kept
-            else:
-                futures[pool.submit(grade_one, task, options, records)] = index
+        futures = {pool.submit(grade_one, task, options, records): index for index, task in left.items()}
         for future in as_completed(futures):
-            results[futures[future]] = future.result()
-            if progress is not None:
-                progress(len(results), len(todo), results[futures[future]])
+            done(futures[future], future.result())
     finally:
         pool.shutdown(cancel_futures=True)
-    return [results[index] for index in range(len(todo))]
+    return [results[index] for index in range(len(wanted))]

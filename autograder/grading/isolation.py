@@ -107,6 +107,7 @@ def launch(level: str, limits: Limits, scratch: Path) -> Launch:
         if fonts is not None:
             shutil.copytree(fonts, scratch / "matplotlib", dirs_exist_ok=True)
         return Launch(python, environment, str(scratch))
+    scratch.rmdir()  # the private root has its own, in memory: a grader that is killed leaves nothing on the disk
     return Launch([*bubblewrap(fonts), "--", *python], environment, "/")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,11 @@ from typing import Any
 
 from ..errors import CourseError
 from ..runner import INCONCLUSIVE, INFRASTRUCTURE, PASS, Verdict
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1
 
@@ -96,6 +103,24 @@ def write_record(folder: Path, record: Record) -> Path:
         os.unlink(name)
         raise
     return target
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody else grades into this folder of records meanwhile; what a killed run left half written is swept up.
+
+    The lock goes with its process, however that ends. Raises CourseError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise CourseError(f"another `autograder grade` is at work on {folder}: wait for it to end") from None
+        for left in folder.glob("*/.record-*"):
+            left.unlink(missing_ok=True)
+        yield
 
 
 def record_path(folder: Path, student: str, slug: str) -> Path:

@@ -11,6 +11,7 @@ child's process id, one JSON line. The child confines itself, says so with a fir
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import shutil
@@ -29,6 +30,17 @@ def main(fd: int, options: dict[str, Any]) -> None:
     confinement = Confinement(**options["confinement"])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the grader, which then closes the control socket
+    scratches: dict[int, str] = {}
+    try:
+        serve(control, confinement, options["scratch_root"], scratches)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the grader was killed
+    finally:
+        clean_up(scratches, options["scratch_root"])
+
+
+def serve(control: socket.socket, confinement: Confinement, scratch_root: str, scratches: dict[int, str]) -> None:
+    """Forks a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
     warm_up()
     prepare(confinement)
     from . import worker
@@ -36,7 +48,6 @@ def main(fd: int, options: dict[str, Any]) -> None:
     shell = worker.make_shell()
     control.sendall(b"ready\n")
 
-    scratches: dict[int, str] = {}
     for number in range(1 << 62):
         message, fds = receive(control)
         if not message:
@@ -45,19 +56,38 @@ def main(fd: int, options: dict[str, Any]) -> None:
         if (threads := count_threads()) != 1:
             reply: dict[str, Any] = {"error": f"the zygote has {threads} threads; it must have one to fork"}
         else:
-            scratch = tempfile.mkdtemp(prefix="run-", dir=options["scratch_root"])
+            scratch = tempfile.mkdtemp(prefix="run-", dir=scratch_root)
             pid = os.fork()
             if pid == 0:
-                control.close()
-                child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell)
-                os._exit(0)
+                try:
+                    control.close()
+                    child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell)
+                finally:
+                    os._exit(0)  # what follows here is the zygote's
             scratches[pid] = scratch
             reply = {"pid": pid}
         for each in fds:
             os.close(each)
         control.sendall(json.dumps(reply).encode() + b"\n")
-    for scratch in scratches.values():
-        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
+    """Ends what still runs and removes every scratch folder: the grader may have been killed and cannot do it."""
+    for pid in scratches:
+        if parent_of(pid) == os.getpid():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+    for folder in (*scratches.values(), scratch_root):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def parent_of(pid: int) -> int | None:
+    """The parent of a process, None for one that has ended: its number may be another's by now."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def warm_up() -> None:

@@ -29,13 +29,13 @@ def build_release(day: Day) -> Path:
     return path
 
 
-def release_bytes(day: Day, db_url: str | None = None) -> bytes:
-    """The release notebook, made on a desk of its own, so that builds at the same time do not meet.
+def release_bytes(day: Day, db_url: str | None = None, desks: Path | None = None) -> bytes:
+    """The release notebook, made on a desk of its own (in the folder `desks`), so that builds at the same time do not meet.
 
     With a db_url nbgrader also enters the day, its cells and points into that gradebook. Raises CourseError with
     nbgrader's own words where it refuses the notebook.
     """
-    with tempfile.TemporaryDirectory(prefix="release-") as desk:
+    with tempfile.TemporaryDirectory(prefix="release-", dir=desks) as desk:
         source = Path(desk) / "source" / day.slug / f"{day.slug}.ipynb"
         source.parent.mkdir(parents=True)
         source.write_bytes(as_bytes(source_notebook(day)))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -49,10 +53,17 @@ def enter_day(day: Day, db_url: str) -> None:
     The work is done by nbgrader's own `generate_assignment`. Raises CourseError.
     """
     put_alembic_on_path()
-    if _has_day(day, db_url):
-        return
+    path = _file_of(db_url)
+    with _desk(path) as desk:
+        if path is not None and desk is not None and not (path.exists() and path.stat().st_size):
+            _make_file(path, desk)
+        if not _has_day(day, db_url):
+            _enter_day(day, db_url, desk)
+
+
+def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
     try:
-        release_bytes(day, db_url)
+        release_bytes(day, db_url, desk)
     except CourseError as error:
         if "there are submissions associated" not in str(error):
             raise
@@ -60,6 +71,41 @@ def enter_day(day: Day, db_url: str) -> None:
             f"the gradebook holds submissions of {day.slug} with other exercises than it has now: "
             "move the gradebook away, or name a new one with --db"
         ) from None
+
+
+@contextlib.contextmanager
+def _desk(path: Path | None) -> Iterator[Path | None]:
+    """A folder to work in beside the gradebook's file; those that killed runs left there are swept up. None for a server's."""
+    if path is None:
+        yield None
+        return
+    prefix = f".{path.name}-"
+    for left in path.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=prefix) as folder:
+        yield Path(folder)
+
+
+def _file_of(db_url: str) -> Path | None:
+    from sqlalchemy.engine import make_url
+
+    url = make_url(db_url)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:") else None
+
+
+def _make_file(path: Path, desk: Path) -> None:
+    """A gradebook with nothing in it, made whole on the desk first: nbgrader leaves half of one where it is killed over it."""
+    from nbgrader.api import Base
+    from sqlalchemy import create_engine, text
+
+    made = desk / path.name
+    engine = create_engine(gradebook_url(made))
+    Base.metadata.create_all(bind=engine)
+    with engine.begin() as connection:
+        connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
+        connection.execute(text("insert into alembic_version (version_num) values (:version)"), {"version": schema_version()})
+    engine.dispose()
+    os.replace(made, path)
 
 
 def put_alembic_on_path() -> None:
@@ -83,7 +129,9 @@ def _check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+        # A run that was killed can leave a journal: the file is whole again only when it has been opened for writing.
+        mode = "rw" if path.with_name(f"{path.name}-journal").exists() else "ro"
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)) as connection:
             tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
             versions = [row[0] for row in connection.execute(VERSIONS)] if "alembic_version" in tables else []
     except sqlite3.DatabaseError as error:

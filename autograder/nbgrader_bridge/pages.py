@@ -8,7 +8,7 @@ from html import escape
 from nbformat import NotebookNode, v4
 
 from .. import render
-from ..grading.records import Record
+from ..grading.records import ExerciseScore, Record
 from ..runner import Verdict
 
 MAX_HIDDEN_MESSAGE = 200
@@ -16,19 +16,28 @@ MAX_HIDDEN_MESSAGE = 200
 
 def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]:
     """A grade cell's outputs: the table, and the one result that nbgrader reads as the points."""
-    score = next(s for s in record.scores if s.exercise == exercise)
-    points = min(max(float(score.points), 0.0), float(score.max_points))
+    score, got = _score(record, exercise), points(record, exercise)
     verdicts = without_repeats([shown(v) for v in record.exercise(exercise)])
     if record.problem is not None:
         text, table = "not graded: see the top of the page", "<p>Not graded: see the top of the page.</p>"
     else:
-        text = render.text_table(exercise, verdicts, points, score.max_points, note=note)
-        table = render.html_table(exercise, verdicts, points, score.max_points, note=note)
-    worth = f"{render.points_text(points)} of {render.points_text(score.max_points)} points"
+        text = render.text_table(exercise, verdicts, got, score.max_points, note=note)
+        table = render.html_table(exercise, verdicts, got, score.max_points, note=note)
+    worth = f"{render.points_text(got)} of {render.points_text(score.max_points)} points"
     return [
         v4.new_output("display_data", {"text/html": table, "text/plain": text}),
-        v4.new_output("execute_result", {"text/html": f"<b>{worth}</b>", "text/plain": repr(points)}),
+        v4.new_output("execute_result", {"text/html": f"<b>{worth}</b>", "text/plain": repr(got)}),
     ]
+
+
+def points(record: Record, exercise: str) -> float:
+    """An exercise's points, within what it is worth: nbgrader would take anything else for full marks."""
+    score = _score(record, exercise)
+    return min(max(float(score.points), 0.0), float(score.max_points))
+
+
+def _score(record: Record, exercise: str) -> ExerciseScore:
+    return next(s for s in record.scores if s.exercise == exercise)
 
 
 def shown(verdict: Verdict) -> Verdict:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode, from_dict, v4
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, Unicode
@@ -34,41 +34,47 @@ class NormalizeMetadata(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
-            points = {cell.name: cell.max_score for cell in notebook.grade_cells}
-            solutions = {cell.name for cell in notebook.solution_cells}
-            known = {
-                cell.name: _Known(cell, points.get(cell.name), cell.name in solutions) for cell in notebook.source_cells
-            }
-        release = release_notebook(find_day(names["assignment"])).cells
-        by_cell_id = {cell.id: name for cell in release if (name := _grade_id(cell)) is not None and name in known}
-        places: dict[str, int] = {}
-        for index, cell in enumerate(nb.cells):
-            name = _grade_id(cell)
-            name = name if name in known else by_cell_id.get(cell.id)
-            cell.metadata = {}
-            if name is not None:
-                places[name] = index
-        for name, index in places.items():
-            known[name].put_right(nb.cells[index])
-        self._put_back(nb, known, list(by_cell_id.values()), places)
+            known = known_cells(gradebook.find_notebook(names["notebook"], names["assignment"]))
+        put_cells_right(nb, known, release_notebook(find_day(names["assignment"])))
         return nb, resources
 
-    @staticmethod
-    def _put_back(nb: NotebookNode, known: dict[str, _Known], order: list[str], places: dict[str, int]) -> None:
-        """Grade cells that are missing, each behind the last cell before it in the release that is there."""
-        missing: dict[int, list[NotebookNode]] = {}
-        after = -1
-        for name in order:
-            if name in places:
-                after = places[name]
-            elif known[name].points is not None:
-                missing.setdefault(after, []).append(known[name].fresh())
-        for index in sorted(missing, reverse=True):
-            nb.cells[index + 1 : index + 1] = missing[index]
+
+def known_cells(notebook: Any) -> dict[str, Known]:
+    """The cells of a day's notebook in the gradebook, by grade id."""
+    points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+    solutions = {cell.name for cell in notebook.solution_cells}
+    return {cell.name: Known(cell, points.get(cell.name), cell.name in solutions) for cell in notebook.source_cells}
 
 
-class _Known:
+def put_cells_right(nb: NotebookNode, known: dict[str, Known], release: NotebookNode) -> None:
+    """See NormalizeMetadata."""
+    by_cell_id = {cell.id: name for cell in release.cells if (name := _grade_id(cell)) is not None and name in known}
+    places: dict[str, int] = {}
+    for index, cell in enumerate(nb.cells):
+        name = _grade_id(cell)
+        name = name if name in known else by_cell_id.get(cell.id)
+        cell.metadata = NotebookNode()
+        if name is not None:
+            places[name] = index
+    for name, index in places.items():
+        known[name].put_right(nb.cells[index])
+    _put_back(nb, known, list(by_cell_id.values()), places)
+
+
+def _put_back(nb: NotebookNode, known: dict[str, Known], order: list[str], places: dict[str, int]) -> None:
+    """Grade cells that are missing, each behind the last cell before it in the release that is there."""
+    missing: dict[int, list[NotebookNode]] = {}
+    after = -1
+    for name in order:
+        if name in places:
+            after = places[name]
+        elif known[name].points is not None:
+            missing.setdefault(after, []).append(known[name].fresh())
+    for index in sorted(missing, reverse=True):
+        nb.cells[index + 1 : index + 1] = missing[index]
+
+
+class Known:
     """A cell as the gradebook has it. points: None for a cell that is not graded."""
 
     def __init__(self, cell: Any, points: float | None, is_solution: bool) -> None:
@@ -103,12 +109,12 @@ class _Known:
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = []
-        cell.metadata = self.metadata(note)
+        cell.metadata = from_dict(self.metadata(note))
 
     def fresh(self) -> NotebookNode:
         new = v4.new_code_cell if self.cell_type == "code" else v4.new_markdown_cell
         note = "This cell was missing; it has been put back."
-        return new(self.source, metadata=self.metadata(note))
+        return new(self.source, metadata=from_dict(self.metadata(note)))
 
 
 class WriteVerdicts(NbGraderPreprocessor):
@@ -126,16 +132,7 @@ class WriteVerdicts(NbGraderPreprocessor):
         record = self.record(resources["nbgrader"]["student"], resources["nbgrader"]["assignment"])
         if record.infrastructure is not None:
             raise RuntimeError(f"not graded, a person must look: {record.infrastructure}")
-        exercises = _exercises_by_grade_id(record.slug)
-        for cell in nb.cells:
-            if cell.cell_type != "code":
-                continue
-            cell.outputs, cell.execution_count = [], None
-            exercise = exercises.get(_grade_id(cell) or "")
-            if cell.metadata.get("nbgrader", {}).get("grade") and exercise is not None:
-                note = cell.metadata.get("course", {}).get("note", "")
-                cell.outputs = pages.outputs(record, exercise, note)
-        nb.cells.insert(0, v4.new_markdown_cell(pages.head(record), id="verdict"))
+        write_verdicts(nb, record, exercises_by_grade_id(release_notebook(find_day(record.slug))))
         return nb, resources
 
     def record(self, student: str, slug: str) -> Record:
@@ -171,11 +168,24 @@ def _grade_id(cell: NotebookNode) -> str | None:
     return grade_id if isinstance(grade_id, str) else None
 
 
-def _exercises_by_grade_id(slug: str) -> dict[str, str]:
+def exercises_by_grade_id(release: NotebookNode) -> dict[str, str]:
     """{"check_softmax": "softmax"} from the release notebook."""
     found = {}
-    for cell in release_notebook(find_day(slug)).cells:
+    for cell in release.cells:
         course = cell.metadata.get("course", {})
         if course.get("role") == "check":
             found[cell.metadata.nbgrader.grade_id] = course["exercise"]
     return found
+
+
+def write_verdicts(nb: NotebookNode, record: Record, exercises: dict[str, str]) -> None:
+    """The record's verdicts become the grade cells' outputs; no other output stays."""
+    for cell in nb.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.outputs, cell.execution_count = [], None
+        exercise = exercises.get(_grade_id(cell) or "")
+        if cell.metadata.get("nbgrader", {}).get("grade") and exercise is not None:
+            note = cell.metadata.get("course", {}).get("note", "")
+            cell.outputs = pages.outputs(record, exercise, note)
+    nb.cells.insert(0, v4.new_markdown_cell(pages.head(record), id="verdict"))

@@ -10,6 +10,7 @@ wrong, and the others their grades. The file itself is never changed.
 
 from __future__ import annotations
 
+import copy
 import datetime
 import glob
 import html
@@ -88,9 +89,9 @@ def release_notebook(day: Day) -> NotebookNode:
         raise CourseError(f"{path} is missing: run `autograder release {day.number}`") from None
 
 
-def submitted_notebook(path: Path, day: Day) -> NotebookNode:
-    """The notebook in a submitted file, or the stand-in for a file that holds none."""
-    release = release_notebook(day)
+def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None) -> NotebookNode:
+    """The notebook in a submitted file, or the stand-in for a file that holds none. release: the day's, where it has been read."""
+    release = copy.deepcopy(release_notebook(day) if release is None else release)
     try:
         raw = load_notebook(path, day.slug)
     except BadSubmission:
@@ -103,7 +104,7 @@ def submitted_notebook(path: Path, day: Day) -> NotebookNode:
 def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
     """our_texts: the sources of our own text cells, which may hold HTML."""
     cells: list[NotebookNode] = []
-    ids: set[str] = set()
+    ids = {"verdict"}  # the cell that we put at the top
     budget = MAX_SHOWN_CHARACTERS
     for number, cell in enumerate(raw, start=1):
         source = cell_source(cell) if isinstance(cell, dict) else None

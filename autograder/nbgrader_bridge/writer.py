@@ -1,0 +1,222 @@
+"""Records straight into nbgrader's gradebook: what its own converters would store, without their way there.
+
+For each submission nbgrader opens the gradebook ten times, commits twenty-three times and runs two notebook conversions. Here
+one connection stays open, a submission is one transaction, and the graded notebook is made in memory from the same parts.
+`tests/test_writer.py` holds both ways against each other, row by row and cell by cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import stat
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sql
+from nbformat import NotebookNode, v4
+from nbgrader import api, utils
+
+from ..grading.grade import Task
+from ..grading.records import Record
+from ..lessons import Day
+from . import pages
+from .gradebook import enter_day
+from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
+from .reading import release_notebook, submitted_notebook
+
+if TYPE_CHECKING:
+    from .bulk import ClassFolder
+
+MAX_EXTRA_BYTES = 64 * 1024**2
+STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
+GRADE, COMMENT = api.Grade.__table__, api.Comment.__table__
+
+
+class DayInGradebook:
+    """What the gradebook and the release say of a day, read once a run."""
+
+    def __init__(self, day: Day, db_url: str) -> None:
+        self.release = release_notebook(day)
+        self.exercises = exercises_by_grade_id(self.release)
+        with api.Gradebook(db_url) as gradebook:
+            notebook = gradebook.find_notebook(day.slug, day.slug)
+            self.assignment_id, self.notebook_id = notebook.assignment_id, notebook.id
+            self.kernelspec = json.loads(notebook.kernelspec) if notebook.kernelspec else None
+            self.grade_cells = {cell.name: cell.id for cell in notebook.grade_cells}
+            self.solution_cells = {cell.name: cell.id for cell in notebook.solution_cells}
+            self.known: dict[str, Known] = known_cells(notebook)
+
+    def graded_notebook(self, task: Task, record: Record) -> NotebookNode:
+        """The submission as formgrader and feedback show it: the steps of `settings.configure`, one after the other."""
+        notebook = submitted_notebook(task.path, task.day, self.release)
+        put_cells_right(notebook, self.known, self.release)
+        if self.kernelspec:
+            notebook.metadata["kernelspec"] = self.kernelspec
+        write_verdicts(notebook, record, self.exercises)
+        return notebook
+
+
+class Writer:
+    """Stores records in one gradebook, from one thread."""
+
+    def __init__(self, folder: ClassFolder) -> None:
+        self.folder = folder
+        self.days: dict[str, DayInGradebook] = {}
+        self.engine = sql.create_engine(folder.db_url)
+        self.connection: sql.Connection | None = None
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+        self.engine.dispose()
+
+    def store(self, task: Task, record: Record) -> None:
+        """The graded notebook into autograded/, the scores into the gradebook. The same again changes nothing."""
+        day = self.day(task.day)
+        notebook = day.graded_notebook(task, record)
+        self.write_files(task, notebook)
+        if self.connection is None:
+            self.connection = self.engine.connect()
+        with self.connection.begin():
+            self.write_rows(self.connection, day, task, record, notebook)
+
+    def day(self, day: Day) -> DayInGradebook:
+        if day.slug not in self.days:
+            enter_day(day, self.folder.db_url)
+            self.days[day.slug] = DayInGradebook(day, self.folder.db_url)
+        return self.days[day.slug]
+
+    def write_files(self, task: Task, notebook: NotebookNode) -> None:
+        target = self.folder.autograded / task.student / task.day.slug
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        copy_extras(task.path.parent, target)
+        text = v4.writes_json(notebook)
+        handle, name = tempfile.mkstemp(dir=target, prefix=".")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text if text.endswith("\n") else text + "\n")
+        os.chmod(name, 0o444)
+        os.replace(name, target / f"{task.day.slug}.ipynb")
+
+    @staticmethod
+    def write_rows(connection: sql.Connection, day: DayInGradebook, task: Task, record: Record, notebook: NotebookNode) -> None:
+        if connection.execute(sql.select(STUDENT.c.id).where(STUDENT.c.id == task.student)).first() is None:
+            connection.execute(sql.insert(STUDENT).values(id=task.student))
+        timestamp = submitted_at(task.path.parent)
+        of_student = (SUBMISSION.c.student_id == task.student) & (SUBMISSION.c.assignment_id == day.assignment_id)
+        found = connection.execute(sql.select(SUBMISSION.c.id).where(of_student)).scalar()
+        if found is None:
+            submitted = add_rows(connection, day, task.student, timestamp)
+        else:
+            if timestamp is not None:
+                connection.execute(sql.update(SUBMISSION).where(SUBMISSION.c.id == found).values(timestamp=timestamp))
+            of_day = (NOTEBOOK.c.assignment_id == found) & (NOTEBOOK.c.notebook_id == day.notebook_id)
+            submitted = connection.execute(sql.select(NOTEBOOK.c.id).where(of_day)).scalar_one()
+        scores = {exercise: pages.points(record, exercise) for exercise in day.exercises.values()}
+        for grade_id, cell_id in day.grade_cells.items():
+            if grade_id not in day.exercises:
+                continue
+            grade = sql.update(GRADE).where((GRADE.c.notebook_id == submitted) & (GRADE.c.cell_id == cell_id))
+            by_hand = GRADE.c.manual_score.is_not(None)
+            connection.execute(grade.values(auto_score=scores[day.exercises[grade_id]], needs_manual_grade=by_hand))
+        for cell in notebook.cells:
+            meta = cell.metadata.get("nbgrader", {})
+            if meta.get("solution"):
+                comment = sql.update(COMMENT).where(
+                    (COMMENT.c.notebook_id == submitted) & (COMMENT.c.cell_id == day.solution_cells[meta["grade_id"]])
+                )
+                unchanged = meta.get("checksum") == utils.compute_checksum(cell)
+                connection.execute(comment.values(auto_comment="No response." if unchanged else None))
+        none = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == submitted).values(late_submission_penalty=None)
+        connection.execute(none)
+
+
+def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, timestamp: Any) -> str:
+    """A new submission with an empty row for each cell, as nbgrader's `add_submission` makes it. -> its notebook's id"""
+    submission, notebook = api.new_uuid(), api.new_uuid()
+    new = {"id": submission, "assignment_id": day.assignment_id, "student_id": student, "timestamp": timestamp}
+    connection.execute(sql.insert(SUBMISSION).values(new))
+    connection.execute(sql.insert(NOTEBOOK).values(id=notebook, assignment_id=submission, notebook_id=day.notebook_id))
+    for table, cells in ((GRADE, day.grade_cells), (COMMENT, day.solution_cells)):
+        rows = [{"id": api.new_uuid(), "notebook_id": notebook, "cell_id": cell_id} for cell_id in cells.values()]
+        if rows:
+            connection.execute(sql.insert(table), rows)
+    return notebook
+
+
+def submitted_at(folder: Path) -> Any:
+    """The time in timestamp.txt, None where there is none or it is no time."""
+    path = folder / "timestamp.txt"
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > 1000:
+            return None
+        return utils.parse_utc(path.read_text(encoding="utf-8").strip())
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+def copy_extras(source: Path, target: Path) -> None:
+    """Other files that were handed in go along, as nbgrader does it; plain ones only, and no more than MAX_EXTRA_BYTES of them."""
+    left = MAX_EXTRA_BYTES
+    for path in sorted(source.rglob("*")) if source.is_dir() else []:
+        ignored = path.suffix in (".ipynb", ".pyc", ".py", ".md") or {"__pycache__", ".ipynb_checkpoints", "feedback"} & set(path.parts)
+        if ignored or any(p.is_symlink() for p in (path, *path.parents) if p.is_relative_to(source)):
+            continue
+        if path.is_file() and (left := left - path.stat().st_size) >= 0:
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            copy.chmod(0o444)
+
+
+class WriterThread:
+    """One thread that stores what is put in, while others grade. failures: {(student, slug): what went wrong}."""
+
+    def __init__(self, folder: ClassFolder, progress: Callable[[str], None] | None = None) -> None:
+        self.failures: dict[tuple[str, str], str] = {}
+        self.progress = progress
+        self.folder = folder
+        self.queue: queue.Queue[tuple[Task, Record] | None] = queue.Queue()
+        self.thread = threading.Thread(target=self.work, name="gradebook", daemon=True)
+
+    def put(self, task: Task, record: Record) -> None:
+        self.queue.put((task, record))
+
+    def of(self, tasks: Iterable[Task]) -> Callable[[int, int, Record], None]:
+        """A step for `grade_all`: stores each record but those that a person must look at first."""
+        by_name = {(task.student, task.day.slug): task for task in tasks}
+
+        def step(done: int, total: int, record: Record) -> None:
+            if record.infrastructure is None:
+                self.put(by_name[record.student, record.slug], record)
+
+        return step
+
+    def work(self) -> None:
+        with contextlib.closing(Writer(self.folder)) as writer:
+            while (item := self.queue.get()) is not None:
+                task, record = item
+                try:
+                    writer.store(task, record)
+                except Exception as error:  # the next one may go well
+                    reason = (str(error).splitlines() or [""])[0]
+                    self.failures[task.student, task.day.slug] = f"{type(error).__name__}: {reason}"
+                if self.progress is not None:
+                    self.progress(task.student)
+
+    def __enter__(self) -> WriterThread:
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.queue.put(None)
+        self.thread.join()
