@@ -109,14 +109,12 @@ def test_every_occurrence(student, hand):
 
 @checks("merge_pair")
 def test_symbols_not_letters(student, hand):
-    """the pair (ab, c) is not the pair (a, bc)"""
+    """the pair (ab, c) is not the pair (a, bc), and not a part of longer symbols"""
+    cause = "Compare symbol with symbol: in a text that was joined first, the borders between symbols are lost."
     case = hand["merge_borders"]
-    got = student.merge_pair(case["symbols"], tuple(case["pair"]))
-    equal(
-        got,
-        case["merged"],
-        cause="Compare symbol with symbol: texts that are joined first lose the borders between symbols.",
-    )
+    equal(student.merge_pair(case["symbols"], tuple(case["pair"])), case["merged"], cause=cause)
+    got = student.merge_pair(["xa", "b", "a", "bx", "a", "b"], ("a", "b"))
+    equal(got, ["xa", "b", "a", "bx", "ab"], cause=cause)
 
 
 @checks("merge_pair")
