@@ -9,7 +9,7 @@ from typing import Any
 
 from .hardware import HARDWARE
 from .machine import Machine
-from .plots import BLUE, GREY, LIGHT, ORANGE
+from .plots import BLUE, GREEN, GREY, LIGHT, ORANGE, PURPLE
 
 NUM_DECODES = 12
 PROMPTS = (16, 128, 512, 2048, 8192)
@@ -64,6 +64,8 @@ def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B"
         "DATA": json.dumps(data).replace("<", "\\u003c"),
         "BLUE": BLUE,
         "ORANGE": ORANGE,
+        "GREEN": GREEN,
+        "PURPLE": PURPLE,
         "GREY": GREY,
         "LIGHT": LIGHT,
     }.items():
@@ -153,13 +155,13 @@ _PAGE = """
 
     s += text(0, 18, name, "font-size='16' font-weight='bold'");
     const shown = Math.min(now.tokens, 24);
-    for (let i = 0; i < shown; i++) s += box(i * 11, 38, 9, 26, "%BLUE%");
+    for (let i = 0; i < shown; i++) s += box(i * 11, 38, 9, 26, "%GREY%");
     s += text(0, 82, now.tokens === 1 ? "1 token in" :
       now.tokens.toLocaleString("en") + " tokens in" + (shown < now.tokens ? " (24 drawn)" : ""));
     s += "<path d='M 275 51 h 45 m -8 -5 l 8 5 l -8 5' fill='none' stroke='%GREY%' stroke-width='1.5'/>";
     s += box(330, 32, 180, 38, "white", "stroke='%GREY%'") + text(420, 56, model.name, "text-anchor='middle'");
     s += "<path d='M 520 51 h 45 m -8 -5 l 8 5 l -8 5' fill='none' stroke='%GREY%' stroke-width='1.5'/>";
-    s += box(578, 38, 9, 26, "%ORANGE%") + text(578, 82, "1 token out");
+    s += box(578, 38, 9, 26, "%GREY%") + text(578, 82, "1 token out");
 
     const readWidth = width * now.reading / longest, weightWidth = readWidth * now.weights / (now.weights + now.cache);
     const larger = now.reading >= now.arithmetic;
@@ -178,10 +180,10 @@ _PAGE = """
     let x = left;
     all.forEach((c, i) => {
       const w = 480 * c.time / total;
-      s += box(x, 220, Math.max(w - 1, 1), 22, i === 0 ? "%BLUE%" : "%ORANGE%");
+      s += box(x, 220, Math.max(w - 1, 1), 22, i === 0 ? "%GREEN%" : "%PURPLE%");
       x += w;
     });
-    s += text(left, 258, "the prefill is blue, each decode step orange", "font-size='11'");
+    s += text(left, 258, "the prefill is green, each decode step purple", "font-size='11'");
     svg.innerHTML = s;
 
     const decides = larger ? "reading the weights" + (now.cache > 0 ? " and the cache" : "") + " decides" : "the arithmetic decides";
