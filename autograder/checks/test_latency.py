@@ -38,7 +38,8 @@ def test_one_request_by_hand(student, hand):
     case = hand["one_request"]
     made = trace(student, 0.0, [case["ttft_seconds"]] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
     close(made.ttft, case["ttft_seconds"], cause="TTFT runs from the arrival to the first token.")
-    equal(len(made.itl), 49, what="wrong number of gaps", cause="Between 50 tokens there are 49 gaps. The wait for the first token is not one.")
+    cause = "Between 50 tokens there are 49 gaps. The wait for the first token is not one."
+    equal(len(made.itl), 49, what="wrong number of gaps", cause=cause)
     close(made.tpot, case["itl_seconds"], cause="TPOT is the mean gap between tokens. The wait for the first token is not a gap.")
     close(made.e2e, case["e2e_seconds"], cause="300 ms and 49 gaps of 20 ms are 1,280 ms. With 50 gaps it would be 1,300.")
 
@@ -57,7 +58,8 @@ def test_arrival_is_not_zero(student):
 def test_tpot_is_a_mean_of_gaps(student):
     """uneven gaps: TPOT is their mean, not the middle one and not the share of the whole"""
     made = student.Trace(2.0, [4.0, 4.25, 4.5, 6.0])
-    close(made.tpot, 2.0 / 3, cause="Sum of the gaps over their number: (6.0 - 4.0) / 3. The two seconds before the first token do not count.")
+    cause = "Sum of the gaps over their number: (6.0 - 4.0) / 3. The two seconds before the first token do not count."
+    close(made.tpot, 2.0 / 3, cause=cause)
     close(made.ttft, 2.0)
 
 
@@ -92,7 +94,7 @@ def test_percentiles_by_hand(student, hand):
         close(
             student.percentile(case["values"], q),
             case[f"p{q}"],
-            cause=f"Sort, go to the place q/100 x (n - 1) = {q / 100 * 9:.2f}, and take that share of the way between its two neighbours. "
+            cause=f"Sort, go to the place q/100 x (n - 1) = {q / 100 * 9:.2f}, between two neighbours. "
             "Rounding the place down makes a service look better than it is.",
             what=f"wrong p{q}",
         )
@@ -117,7 +119,8 @@ def test_rate_of_sums(student, hand):
     close(
         student.summarize([slow, fast])["tokens_per_second"],
         case["tokens_per_second"],
-        cause="All gaps of all requests over all their seconds: 44 / 1.2. The mean of 10 and 50 gives a short answer as much say as a long one.",
+        cause="All gaps of all requests over all their seconds: 44 / 1.2. "
+        "The mean of 10 and 50 gives a short answer as much say as a long one.",
     )
 
 
