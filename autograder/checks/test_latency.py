@@ -105,7 +105,8 @@ def test_percentile_ends(student):
     """p0 is the smallest, p100 the largest, and one value is all of them"""
     values = [5.0, 1.0, 4.0]
     close(student.percentile(values, 0), 1.0, cause="Sort the values first.")
-    close(student.percentile(values, 100, _unchanged=True), 5.0, cause="At q = 100 the place is the last one: there is no neighbour above it.")
+    cause = "At q = 100 the place is the last one: there is no neighbour above it."
+    close(student.percentile(values, 100, _unchanged=True), 5.0, cause=cause)
     close(student.percentile(values, 50), 4.0)
     close(student.percentile([2.5], 99), 2.5)
 
