@@ -16,6 +16,8 @@ from .errors import CourseError, InfrastructureFault
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 console = Console()
 stderr = Console(stderr=True)
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
 
 
 @app.callback()
@@ -87,6 +89,11 @@ def main() -> None:
     """Entry point: turns expected errors into one line and an exit status."""
     try:
         app()
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
+            raise
+        stderr.print("autograder: stopped", markup=False, highlight=False)
+        sys.exit(INTERRUPTED)
     except CourseError as error:
         stderr.print(f"autograder: {error}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

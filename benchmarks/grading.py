@@ -1,0 +1,231 @@
+"""The same submissions through stock `nbgrader autograde`, through our nbgrader path and through our bulk path.
+
+python benchmarks/grading.py --count 20 200 2000 --stock 20     # writes benchmarks/results/grading.json and grading.md
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+RESULTS = ROOT / "benchmarks" / "results"
+PATHS = {"stock": "stock nbgrader", "nbgrader": "ours, through nbgrader", "bulk": "ours, in bulk"}
+STUDENTS = ("ada", "bela", "chidi", "dara", "emeka", "fatima")
+COUNTED = """\
+The submissions are six of the demo's class, over and over: two right ones, three wrong ones, one untouched. None of them hangs or
+crashes: stock nbgrader would wait half a minute for each that does, and is spared that. For stock nbgrader the day's notebook holds
+only its setup cell, the exercises and, for each exercise, one grade cell of ordinary asserts; the demo cells, which it would run too,
+are left out in its favour. Ours runs all visible and hidden checks of the day. Each path runs in a process of its own, one after the
+other on the same machine. Counted: seconds from the first submission to the last, gradebook and graded notebooks written, divided by
+their number; ours includes its canaries. The start (imports, for ours also the warm process that workers are forked from) stands
+beside it. Memory: the largest sum of proportional set sizes of the process and all that it started, looked at four times a second."""
+ASSERTS = {
+    "softmax": """\
+logits = torch.tensor([2.0, -1.5, 0.3, 4.2, -0.8])
+assert torch.allclose(softmax(logits), torch.softmax(logits, -1), atol=1e-5)
+assert torch.allclose(softmax(logits + 1000), torch.softmax(logits, -1), atol=1e-4)
+assert torch.allclose(softmax(torch.tensor([0.0, float("-inf"), 0.0])), torch.tensor([0.5, 0.0, 0.5]))
+for seed in range(20):
+    rows = 5 * torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(seed))
+    assert torch.allclose(softmax(rows), torch.softmax(rows, -1), atol=1e-5)
+    assert torch.allclose(softmax(rows).sum(-1), torch.ones(3, 4), atol=1e-5)
+assert softmax(logits.double()).dtype == torch.float64
+""",
+    "log_softmax": """\
+logits = torch.tensor([2.0, -1.5, 0.3, 4.2, -0.8])
+assert torch.allclose(log_softmax(logits), torch.log_softmax(logits, -1), atol=1e-5)
+assert torch.allclose(log_softmax(torch.tensor([0.0, 300.0])), torch.tensor([-300.0, 0.0]))
+for seed in range(20):
+    rows = 5 * torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(seed))
+    assert torch.allclose(log_softmax(rows), torch.log_softmax(rows, -1), atol=1e-5)
+assert log_softmax(logits.double()).dtype == torch.float64
+""",
+    "entropy": """\
+assert abs(float(entropy(torch.full((8,), 0.125))) - math.log(8)) < 1e-5
+assert abs(float(entropy(torch.tensor([1.0, 0.0, 0.0])))) < 1e-6
+for seed in range(20):
+    rows = torch.softmax(torch.randn(3, 4, 11, generator=torch.Generator().manual_seed(seed)), -1)
+    assert torch.allclose(entropy(rows), -(rows * rows.log()).sum(-1), atol=1e-5)
+""",
+}
+
+
+def contents() -> dict[str, str]:
+    from autograder.demo import samples
+    from autograder.lessons import find_day
+
+    return {sample.student: sample.content for sample in samples(find_day("softmax")) if sample.student in STUDENTS}
+
+
+def for_stock(text: str) -> str:
+    notebook = json.loads(text)
+    notebook["cells"] = [c for c in notebook["cells"] if c["metadata"].get("course", {}).get("role") in ("setup", "exercise", "check")]
+    for cell in notebook["cells"]:
+        if cell["metadata"]["course"]["role"] == "check":
+            cell["source"] = ASSERTS[cell["metadata"]["course"]["exercise"]]
+    return json.dumps(notebook)
+
+
+def make_class(folder: Path, slug: str, count: int, *, stock: bool) -> None:
+    made = {student: for_stock(text) if stock else text for student, text in contents().items()}
+    for number, student in enumerate(islice(cycle(STUDENTS), count)):
+        path = folder / "submitted" / f"{student}{number:05d}" / slug / f"{slug}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(made[student], encoding="utf-8")
+
+
+def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
+    """One path over one class, in this process."""
+    from autograder.lessons import find_day, release_notebook_path
+
+    day = find_day("softmax")
+    make_class(folder, day.slug, count, stock=path == "stock")
+    start = time.perf_counter()
+    os.chdir(folder)
+    if path == "stock":
+        from autograder.nbgrader_bridge.gradebook import put_alembic_on_path
+
+        put_alembic_on_path()
+        from nbgrader.apps.api import NbGraderAPI
+        from nbgrader.coursedir import CourseDirectory
+        from traitlets.config import Config
+
+        source = folder / "source" / day.slug / f"{day.slug}.ipynb"
+        source.parent.mkdir(parents=True)
+        source.write_text(for_stock(release_notebook_path(day).read_text(encoding="utf-8")), encoding="utf-8")
+        config = Config()
+        config.CourseDirectory.root = str(folder)
+        config.CourseDirectory.db_url = f"sqlite:///{folder / 'gradebook.db'}"
+        api = NbGraderAPI(CourseDirectory(config=config), config=config)
+        done = api.generate_assignment(day.slug)
+        assert done["success"], done
+        from nbgrader.api import Gradebook
+        from nbgrader.converters import Autograde
+
+        config.CourseDirectory.assignment_id = day.slug
+        converter = Autograde(coursedir=CourseDirectory(config=config), config=config)
+        begin = time.perf_counter()
+        converter.start()
+        seconds, level = time.perf_counter() - begin, "no isolation"
+        with Gradebook(config.CourseDirectory.db_url) as gradebook:
+            scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
+    else:
+        from autograder.grading import isolation
+        from autograder.grading.grade import Options, find_tasks, grade_all
+        from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store
+        from autograder.nbgrader_bridge.gradebook import enter_day
+        from autograder.nbgrader_bridge.writer import WriterThread
+
+        place = ClassFolder.of(folder / "submitted")
+        tasks = list(find_tasks(place.submitted, [day]))
+        enter_day(day, place.db_url)
+        level = isolation.level()
+        begin = time.perf_counter()
+        if path == "bulk":
+            with WriterThread(place) as writer:
+                grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks))
+            failures = writer.failures
+        else:
+            grade_all(tasks, Options(jobs=jobs), place.records)
+            failures = store(place, tasks)
+        seconds = time.perf_counter() - begin
+        assert not failures, failures
+        scores = {student: score for (student, _), score in booked_scores(place, [day]).items()}
+    assert len(scores) == count, (len(scores), count)
+    full = sum(score == max(scores.values()) for score in scores.values())
+    return {"start_seconds": begin - start, "seconds": seconds, "isolation": level, "stored": len(scores), "full_marks": full}
+
+
+def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
+    """One path in a fresh process, its memory watched from here."""
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        command = [sys.executable, __file__, "--once", path, "--folder", folder, "--count", str(count), "--jobs", str(jobs)]
+        load = os.getloadavg()[0]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        peak = [0]
+        watcher = threading.Thread(target=watch, args=(process, peak), daemon=True)
+        watcher.start()
+        printed, errors = process.communicate()
+        if process.returncode:
+            raise RuntimeError(errors[-3000:])
+    row = json.loads(printed.splitlines()[-1])
+    row |= {"path": path, "count": count, "seconds_per_submission": row["seconds"] / count}
+    row |= {"peak_bytes": peak[0], "load_average_before": load}
+    print(f"{PATHS[path]}, {count}: {row['seconds_per_submission']:.3f} s a submission, {peak[0] / 1e6:.0f} MB", flush=True)
+    return row
+
+
+def watch(process: subprocess.Popen, peak: list[int]) -> None:
+    import psutil
+
+    while process.poll() is None:
+        total = 0
+        try:
+            for each in [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]:
+                try:
+                    lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
+                    total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
+                except (OSError, StopIteration):
+                    continue
+        except psutil.NoSuchProcess:
+            return
+        peak[0] = max(peak[0], total)
+        time.sleep(0.25)
+
+
+def machine() -> str:
+    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    name = names[0].partition(":")[2].strip() if names else platform.processor()
+    return f"{name}, {os.cpu_count()} CPU cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def report(rows: list[dict[str, Any]], machine_text: str) -> str:
+    stock = [row for row in rows if row["path"] == "stock"]
+    base = stock[-1]["seconds_per_submission"] if stock else None
+    lines = ["# Grading a class: seconds a submission", ""]
+    lines += ["| path | submissions | s a submission | times as fast as stock | start, s | peak memory | isolation | load before |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        each = row["seconds_per_submission"]
+        ratio = f"{base / each:.1f}" if base else ""
+        cells = [PATHS[row["path"]], str(row["count"]), f"{each:.3f}", ratio, f"{row['start_seconds']:.1f}"]
+        cells += [f"{row['peak_bytes'] / 1e6:.0f} MB", row["isolation"], f"{row['load_average_before']:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"Machine: {machine_text}.", "", COUNTED, ""])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, nargs="+", default=[20, 200], help="how many submissions our paths grade")
+    parser.add_argument("--stock", type=int, default=20, help="how many stock nbgrader grades")
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--note", default="", help="what else is to be said of the circumstances")
+    parser.add_argument("--once", choices=PATHS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.once:
+        print(json.dumps(once(arguments.once, arguments.folder, arguments.count[0], arguments.jobs)))
+        return 0
+    text = machine() + (f"; {arguments.note}" if arguments.note else "")
+    RESULTS.mkdir(exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for path, count in [("stock", arguments.stock), *((path, count) for count in arguments.count for path in ("nbgrader", "bulk"))]:
+        rows.append(measure(path, count, arguments.jobs))
+        (RESULTS / "grading.json").write_text(json.dumps({"machine": text, "rows": rows}, indent=2) + "\n")
+        (RESULTS / "grading.md").write_text(report(rows, text))
+    print(report(rows, text))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
