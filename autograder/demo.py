@@ -150,7 +150,7 @@ class Maker:
         """Three wrong specimens of exercises that no other exercise uses, spread so that they are of different kinds."""
         by_exercise = [[s for s in self.specimens(right=False) if s.exercise == name] for name in self.unused]
         found = [s for s in by_exercise if s]
-        return [found[n % len(found)][n * 7 % len(found[n % len(found)])] for n in range(3)]
+        return [found[n % len(found)][n * 7 % len(found[n % len(found)])] for n in range(3 if found else 0)]
 
     def wrong(self, student: str, specimen: Specimen) -> Sample:
         story = f"{specimen.exercise} is wrong: {specimen.difference}"

@@ -126,6 +126,7 @@ def feedback(
 
 
 def demo(
+    days: Annotated[list[str] | None, typer.Argument(help="Days (day05, 5, samplers); all that are ready if left out.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
     folder: Annotated[Path, typer.Option(help="Where the class is made; what lies there is replaced.")] = Path("demo"),
 ) -> None:
@@ -135,11 +136,13 @@ def demo(
     from ..demo import demo_days, run
     from ..render import points_text
 
-    days = demo_days()
-    if not days:
-        raise CourseError("no day is ready yet: a demo needs a lesson, its release and its specimens")
-    outcomes = run(folder, days, jobs, progress_bar)
-    for day in days:
+    ready = demo_days()
+    wanted = {found for name in days or [] for found in chosen_days(name)} or set(ready)
+    chosen = [each for each in ready if each in wanted]
+    if not chosen:
+        raise CourseError("no such day is ready: a demo needs a lesson, its release and its specimens")
+    outcomes = run(folder, chosen, jobs, progress_bar)
+    for day in chosen:
         table = Table(title=day.slug, title_justify="left")
         for column in ("student", "score", "due", "status", "what was handed in"):
             table.add_column(column, justify="right" if column in ("score", "due") else "left")
@@ -157,7 +160,7 @@ def demo(
     root = folder.absolute()
     tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as due.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
-    tell(f"feedback, for example: {root / 'feedback' / 'chidi' / days[-1].slug / days[-1].slug}.html")
+    tell(f"feedback, for example: {root / 'feedback' / 'chidi' / chosen[-1].slug / chosen[-1].slug}.html")
     if wrong:
         raise typer.Exit(1)
 
