@@ -32,25 +32,31 @@ grading.register(app)
 
 @app.command()
 def certify(
-    topic: Annotated[str | None, typer.Argument(help="A topic (samplers) or a day (day05); all if left out.")] = None,
+    topic: Annotated[str | None, typer.Argument(help="A topic (samplers), a day (day05), or `attacks`; all if left out.")] = None,
     specimens: Annotated[Path | None, typer.Option(help="Another folder of the form <topic>/right_*.py, wrong_*.py.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
 ) -> None:
-    """Grades the grader: right versions must pass, wrong ones must fail."""
+    """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
+    from . import attack_suite
     from . import certify as c
 
-    if topic is not None:
+    if topic not in (None, "attacks"):
         topic = topic_of(topic)
-    results = c.certify(topic, folder=specimens, seeds=seeds, jobs=jobs)
+    results = c.certify(topic, folder=specimens, seeds=seeds, jobs=jobs) if topic != "attacks" else []
+    attacks = attack_suite.run() if topic == "attacks" or (topic is None and specimens is None) else None
     if as_json:
-        print(json.dumps({"seeds": seeds, **c.as_json(results)}, indent=2, ensure_ascii=False))
+        told = attack_suite.as_json(attacks) if attacks is not None else {}
+        print(json.dumps({"seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
     else:
-        print_certification(results, seeds)
+        if results:
+            print_certification(results, seeds)
+        if attacks is not None:
+            print_attacks(attacks)
     if any(r.invalid for r in results):
         raise typer.Exit(2)
-    if not all(r.clean for r in results):
+    if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
 
 
@@ -83,6 +89,20 @@ def print_certification(results: list, seeds: int) -> None:
                 console.print(f"{kind}: {where}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
         if r.never_failed:
             console.print(f"{r.topic}: no wrong version fails {', '.join(r.never_failed)}", markup=False)
+
+
+def print_attacks(results: list) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from . import attack_suite
+
+    table = Table(title=f"Attacks: {sum(r.honest for r in results)} of {len(results)} held")
+    for column in ("attack", "points", "honest", "time", ""):
+        table.add_column(column)
+    for row in attack_suite.table(results):
+        table.add_row(*map(escape, row))
+    console.print(table)
 
 
 def main() -> None:

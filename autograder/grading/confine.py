@@ -19,6 +19,7 @@ PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 FIRST_UID = 200_000
 NUM_UIDS = 10_000
 OPEN_FILES = 256
+THREADS = 256
 
 LEVELS = ("namespaces", "landlock", "seccomp", "none")
 """Isolation levels, best first."""
@@ -95,6 +96,9 @@ def set_limits(wanted: Confinement) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (wanted.file_bytes, wanted.file_bytes))
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    if wanted.level == "namespaces" or wanted.drop_user:  # else all that this user runs would count
+        threads = THREADS if wanted.drop_user else 4 * THREADS
+        resource.setrlimit(resource.RLIMIT_NPROC, (threads, threads))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing past the limit is an OSError, not a death
 
 

@@ -204,9 +204,13 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grades and writes the record; a fault of ours is tried once more before it is kept for a person."""
+    """Grades and writes the record.
+
+    A fault of ours is tried once more before it is kept for a person. So is a process that ended: if the submission did
+    it, it does it again; if the machine did (no memory left, somebody's kill), it was no fault of the submission.
+    """
     record = grade_safely(task, options)
-    if record.infrastructure is not None:
+    if record.infrastructure is not None or record.crashed:
         record = grade_safely(task, options)
     write_record(records, record)
     return record

@@ -25,6 +25,7 @@ from .limits import Limits
 
 SAFE_LEVELS = ("namespaces", "landlock")
 SCRATCH_BYTES = 256 * 1024**2
+SCRATCH_DISKS = 16
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 
@@ -149,7 +150,7 @@ def bubblewrap(fonts: Path | None) -> list[str]:
         command += ["--unshare-user"]
     # First, so that a course or a Python that lies under /tmp is bound over it and not hidden by it.
     command += ["--proc", "/proc", "--dev", "/dev"]
-    for folder in ("/tmp", "/scratch"):
+    for folder in ("/tmp", *(f"/scratch/disk-{number}" for number in range(SCRATCH_DISKS))):
         command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]
     paths = [path for path in readable_paths() if os.path.lexists(path)]
     # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.

@@ -164,6 +164,7 @@ class Far:
         self._hung: dict[str, WorkerDied] = {}
         self._generation = 0
         self._broken: set[int] = set()
+        self._ran: set[int] = set()
         self._deaths = 0
         self._used = 0.0
         self._used_by_check = 0.0
@@ -242,7 +243,7 @@ class Far:
         for index, cell in enumerate(self._cells):
             if index in self._broken:
                 continue
-            refused = self._refused(cell)
+            refused = None if index in self._ran else self._refused(cell)
             if refused is not None:
                 self._broken.add(index)
                 self.cell_outcomes[cell.name] = refused
@@ -256,6 +257,7 @@ class Far:
                 self.cell_outcomes[cell.name] = CellOutcome(died.outcome, str(died))
                 self._connection = None
                 return False
+            self._ran.add(index)
             if "error" in reply:
                 names, message, lines = _error_parts(reply["error"])
                 outcome = "memory" if _is_memory(names, message) else "error"

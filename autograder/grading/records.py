@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
-from ..runner import INCONCLUSIVE, INFRASTRUCTURE, PASS, Verdict
+from ..runner import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, Verdict
 
 try:
     import fcntl
@@ -66,6 +66,11 @@ class Record:
     @property
     def needs_person(self) -> bool:
         return self.infrastructure is not None or any(v.outcome in (INCONCLUSIVE, INFRASTRUCTURE) for v in self.verdicts)
+
+    @property
+    def crashed(self) -> bool:
+        """A process of this submission's ended in a cell or in a call."""
+        return any(v.outcome == CRASHED for v in self.verdicts) or any(text.startswith(CRASHED) for text in self.cells.values())
 
     @property
     def status(self) -> str:

@@ -30,6 +30,10 @@ from .limits import Deadline, Limits
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
 CREDENTIALS = struct.Struct("3i")
+MAX_SCRATCH_FILES = 20_000
+MAX_SCRATCH_DEPTH = 50
+LOOK_SECONDS = 0.25
+"""How often the grader looks at what a submission that keeps it waiting has written."""
 MAX_CALLBACKS = 100_000
 MAX_CALLBACK_BYTES = 4 * 1024 * 1024
 CALLBACK_SECONDS = 60.0
@@ -82,8 +86,8 @@ class Zygote:
             self.close()
             raise
 
-    def fork(self, connection: socket.socket) -> int:
-        """Forks a worker that serves the other end of `connection`; returns its process id as the zygote sees it."""
+    def fork(self, connection: socket.socket) -> tuple[int, str]:
+        """Forks a worker that serves the other end of `connection`; returns its process id and folder as the zygote sees them."""
         with self.lock:
             try:
                 fds = array.array("i", [connection.fileno()])
@@ -97,7 +101,7 @@ class Zygote:
                 raise InfrastructureFault(f"no worker could be started: {error}\n{self._log_tail()}") from None
         if "pid" not in reply:
             raise InfrastructureFault(f"no worker could be started: {reply.get('error', reply)}")
-        return int(reply["pid"])
+        return int(reply["pid"]), str(reply["scratch"])
 
     @property
     def alive(self) -> bool:
@@ -184,6 +188,7 @@ class Connection:
     """
 
     given, received, used, answering = 0, 0, 0.0, False
+    scratch, next_look = "", 0.0
 
     def __init__(self, limits: Limits, resolve: wire.Resolve, parent: Zygote | None = None) -> None:
         self.limits = limits
@@ -194,11 +199,14 @@ class Connection:
         if hasattr(socket, "SO_PASSCRED"):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            self.pid = (parent or zygote(limits)).fork(theirs)
+            source = parent or zygote(limits)
+            self.pid, self.scratch = source.fork(theirs)
         finally:
             theirs.close()
         self.socket.setblocking(False)
         self._hello()
+        if source.level == "namespaces":
+            self.scratch = f"/proc/{self.pid}/root{self.scratch}"
 
     def _hello(self) -> None:
         """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
@@ -345,3 +353,29 @@ class Connection:
         select.select([] if writing else sockets, sockets if writing else [], [], 0.1)
         if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
             raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")
+        if time.monotonic() > self.next_look:
+            start = time.monotonic()
+            if writes_too_much(self.scratch):
+                limit = f"{isolation.SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files"
+                raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
+            end = time.monotonic()
+            self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
+
+
+def writes_too_much(folder: str) -> bool:
+    """Whether a submission's folder holds more than it may. False where it cannot be looked into."""
+    files, total, folders, deepest = 0, 0, [folder] if folder else [], folder.count("/") + MAX_SCRATCH_DEPTH
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    info = entry.stat(follow_symlinks=False)
+                    total += 512 * info.st_blocks
+                    if files > MAX_SCRATCH_FILES or total > isolation.SCRATCH_BYTES or entry.path.count("/") > deepest:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+    return False

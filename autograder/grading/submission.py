@@ -17,6 +17,8 @@ from .namespaces import Cell
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_CELLS = 2_000
+MAX_LISTS = 1_000_000
+MAX_NAME = 100
 DEFINITION = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
@@ -54,7 +56,7 @@ def read_submission(path: Path, slug: str, ours: dict[str, str]) -> Submission:
         if cell_id in ours and role != "exercise" and not definitions:
             continue
         given = [cell_id.removeprefix("exercise-")] if cell_id.startswith("exercise-") else []
-        name = next((n for n in [*given, *definitions] if n not in taken), f"cell {number}")
+        name = next((n for n in [*given, *definitions] if n not in taken and len(n) <= MAX_NAME), f"cell {number}")
         taken.add(name)
         homes |= dict.fromkeys([*given, *definitions], name)
         kept.append(Cell(name, source))
@@ -75,8 +77,11 @@ def load_notebook(path: Path, slug: str) -> dict[str, Any]:
         raise BadSubmission(f"{path.name} is empty: save the notebook and hand it in again")
     if size > MAX_BYTES:
         raise BadSubmission(f"{path.name} has {size / 1e6:.0f} MB, more than {MAX_BYTES / 1e6:.0f}: clear its outputs and hand it in again")
+    raw = path.read_bytes()
+    if raw.count(b"[") + raw.count(b"{") > MAX_LISTS:
+        raise BadSubmission(f"{path.name} has more parts than any notebook: clear its outputs and hand it in again")
     try:
-        notebook = json.loads(path.read_bytes().decode("utf-8"))
+        notebook = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError:
         raise BadSubmission(f"{path.name} is not UTF-8 text: it is damaged; hand in the notebook as Jupyter saved it") from None
     except (ValueError, RecursionError) as error:

@@ -49,7 +49,7 @@ MAX_REPLY_PAYLOAD_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 24
 MAX_NODES = 1_000_000
 MAX_DIMENSIONS = 16
-MAX_NUMBER_KEYS = 10_000
+MAX_NUMBER_KEYS = 4_096
 """Dict keys that are not text: numbers with equal hashes can be made, and would make a dict quadratic."""
 SAFE_INTEGER = 2**53
 

@@ -14,11 +14,11 @@ import array
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterable
 from typing import Any
 
 from . import wire
@@ -56,7 +56,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
         if (threads := count_threads()) != 1:
             reply: dict[str, Any] = {"error": f"the zygote has {threads} threads; it must have one to fork"}
         else:
-            scratch = tempfile.mkdtemp(prefix="run-", dir=scratch_root)
+            scratch = tempfile.mkdtemp(prefix="run-", dir=emptiest(scratch_root, scratches.values()))
             pid = os.fork()
             if pid == 0:
                 try:
@@ -65,7 +65,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
                 finally:
                     os._exit(0)  # what follows here is the zygote's
             scratches[pid] = scratch
-            reply = {"pid": pid}
+            reply = {"pid": pid, "scratch": scratch}
         for each in fds:
             os.close(each)
         control.sendall(json.dumps(reply).encode() + b"\n")
@@ -77,8 +77,29 @@ def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
         if parent_of(pid) == os.getpid():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-    for folder in (*scratches.values(), scratch_root):
-        shutil.rmtree(folder, ignore_errors=True)
+    if not places(scratch_root):  # else it is in memory and goes with the private root
+        remove(scratch_root, wait=True)
+
+
+def emptiest(scratch_root: str, in_use: Iterable[str]) -> str:
+    """Where the next scratch folder goes: in the private root each has a file system of its own, so that nobody fills another's."""
+    taken = {os.path.dirname(folder) for folder in in_use}
+    disks = places(scratch_root)
+    return max([p for p in disks if p not in taken] or disks or [scratch_root], key=lambda p: os.statvfs(p).f_bfree)
+
+
+def places(scratch_root: str) -> list[str]:
+    with os.scandir(scratch_root) as entries:
+        return [entry.path for entry in entries if entry.name.startswith("disk-")]
+
+
+def remove(folder: str, *, wait: bool = False) -> None:
+    """Removes a submission's folder in a process of its own: millions of files take long, and folders can be too deep for Python."""
+    command = 'rm -rf -- "$1"' if os.getuid() == 0 else 'chmod -R u+rwx -- "$1" 2>&-; rm -rf -- "$1"'
+    pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command, "sh", folder], {"PATH": "/usr/bin:/bin"})
+    if wait:
+        with contextlib.suppress(ChildProcessError):  # the kernel reaps it
+            os.waitpid(pid, 0)
 
 
 def parent_of(pid: int) -> int | None:
@@ -141,7 +162,7 @@ def remove_finished(scratches: dict[int, str]) -> None:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
-            shutil.rmtree(scratches.pop(pid), ignore_errors=True)
+            remove(scratches.pop(pid))
         except PermissionError:
             continue
 
@@ -157,3 +178,4 @@ def receive(control: socket.socket) -> tuple[bytes, list[int]]:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), json.loads(sys.argv[2]))
+    os._exit(0)  # torch takes a second or more to take itself down, and somebody waits
