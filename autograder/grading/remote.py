@@ -146,14 +146,15 @@ def zygote(limits: Limits | None = None) -> Zygote:
     global _zygote
     with _zygote_lock:
         levels = isolation.candidates()
-        stale = _zygote is not None and (not _zygote.alive or _zygote.level not in levels or limits not in (None, _zygote.limits))
+        # levels[0]: where any level will do, one that was once asked for by name is not kept in place of a better one.
+        stale = _zygote is not None and (not _zygote.alive or _zygote.level != levels[0] or limits not in (None, _zygote.limits))
         if _zygote is not None and stale:
             _zygote.close()
             _zygote = None
         if _zygote is None:
             _zygote = _first_that_works(levels, limits or Limits())
-            isolation.reached(_zygote.level)
             atexit.register(close_zygote)
+        isolation.reached(_zygote.level)
         return _zygote
 
 
