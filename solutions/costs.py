@@ -109,10 +109,10 @@ def measure_machine(size: int = 1024, num_bytes: int = 2**28, rounds: int = 5) -
     ### BEGIN SOLUTION
     def best_seconds(work: Callable[[], Tensor]) -> float:
         seconds = []
-        for _ in range(rounds):
-            start = time.perf_counter()
+        for _round in range(rounds):
+            began = time.perf_counter()
             work()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.perf_counter() - began)
         return min(seconds)
 
     a, b = torch.randn(size, size), torch.randn(size, size)
