@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -537,3 +538,17 @@ def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(
         connection.execute("create table alembic_version (version_num text)")
         connection.execute("insert into alembic_version values ('0123456789ab')")
     refused("schema version 0123456789ab")
+
+
+def test_a_zygote_outlives_the_thread_that_asked_for_it():
+    """bubblewrap ends its child with the thread that started it, so that thread must not be a pool's."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from autograder.grading.remote import close_zygote, zygote
+
+    close_zygote()
+    with ThreadPoolExecutor(1) as pool:
+        started = pool.submit(zygote).result()
+    time.sleep(1.0)
+    assert started.alive
+    assert zygote() is started

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,18 @@ class WorkerDied(Exception):
         self.outcome = outcome
 
 
+_lasting = ThreadPoolExecutor(1, thread_name_prefix="zygote-parent")
+
+
+def _in_a_lasting_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls in a thread that ends with the process.
+
+    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a zygote started from a
+    thread of a pool would be killed when that pool is done.
+    """
+    return _lasting.submit(function, *args, **kwargs).result()
+
+
 class Zygote:
     """The warm process that workers are forked from. Safe to use from several threads. Raises InfrastructureFault if it does not start."""
 
@@ -64,7 +77,8 @@ class Zygote:
         self.control = ours
         try:
             start = isolation.launch(level, limits, self.scratch)
-            self.process = subprocess.Popen(
+            self.process = _in_a_lasting_thread(
+                subprocess.Popen,
                 [part.replace("{fd}", str(theirs.fileno())) if part == "{fd}" else part for part in start.command],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
