@@ -18,6 +18,7 @@ While a call runs, the worker may ask back ("callback") for a function that stay
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.util
 import linecache
@@ -326,4 +327,6 @@ def make_shell() -> Any:
     # A cell's own exception is reported over the wire; the shell prints nothing.
     shell.showtraceback = lambda *args, **kwargs: None  # type: ignore[method-assign]
     shell.showsyntaxerror = lambda *args, **kwargs: None  # type: ignore[method-assign]
+    # Nor does it keep what is printed: it would hold every line of an endless loop in memory.
+    shell._tee = lambda *args, **kwargs: contextlib.nullcontext()  # type: ignore[method-assign, assignment]
     return shell
