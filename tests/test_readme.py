@@ -53,3 +53,11 @@ def test_no_file_speaks_of_the_place_it_was_made_in():
         text = path.read_text(encoding="utf-8", errors="replace")
         assert "/work/main" not in text, name
         assert "/root/" not in text, name
+
+
+def test_the_number_of_specimens_is_the_one_the_readme_states():
+    folder = ROOT / "autograder" / "specimens"
+    right, wrong = (len([*folder.glob(f"*/{kind}_*.py")]) for kind in ("right", "wrong"))
+    attacks = len([*(folder / "attacks").glob("*.py")])
+    stated = f"hold {right:,} right and {wrong:,} wrong versions, and {attacks} attacks"
+    assert stated in (ROOT / "README.md").read_text(), stated
