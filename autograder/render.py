@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from .runner import INFRASTRUCTURE, PASS, Verdict
+from .runner import Verdict
 
 WORDS = {
     "pass": "pass",
@@ -102,11 +102,3 @@ def text_detail(verdict: Verdict) -> list[str]:
     lines += [f"expected {verdict.expected}"] if verdict.expected is not None else []
     lines += [f"got      {verdict.got}"] if verdict.got is not None else []
     return lines + [f"in {line}" for line in verdict.lines]
-
-
-def needs_person(verdicts: Iterable[Verdict]) -> bool:
-    return any(v.outcome in (INFRASTRUCTURE, "inconclusive") for v in verdicts)
-
-
-def all_pass(verdicts: Iterable[Verdict]) -> bool:
-    return all(v.outcome == PASS for v in verdicts)

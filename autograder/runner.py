@@ -23,6 +23,7 @@ from .datafiles import hand_computed
 from .errors import CourseError
 from .grading.namespaces import Far, StudentRaised
 from .grading.remote import WorkerDied
+from .grading.worker import is_student_file
 
 PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
 INCONCLUSIVE, INFRASTRUCTURE = "inconclusive", "infrastructure"
@@ -169,7 +170,7 @@ def student_lines(error: BaseException) -> tuple[list[str], bool]:
     """(the student's own lines of a traceback, whether the innermost frame of interest is a check's)."""
     lines: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
-        if "ipykernel" in frame.filename or frame.filename.startswith(("<ipython-input", "<cell")):
+        if is_student_file(frame.filename):
             lines.append(f"{frame.name}, line {frame.lineno}: {frame.line}")
     return lines[-6:], not lines
 
