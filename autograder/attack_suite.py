@@ -47,10 +47,11 @@ from typing import Any
 from .errors import CourseError
 from .grading import remote
 from .grading.confine import FIRST_UID, NUM_UIDS
-from .grading.grade import Options, Task, canaries, grade_one
+from .grading.grade import Options, canaries, grade_one
 from .grading.isolation import level, may_drop_user
 from .grading.limits import Limits
 from .grading.records import Record, read_record, record_path
+from .grading.tasks import Task
 from .lessons import ROOT, Day, find_day, lesson, release_notebook_path, solved_notebook
 from .render import html_table, points_text
 

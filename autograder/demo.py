@@ -17,8 +17,10 @@ from typing import Any
 
 from .certify import SPECIMENS, Specimen, find_specimens, read_specimen
 from .errors import CourseError
-from .grading.grade import Options, find_tasks, grade_all
+from .grading.grade import Options
 from .grading.records import ExerciseScore, Record
+from .grading.run import grade_all
+from .grading.tasks import find_tasks
 from .lessons import Day, lesson, release_notebook_path, solved_notebook, syllabus
 from .lessons.marks import free_names
 from .render import points_text

@@ -121,7 +121,9 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
             scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
     else:
         from autograder.grading import isolation
-        from autograder.grading.grade import Options, find_tasks, grade_all
+        from autograder.grading.grade import Options
+        from autograder.grading.run import grade_all
+        from autograder.grading.tasks import find_tasks
         from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store
         from autograder.nbgrader_bridge.gradebook import enter_day
         from autograder.nbgrader_bridge.writer import WriterThread

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from autograder.grading.grade import Options, Task, grade_file
+from autograder.grading.grade import Options, grade_file
 from autograder.grading.limits import Limits
 from autograder.grading.records import Record
+from autograder.grading.tasks import Task
 from autograder.lessons import Day, find_day, release_notebook_path, solved_notebook
 
 SOFTMAX = find_day("softmax")

@@ -365,7 +365,8 @@ def test_what_a_student_wrote_is_text_on_the_page(class_folder):
 
 
 def test_a_class_in_bulk_gets_the_same_scores_as_by_the_command(class_folder, tmp_path):
-    from autograder.grading.grade import find_tasks, grade_all
+    from autograder.grading.run import grade_all
+    from autograder.grading.tasks import find_tasks
     from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store
 
     shutil.copytree(class_folder / "submitted", tmp_path / "submitted")

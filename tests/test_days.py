@@ -9,7 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.grading.grade import Options, Task, grade_file
+from autograder.grading.grade import Options, grade_file
+from autograder.grading.tasks import Task
 from autograder.lessons import lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.runner import load_checks
 

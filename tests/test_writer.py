@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.grade import find_tasks, grade_all
+from autograder.grading.run import grade_all
+from autograder.grading.tasks import find_tasks
 from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
 from autograder.nbgrader_bridge.writer import Writer, WriterThread, copy_extras, submitted_at
 from tests.submissions import QUICK, SOFTMAX, cells_of, hand_in, released, solved, with_cell

@@ -58,8 +58,10 @@ def grade(
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     from ..grading import isolation as levels
     stopped = Stop()
-    from ..grading.grade import Options, find_tasks, grade_all, left_out
+    from ..grading.grade import Options
     from ..grading.records import alone
+    from ..grading.run import grade_all
+    from ..grading.tasks import find_tasks, left_out
     from ..lessons import syllabus
     from ..nbgrader_bridge.bulk import ClassFolder, store
     from ..nbgrader_bridge.gradebook import check_gradebook, enter_day

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
 from ..course_table import earlier_sources, solution_source
 from ..datafiles import hand_computed
-from ..errors import CourseError, InfrastructureFault
+from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..runner import ERROR, Verdict, run_checks, select, share
 from . import isolation
 from .limits import Limits
 from .namespaces import Cell, Far
-from .records import ExerciseScore, Record, machine_name, read_record, record_path, write_record
+from .records import ExerciseScore, Record, machine_name, write_record
 from .submission import BadSubmission, Submission, read_submission
-
-STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
-ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no leading dot"
-
-
-@dataclass(frozen=True)
-class Task:
-    """One file to grade."""
-
-    student: str
-    day: Day
-    path: Path
+from .tasks import Task, check_student_id
 
 
 @dataclass
@@ -43,48 +28,6 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     jobs: int = 0
     """Submissions graded side by side; 0: as many as there are processors."""
-
-
-def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:
-    """The submissions submitted/<student>/<slug>/<slug>.ipynb, by day, then by student; `left_out` tells the rest."""
-    if student is not None:
-        check_student_id(student)
-    folders = [folder for folder in student_folders(submitted) if is_student_id(folder.name)]
-    for day in days:
-        for folder in folders:
-            if student in (None, folder.name) and (folder / day.slug).is_dir():
-                yield Task(folder.name, day, folder / day.slug / f"{day.slug}.ipynb")
-
-
-def left_out(submitted: Path, slugs: Iterable[str]) -> list[str]:
-    """A line for each folder that cannot be graded: an id that nothing can be named for, a day that does not exist."""
-    known = set(slugs)
-    lines = []
-    for folder in student_folders(submitted):
-        if not is_student_id(folder.name):
-            lines.append(f"{folder.name!a}: {ID_RULE}; rename the folder")
-        else:
-            days = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
-            lines += [f"{folder.name}: no day is called {day!a}; rename the folder" for day in days if day not in known]
-    return lines
-
-
-def student_folders(submitted: Path) -> list[Path]:
-    if not submitted.is_dir():
-        form = f"{submitted}/<student>/<day>/<day>.ipynb"
-        raise CourseError(f"no folder {submitted}: submissions are looked for in {form}")
-    return sorted(p for p in submitted.iterdir() if p.is_dir() and not p.name.startswith("."))
-
-
-def is_student_id(student: str) -> bool:
-    return STUDENT_ID.fullmatch(student) is not None and not student.startswith(".")
-
-
-def check_student_id(student: str) -> str:
-    """The id, if it can be a folder's name; else CourseError."""
-    if not is_student_id(student):
-        raise CourseError(f"student id {student!r} cannot be used: {ID_RULE}")
-    return student
 
 
 def our_cells(day: Day) -> dict[str, str]:
@@ -227,55 +170,3 @@ def grade_safely(task: Task, options: Options) -> Record:
         return record
 
 
-def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
-    """The stored record, if it is of exactly this file, course and seed."""
-    path = record_path(records, task.student, task.day.slug)
-    if not path.exists():
-        return None
-    try:
-        record = read_record(path)
-    except CourseError:
-        return None
-    same = (
-        record.submission_sha256 == file_sha256(task.path)
-        and (record.submission_sha256 or record.problem)
-        and record.course_version == __version__
-        and record.course_sha256 == course_sha256(task.day)
-        and (any_seed or record.seed == options.seed)
-        and record.infrastructure is None
-    )
-    return record if same else None
-
-
-def grade_all(
-    tasks: Iterable[Task],
-    options: Options,
-    records: Path,
-    *,
-    resume: bool = False,
-    progress: Callable[[int, int, Record], None] | None = None,
-) -> list[Record]:
-    """Records of all tasks, in the order of the tasks. Canaries of each day go first. resume: keep finished records."""
-    wanted = list(tasks)
-    results: dict[int, Record] = {}
-
-    def done(index: int, record: Record) -> None:
-        results[index] = record
-        if progress is not None:
-            progress(len(results), len(wanted), record)
-
-    for index, task in enumerate(wanted if resume else []):
-        kept = fresh_record(records, task, options)
-        if kept is not None:
-            done(index, kept)
-    left = {index: task for index, task in enumerate(wanted) if index not in results}
-    for day in {task.day.slug: task.day for task in left.values()}.values():
-        canaries(day, options)
-    pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
-    try:
-        futures = {pool.submit(grade_one, task, options, records): index for index, task in left.items()}
-        for future in as_completed(futures):
-            done(futures[future], future.result())
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return [results[index] for index in range(len(wanted))]

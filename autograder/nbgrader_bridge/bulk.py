@@ -16,7 +16,7 @@ from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from ..grading.grade import Task
+from ..grading.tasks import Task
 from ..lessons import Day
 from .gradebook import enter_day, gradebook_url
 from .settings import configure

@@ -14,8 +14,10 @@ from traitlets import Integer, Unicode
 
 from ..errors import InfrastructureFault
 from ..grading import isolation
-from ..grading.grade import Options, Task, canaries, check_student_id, course_sha256, fresh_record, grade_one
+from ..grading.grade import Options, canaries, course_sha256, grade_one
 from ..grading.records import Record
+from ..grading.run import fresh_record
+from ..grading.tasks import Task, check_student_id
 from ..lessons import find_day
 from . import pages
 from .reading import release_notebook

@@ -25,8 +25,8 @@ from nbformat import NotebookNode, v4
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
-from ..grading.grade import ID_RULE, is_student_id
 from ..grading.submission import BadSubmission, cell_source, load_notebook
+from ..grading.tasks import ID_RULE, is_student_id
 from ..lessons import Day, find_day, release_notebook_path
 from .gradebook import check_gradebook, enter_day
 

@@ -24,8 +24,8 @@ import sqlalchemy as sql
 from nbformat import NotebookNode, v4
 from nbgrader import api, utils
 
-from ..grading.grade import Task
 from ..grading.records import Record
+from ..grading.tasks import Task
 from ..lessons import Day
 from . import pages
 from .gradebook import enter_day
