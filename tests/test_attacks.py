@@ -18,7 +18,7 @@ from autograder import attack_suite, cli
 from autograder.authoring import CheckFailed, checks
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
-from autograder.grading import isolation, remote, wire
+from autograder.grading import isolation, remote, warm, wire
 from autograder.grading.grade import grade_one
 from autograder.grading.limits import Limits
 from autograder.grading.namespaces import Cell, Far, Near
@@ -436,7 +436,7 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, 
 
 def test_a_zygote_that_hangs_is_replaced(tmp_path, monkeypatch):
     remote.zygote(QUICK.limits)
-    monkeypatch.setattr(remote, "FORK_SECONDS", 2.0)
+    monkeypatch.setattr(warm, "FORK_SECONDS", 2.0)
     hung = remote.zygote(QUICK.limits).process
     for pid in [hung.pid, *descendants(hung.pid)]:
         os.kill(pid, signal.SIGSTOP)
