@@ -5,6 +5,7 @@ Lessons build the same forward pass by hand; this one leaves attention and norm 
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -40,6 +41,15 @@ class WeightsOnly:
     def num_parameters(self) -> int:
         """N: entries of all weights, a tied tensor counted once."""
         return sum(tensor.numel() for tensor in self.weights.tensors())
+
+    def to(self, *, device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> Self:
+        """The model on another device or in another precision; itself where nothing changes. None keeps what it has."""
+        device, dtype = torch.device(device or self.device), dtype or self.dtype
+        here = self.device if device.index is not None else torch.device(self.device.type)
+        if (device, dtype) == (here, self.dtype):
+            return self
+        moved = self.weights.to(device=device, dtype=dtype)
+        return type(self)(self.config, moved, lambda: self.tokenizer)
 
     def __repr__(self) -> str:
         facts = f"{self.num_parameters:,} parameters, {self.dtype}, {self.device}"

@@ -43,6 +43,17 @@ class Weights:
         if self.lm_head is not self.embed_tokens:
             yield self.lm_head
 
+    def to(self, *, device: str | torch.device, dtype: torch.dtype) -> "Weights":
+        """Every tensor on `device` in `dtype`; a tied head stays tied."""
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device=device, dtype=dtype)
+
+        layers = [LayerWeights(**{f.name: moved(getattr(layer, f.name)) for f in fields(layer)}) for layer in self.layers]
+        embed_tokens = moved(self.embed_tokens)
+        lm_head = embed_tokens if self.lm_head is self.embed_tokens else moved(self.lm_head)
+        return Weights(embed_tokens, layers, moved(self.norm), lm_head)
+
 
 def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """Field of LayerWeights -> its shape."""
