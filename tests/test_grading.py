@@ -15,11 +15,13 @@ import pytest
 from autograder import cli
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import grade, records, run
+from autograder.grading import grade, records
+from autograder.grading.executors import local
 from autograder.grading.grade import canaries, grade_one, our_cells
+from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.namespaces import Cell, Far
 from autograder.grading.run import fresh_record, grade_all
-from autograder.grading.submission import MAX_BYTES, MAX_CELLS, BadSubmission, read_submission
+from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.grading.tasks import find_tasks, left_out
 from autograder.lessons import find_day, lesson
 from tests.submissions import (
@@ -386,8 +388,8 @@ def test_a_run_that_is_taken_up_again_keeps_what_is_finished(tmp_path, monkeypat
     tasks = [hand_in(tmp_path, student, solved()) for student in ("ada", "bela", "chidi")]
     grade_all(tasks[:2], QUICK, tmp_path / "records")
     done: list[str] = []
-    real = run.grade_one
-    monkeypatch.setattr(run, "grade_one", lambda task, *more: done.append(task.student) or real(task, *more))
+    real = local.grade_task
+    monkeypatch.setattr(local, "grade_task", lambda task, *more: done.append(task.student) or real(task, *more))
     found = grade_all(tasks, QUICK, tmp_path / "records", resume=True)
     assert [record.student for record in found] == ["ada", "bela", "chidi"]
     assert done == ["chidi"]

@@ -15,10 +15,11 @@ from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..runner import ERROR, Verdict, run_checks, select, share
 from . import isolation
+from .handed_in import collect, file_sha256
 from .limits import Limits
 from .namespaces import Cell, Far
 from .records import ExerciseScore, Record, machine_name, write_record
-from .submission import BadSubmission, Submission, read_submission
+from .submission import BadSubmission, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id
 
 
@@ -47,7 +48,7 @@ def grade_file(task: Task, options: Options) -> Record:
     record = new_record(task, options)
     try:
         check_student_id(task.student)
-        submission = read_submission(task.path, task.day.slug, our_cells(task.day))
+        submission = submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day))
     except BadSubmission as bad:
         record.problem = str(bad)
         record.scores = [ExerciseScore(e.name, 0.0, e.points) for e in lesson(task.day).exercises]
@@ -103,20 +104,9 @@ def new_record(task: Task, options: Options) -> Record:
         seed=options.seed,
         isolation=isolation.level(),
         machine=machine_name(),
-        submission_sha256=file_sha256(task.path),
+        submission_sha256=task.file.sha256 if task.file else file_sha256(task.path),
         course_sha256=course_sha256(task.day),
     )
-
-
-def file_sha256(path: Path) -> str:
-    """The checksum of a plain file, empty for anything else."""
-    try:
-        if path.is_symlink() or not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def course_sha256(day: Day) -> str:
@@ -147,7 +137,14 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grades and writes the record.
+    """Grades and writes the record."""
+    record = grade_task(task, options)
+    write_record(records, record)
+    return record
+
+
+def grade_task(task: Task, options: Options) -> Record:
+    """The record of one submission, after a second try where the first may have been ours to blame.
 
     A fault of ours is tried once more before it is kept for a person. So is a process that ended: if the submission did
     it, it does it again; if the machine did (no memory left, somebody's kill), it was no fault of the submission.
@@ -155,7 +152,6 @@ def grade_one(task: Task, options: Options, records: Path) -> Record:
     record = grade_safely(task, options)
     if record.infrastructure is not None or record.crashed:
         record = grade_safely(task, options)
-    write_record(records, record)
     return record
 
 

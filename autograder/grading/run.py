@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from .. import __version__
 from ..errors import CourseError
-from .grade import Options, canaries, course_sha256, file_sha256, grade_one
-from .records import Record, read_record, record_path
+from .executors.base import Executor
+from .executors.local import Local
+from .grade import Options, course_sha256
+from .handed_in import file_sha256
+from .records import Record, read_record, record_path, write_record
 from .tasks import Task
 
 
@@ -41,28 +44,30 @@ def grade_all(
     *,
     resume: bool = False,
     progress: Callable[[int, int, Record], None] | None = None,
+    executor: Executor | None = None,
 ) -> list[Record]:
-    """Records of all tasks, in the order of the tasks. Canaries of each day go first. resume: keep finished records."""
+    """Records of all tasks, in the order of the tasks. Canaries of each day go first.
+
+    resume: keep finished records. progress: called with (done, total, record) after each. executor: where to grade; in this process if
+    None. Raises InfrastructureFault, CourseError.
+    """
     wanted = list(tasks)
     results: dict[int, Record] = {}
 
-    def done(index: int, record: Record) -> None:
-        results[index] = record
+    def done(number: int, record: Record) -> None:
+        results[number] = record
         if progress is not None:
             progress(len(results), len(wanted), record)
 
-    for index, task in enumerate(wanted if resume else []):
+    for number, task in enumerate(wanted if resume else []):
         kept = fresh_record(records, task, options)
         if kept is not None:
-            done(index, kept)
-    left = {index: task for index, task in enumerate(wanted) if index not in results}
-    for day in {task.day.slug: task.day for task in left.values()}.values():
-        canaries(day, options)
-    pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
-    try:
-        futures = {pool.submit(grade_one, task, options, records): index for index, task in left.items()}
-        for future in as_completed(futures):
-            done(futures[future], future.result())
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return [results[index] for index in range(len(wanted))]
+            done(number, kept)
+    left = {number: task for number, task in enumerate(wanted) if number not in results}
+    if left:
+        executor = executor or Local()
+        executor.prepare({task.day.slug: task.day for task in left.values()}.values(), options)
+        with closing(executor.graded(left, options, partial(write_record, records))) as finished:
+            for number, record in finished:
+                done(number, record)
+    return [results[number] for number in range(len(wanted))]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
+from .handed_in import HandedIn, collect
 from .namespaces import Cell
 
-MAX_BYTES = 20 * 1024 * 1024
 MAX_CELLS = 2_000
 MAX_LISTS = 1_000_000
 MAX_NAME = 100
@@ -38,13 +38,18 @@ class Submission:
 
 
 def read_submission(path: Path, slug: str, ours: dict[str, str]) -> Submission:
+    """The cells of a submitted notebook: `submission_in` a file. Raises BadSubmission."""
+    return submission_in(collect(path), slug, ours)
+
+
+def submission_in(file: HandedIn, slug: str, ours: dict[str, str]) -> Submission:
     """The cells of a submitted notebook.
 
     slug: the day it should be of. ours: {cell id: source} of the release notebook's code cells that are not exercises;
     a submitted code cell with such an id, or with exactly such a source, is skipped (the setup runs from our copy).
     Raises BadSubmission.
     """
-    cells = _code_cells(load_notebook(path, slug))
+    cells = _code_cells(notebook_in(file, slug))
     sources = set(map(_normal, ours.values()))
     kept: list[Cell] = []
     homes: dict[str, str] = {}
@@ -64,37 +69,35 @@ def read_submission(path: Path, slug: str, ours: dict[str, str]) -> Submission:
 
 
 def load_notebook(path: Path, slug: str) -> dict[str, Any]:
+    """`notebook_in` a file. Raises BadSubmission."""
+    return notebook_in(collect(path), slug)
+
+
+def notebook_in(file: HandedIn, slug: str) -> dict[str, Any]:
     """A submitted file's JSON: an object with a list of cells, of this day as far as it says. Nothing else in it is sure.
 
     Raises BadSubmission.
     """
-    if not path.exists() and not path.is_symlink():
-        raise BadSubmission(f"{path.name} is missing: the folder {path.parent.name}/ must hold a notebook of that name")
-    if path.is_symlink() or not path.is_file():
-        raise BadSubmission(f"{path.name} is not a plain file: hand in the notebook itself")
-    size = path.stat().st_size
-    if size == 0:
-        raise BadSubmission(f"{path.name} is empty: save the notebook and hand it in again")
-    if size > MAX_BYTES:
-        raise BadSubmission(f"{path.name} has {size / 1e6:.0f} MB, more than {MAX_BYTES / 1e6:.0f}: clear its outputs and hand it in again")
-    raw = path.read_bytes()
+    if file.problem is not None:
+        raise BadSubmission(file.problem)
+    raw = file.content
     if raw.count(b"[") + raw.count(b"{") > MAX_LISTS:
-        raise BadSubmission(f"{path.name} has more parts than any notebook: clear its outputs and hand it in again")
+        raise BadSubmission(f"{file.name} has more parts than any notebook: clear its outputs and hand it in again")
     try:
         notebook = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError:
-        raise BadSubmission(f"{path.name} is not UTF-8 text: it is damaged; hand in the notebook as Jupyter saved it") from None
+        raise BadSubmission(f"{file.name} is not UTF-8 text: it is damaged; hand in the notebook as Jupyter saved it") from None
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadSubmission(f"{path.name} is not JSON{place}: it is cut off or damaged; save the notebook and hand it in again") from None
+        raise BadSubmission(f"{file.name} is not JSON{place}: it is cut off or damaged; save the notebook and hand it in again") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise BadSubmission(f"{path.name} is JSON but no notebook (no list of cells): hand in the .ipynb file")
+        raise BadSubmission(f"{file.name} is JSON but no notebook (no list of cells): hand in the .ipynb file")
     other = _dict(_dict(notebook.get("metadata")).get("course")).get("slug")
     if isinstance(other, str) and other != slug:
         shown = other[:60] if other.isidentifier() else ascii(other[:60])
-        raise BadSubmission(f"{path.name} is the notebook of {shown}, not of {slug}: hand in the one of {slug}")
+        raise BadSubmission(f"{file.name} is the notebook of {shown}, not of {slug}: hand in the one of {slug}")
     if len(notebook["cells"]) > MAX_CELLS:
-        raise BadSubmission(f"{path.name} has {len(notebook['cells']):,} cells, more than {MAX_CELLS:,}: delete the surplus")
+        raise BadSubmission(f"{file.name} has {len(notebook['cells']):,} cells, more than {MAX_CELLS:,}: delete the surplus")
     return notebook
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..errors import CourseError
 from ..lessons import Day
+from .handed_in import HandedIn
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
 ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no leading dot"
@@ -16,11 +17,12 @@ ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no lea
 
 @dataclass(frozen=True)
 class Task:
-    """One file to grade."""
+    """One file to grade. file: what is in it, where that was read already (perhaps on another machine)."""
 
     student: str
     day: Day
     path: Path
+    file: HandedIn | None = None
 
 
 def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:

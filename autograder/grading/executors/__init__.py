@@ -1,0 +1,1 @@
+"""Where a run's submissions are graded: in this process, or on a dask cluster."""

@@ -1,0 +1,52 @@
+"""A submitted file as it lay on the disk, read once: plain data, so that it can also be graded on another machine."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 20 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What a file holds, or why it cannot be a submission.
+
+    sha256: the checksum of a plain file, empty for anything else. problem: nothing in the file was looked at yet, only its kind and size.
+    """
+
+    name: str
+    sha256: str
+    content: bytes = b""
+    problem: str | None = None
+
+
+def collect(path: Path) -> HandedIn:
+    """Reads a submitted file. Raises OSError where a plain file cannot be read."""
+
+    def bad(problem: str) -> HandedIn:
+        return HandedIn(path.name, file_sha256(path), problem=f"{path.name} {problem}")
+
+    if not path.exists() and not path.is_symlink():
+        return bad(f"is missing: the folder {path.parent.name}/ must hold a notebook of that name")
+    if path.is_symlink() or not path.is_file():
+        return bad("is not a plain file: hand in the notebook itself")
+    size = path.stat().st_size
+    if size == 0:
+        return bad("is empty: save the notebook and hand it in again")
+    if size > MAX_BYTES:
+        return bad(f"has {size / 1e6:.0f} MB, more than {MAX_BYTES / 1e6:.0f}: clear its outputs and hand it in again")
+    content = path.read_bytes()
+    return HandedIn(path.name, hashlib.sha256(content).hexdigest(), content)
+
+
+def file_sha256(path: Path) -> str:
+    """The checksum of a plain file, empty for anything else."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
