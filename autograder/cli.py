@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .commands import course, grading, student
+from .commands import course, grading, handing_out, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -28,6 +28,7 @@ def about() -> None:
 course.register(app)
 student.register(app)
 grading.register(app)
+handing_out.register(app)
 
 
 @app.command()

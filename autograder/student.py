@@ -58,7 +58,7 @@ def check(exercise: str) -> None:
     elif verdicts and all("is not defined" in v.message and exercise in v.message for v in verdicts):
         _show_text(f"{exercise}: not defined. Run the cell above first; if its first line was changed, the name must stay {exercise}.")
     else:
-        hidden = len(select(day.topic, exercise=exercise, hidden=True)) if passed else 0
+        hidden = sum(c.hidden for c in select(day.topic, exercise=exercise)) if passed else 0
         note = f"{hidden} more checks with fresh inputs run when it is graded." if hidden else ""
         _show(
             Table(
