@@ -32,8 +32,18 @@ def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str 
     if kind == "tokenizer":
         return TokenizerView(load_tokenizer(name))
     if kind == "model":
-        return load_model(name, dtype=dtype, device=device).weights_only()
+        model = load_model(name, dtype=dtype, device=device).weights_only()
+        _embedding_tables.add(model.weights.embed_tokens.untyped_storage().data_ptr())
+        return model
     raise ValueError(f"nothing of kind {kind!r} can be named")
+
+
+_embedding_tables: set[int] = set()
+
+
+def embedding_tables() -> set[int]:
+    """Where the embedding tables of the named models of this process lie in memory."""
+    return _embedding_tables
 
 
 @functools.cache

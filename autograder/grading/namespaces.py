@@ -7,8 +7,10 @@ Both answer the same way: `student.f(x)`, `_unchanged=True`, `_rng_unchanged=Tru
 from __future__ import annotations
 
 import builtins
+import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +20,10 @@ from ..authoring import CheckFailed
 from ..errors import InfrastructureFault
 from . import wire
 from .given import kit_dataclasses, named
-from .limits import Limits
+from .limits import Limits, cpu_seconds
 from .remote import Connection, WorkerDied
+from .warm import Zygote
+from .work import Work, counting
 from .worker import same, snapshot
 
 ALLOWED_EXCEPTIONS = {
@@ -100,6 +104,14 @@ class Near:
     def generator(self, seed: int) -> torch.Generator:
         return torch.Generator().manual_seed(seed)
 
+    def counting(self) -> AbstractContextManager[Work]:
+        """`with student.counting() as work:` counts what torch does for the calls inside."""
+        return counting()
+
+    def clock(self) -> float:
+        """Processor seconds that this process has used."""
+        return time.process_time()
+
     def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
         return named("model", name, dtype, device)
 
@@ -153,7 +165,9 @@ class Far:
         limits: Limits | None = None,
         seed: int = 0,
         threads: int = 1,
+        parent: Callable[[], Zygote] | None = None,
     ) -> None:
+        self._parent = parent
         self._topic = topic
         self._cells = cells
         self._earlier = earlier
@@ -181,6 +195,25 @@ class Far:
 
     def generator(self, seed: int) -> Any:
         return self._ask("generator", self._limits.call_seconds, seed=seed)
+
+    @contextmanager
+    def counting(self) -> Iterator[Work]:
+        """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end."""
+        work = Work()
+        self._ask("counting", self._limits.call_seconds, on=True)
+        yield work
+        counted = self._ask("counting", self._limits.call_seconds, on=False)
+        if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
+            raise self._nonsense("counts that are no numbers")
+        vars(work).update({name: counted[name] for name in vars(work)})
+
+    def clock(self) -> float:
+        """Processor seconds that the worker has used, read from outside; by the wall where the system does not tell."""
+        if self._connection is None:
+            self.start()
+        assert self._connection is not None
+        used = cpu_seconds(self._connection.pid)
+        return time.perf_counter() if used is None else used
 
     def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Named:
         return Named("model", {"name": name, "dtype": dtype, "device": device})
@@ -230,7 +263,7 @@ class Far:
         """False if a cell killed the worker; that cell is then left out for good."""
         self.close()
         self._generation += 1
-        connection = Connection(self._limits, self._resolve)
+        connection = Connection(self._limits, self._resolve, self._parent() if self._parent is not None else None)
         self._connection = connection
         try:
             reply = connection.request(

@@ -14,6 +14,7 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     generator seed                                           a torch.Generator here
     rng_state                                                torch's global random state
     defined   names                                          which of them exist
+    counting  on                                             from now on the work of calls is counted; off: what was counted
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from torch import Tensor
 
 from . import wire
 from .given import kit_dataclasses, named
+from .work import counting
 
 DUNDERS: dict[str, Callable[..., Any]] = {
     "len": len,
@@ -100,6 +102,7 @@ class Worker:
         self.namespace: dict[str, Any] = shell.user_ns
         self.handles: dict[int, Any] = {}
         self.cell_files: dict[str, str] = {}
+        self.counter: counting | None = None
 
     # The loop
 
@@ -107,7 +110,9 @@ class Worker:
         while (request := self.receive()) is not None:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
-                frame = self.encode({**reply, "ok": self.handle(request)})
+                with self.counter or contextlib.nullcontext():
+                    result = self.handle(request)
+                frame = self.encode({**reply, "ok": result})
             except StopIteration:
                 frame = self.encode({**reply, "stop": True})
             except wire.WireError as error:
@@ -136,6 +141,8 @@ class Worker:
                 return torch.get_rng_state()
             case "defined":
                 return [name for name in request["names"] if name in self.namespace]
+            case "counting":
+                return self.count(request["on"])
         raise wire.WireError(f"an unknown request {request['op']!r}")
 
     # What requests do
@@ -171,6 +178,13 @@ class Worker:
             "args": given if request["unchanged"] else [],
             "rng": [before, _random_state()] if request["rng_unchanged"] else [],
         }
+
+    def count(self, on: bool) -> dict[str, int] | None:
+        if on:
+            self.counter = counting()
+            return None
+        counter, self.counter = self.counter, None
+        return counter.work.as_dict() if counter is not None else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """An exception as names (most derived first), message, and the student's own lines of the traceback."""

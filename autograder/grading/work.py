@@ -1,0 +1,112 @@
+"""Counted work: what a piece of code had torch do, whatever its functions are called.
+
+The counter stands where torch hands each operation to its kernel, so it sees what is done and no names. It counts in the
+process that does the work: a submission that tears it out of torch is still held against a clock it cannot reach
+(`timing.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+from torch.utils.flop_counter import flop_registry, sdpa_flop_count
+
+from .given import embedding_tables
+
+aten = torch.ops.aten
+
+
+@dataclass
+class Work:
+    """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
+    write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed."""
+
+    flops: int = 0
+    written_bytes: int = 0
+    positions: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def _mv_flops(matrix: Any, vector: Any, *rest: Any, **ignored: Any) -> int:
+    return 2 * matrix.numel()
+
+
+def _addmv_flops(start: Any, matrix: Any, vector: Any, **ignored: Any) -> int:
+    return 2 * matrix.numel()
+
+
+def _dot_flops(x: Any, y: Any, **ignored: Any) -> int:
+    return 2 * x.numel()
+
+
+def _sdpa_flops(query: Any, key: Any, value: Any, *rest: Any, **ignored: Any) -> int:
+    return int(sdpa_flop_count(query.shape, key.shape, value.shape))
+
+
+# What torch's own counter leaves out: products with a vector, and its attention on the CPU.
+MORE_FLOPS: dict[Any, Callable[..., int]] = {
+    aten.mv: _mv_flops,
+    aten.addmv: _addmv_flops,
+    aten.dot: _dot_flops,
+    aten.vdot: _dot_flops,
+    aten._scaled_dot_product_flash_attention_for_cpu: _sdpa_flops,
+}
+ROW_READS = (aten.index, aten.embedding, aten.index_select, aten.gather, aten.take)
+
+
+class counting(TorchDispatchMode):
+    """Counts while it is entered; may be entered again and goes on. `with counting() as work:` gives the Work.
+
+    Shapes alone are looked at, never values.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = Work()
+
+    def __enter__(self) -> Work:
+        super().__enter__()
+        return self.work
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        packet = function._overloadpacket
+        if packet not in flop_registry and packet not in MORE_FLOPS:
+            with self:  # linear, matmul and their like: count what they are made of
+                out = function.decompose(*args, **kwargs)
+            if out is not NotImplemented:
+                return out
+        out = function(*args, **kwargs)
+        if packet in MORE_FLOPS:
+            self.work.flops += MORE_FLOPS[packet](*args, **kwargs)
+        elif packet in flop_registry:
+            self.work.flops += int(flop_registry[packet](*args, **kwargs, out_val=out))
+        elif packet in ROW_READS:
+            self._note_rows(args, out)
+        self._note_results(function, args, kwargs, out)
+        return out
+
+    def _note_rows(self, args: Any, out: Any) -> None:
+        table = args[0]
+        if isinstance(table, Tensor) and table.dim() == 2 and table.untyped_storage().data_ptr() in embedding_tables():
+            self.work.positions += math.ceil(out.numel() / table.shape[1])
+
+    def _note_results(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        given = {_place(x) for x in tree_iter((args, kwargs)) if isinstance(x, Tensor)}
+        in_place = function._schema.is_mutable
+        for tensor in tree_iter(out):
+            if isinstance(tensor, Tensor) and (in_place or _place(tensor) not in given):
+                self.work.written_bytes += tensor.numel() * tensor.element_size()
+
+
+def _place(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

@@ -1,0 +1,111 @@
+"""Counted work: FLOPs, bytes written and positions, near and far."""
+
+import pytest
+import torch
+from torch.nn.functional import embedding, linear, scaled_dot_product_attention
+
+from autograder.course_table import earlier_sources, solution_source
+from autograder.grading.given import named
+from autograder.grading.namespaces import Cell, Far, Near
+from autograder.grading.work import counting
+
+T, D, F = 7, 8, 5
+
+
+def counted(function):
+    with counting() as work:
+        function()
+    return work
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, w: x @ w.T,
+        lambda x, w: linear(x, w),
+        lambda x, w: torch.einsum("td,fd->tf", x, w),
+        lambda x, w: torch.stack([w @ row for row in x]),
+        lambda x, w: torch.addmm(torch.zeros(F), x, w.T),
+        lambda x, w: torch.stack([torch.stack([torch.dot(row, out) for out in w]) for row in x]),
+        lambda x, w: torch.bmm(x[None], w.T[None]),
+        lambda x, w: torch.inner(x, w),
+    ],
+)
+def test_a_product_counts_the_same_however_it_is_written(product):
+    assert counted(lambda: product(torch.ones(T, D), torch.ones(F, D))).flops == 2 * T * D * F
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_the_mode_of_gradients_changes_no_count(mode):
+    with mode():
+        assert counted(lambda: torch.ones(T, D) @ torch.ones(D, F)).flops == 2 * T * D * F
+
+
+def test_attention_of_the_library_counts_as_its_two_products():
+    q, k = torch.ones(1, 2, T, D), torch.ones(1, 2, 2 * T, D)
+    assert counted(lambda: scaled_dot_product_attention(q, k, k)).flops == 2 * (2 * 2 * T * 2 * T * D)
+
+
+def test_what_is_written_counts_and_a_view_does_not():
+    x = torch.ones(T, D)
+    size = 4 * T * D
+    assert counted(lambda: x[2:].T.reshape(D, T - 2).transpose(0, 1)).written_bytes == 0
+    assert counted(lambda: torch.cat((x, x))).written_bytes == 2 * size
+    assert counted(lambda: x.clone()).written_bytes == size
+    assert counted(lambda: x * 1).written_bytes == size
+    assert counted(lambda: x.T.contiguous()).written_bytes == size
+    row = torch.zeros(D)
+
+    def write_row():
+        x[3] = row
+
+    assert counted(write_row).written_bytes == 4 * D
+    assert counted(lambda: x.index_copy_(0, torch.tensor([1]), row[None])).written_bytes >= 4 * D
+
+
+def test_positions_are_the_rows_read_from_the_embedding_of_a_named_model():
+    table = named("model", "tiny").weights.embed_tokens
+    ids = torch.tensor([[5, 6, 7], [8, 9, 10]])
+    for read in (lambda: table[ids], lambda: embedding(ids, table), lambda: table.index_select(0, ids.flatten())):
+        assert counted(read).positions == 6
+    other = torch.ones(2048, 16)
+    assert counted(lambda: other[ids]).positions == 0
+
+
+def test_far_and_near_count_alike():
+    topic = "kv_cache"
+    source = solution_source(topic)
+    far = Far(topic, [Cell("reference", source)], earlier_sources(topic))
+    namespace: dict[str, object] = {}
+    exec(source, namespace)
+    ids = torch.arange(3, 23)[None]
+    works = []
+    for student in (far, Near(namespace)):
+        model = student.model("tiny")
+        with student.counting() as work:
+            student.generate_cached(model, ids, max_new_tokens=6, block_size=64, temperature=0.0)
+        works.append(work)
+    far.close()
+    assert works[0] == works[1]
+    assert works[0].positions == 20 + 6 - 1
+    assert works[0].flops > 2 * 25 * 900_000
+
+
+def test_what_is_outside_the_block_is_not_counted():
+    source = "import torch\ndef f(x):\n    return x @ x\n"
+    far = Far("softmax", [Cell("f", source)], {})
+    far.f(torch.ones(4, 4))
+    with far.counting() as work:
+        far.f(torch.ones(4, 4))
+    far.f(torch.ones(4, 4))
+    assert work.flops == 2 * 4**3
+    far.close()
+
+
+def test_clocks_go_forward_with_work():
+    far = Far("softmax", [Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")], {})
+    for student in (far, Near({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
+        start = student.clock()
+        student.f()
+        assert student.clock() > start
+    far.close()
