@@ -10,7 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +39,11 @@ class Through(enum.StrEnum):
     nbgrader = "nbgrader"
 
 
+class On(enum.StrEnum):
+    local = "local"
+    dask = "dask"
+
+
 def register(app: typer.Typer) -> None:
     for function in (grade, feedback, demo):
         app.command()(function)
@@ -54,10 +59,12 @@ def grade(
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
     through: Annotated[Through, typer.Option(help="Scores go into the gradebook in bulk, or by nbgrader's own converters.")] = Through.bulk,
+    executor: Annotated[On, typer.Option(help="Grades on this machine, or on a dask cluster.")] = On.local,
+    scheduler: Annotated[str | None, typer.Option(help="The cluster's address, tcp://HOST:8786; else one is made here.")] = None,
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
-    from ..grading import isolation as levels
     stopped = Stop()
+    from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
     from ..grading.run import grade_all
@@ -75,22 +82,19 @@ def grade(
         who = f"of {student} " if student else ""
         raise CourseError(f"no submission {who}under {submitted} for {', '.join(d.slug for d in days)}")
     check_gradebook(folder.db_url)
-    levels.want(isolation)
-    levels.require_safe()
-
-    with alone(folder.records):
+    with closing(chosen(executor, scheduler, jobs, isolation, say)) as grader, alone(folder.records):
         options = Options(seed=seed, jobs=jobs)
         if through is Through.bulk:
             for each in {task.day.slug: task.day for task in tasks}.values():
                 enter_day(each, folder.db_url)
             with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
                 step = stopped.counting(len(tasks), advance, writer.of(tasks))
-                records = grade_all(tasks, options, folder.records, resume=resume, progress=step)
+                records = grade_all(tasks, options, folder.records, resume=resume, progress=step, executor=grader)
             failures = writer.failures
         else:
             with progress_bar("grading", len(tasks)) as advance:
                 step = stopped.counting(len(tasks), advance)
-                records = grade_all(tasks, options, folder.records, resume=resume, progress=step)
+                records = grade_all(tasks, options, folder.records, resume=resume, progress=step, executor=grader)
             whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
             with progress_bar("gradebook", len(whole)) as advance:
                 failures = store(folder, whole, advance)

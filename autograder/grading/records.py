@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
-from ..runner import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, Verdict
+from ..runner import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
 
 try:
     import fcntl
@@ -84,7 +84,7 @@ class Record:
         for outcome, text in words.items():
             if outcome in outcomes:
                 return text
-        if outcomes <= {PASS}:
+        if outcomes <= {PASS, SKIPPED}:
             return "pass"
         return "partial" if self.points else "zero"
 
@@ -138,11 +138,16 @@ def read_record(path: Path) -> Record:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if table.get("format") != FORMAT:
             raise CourseError(f"{path}: a record of format {table.get('format')}, this version reads {FORMAT}: grade again")
-        table["verdicts"] = [Verdict(**v) for v in table["verdicts"]]
-        table["scores"] = [ExerciseScore(**s) for s in table["scores"]]
-        return Record(**table)
+        return record_of(table)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CourseError(f"{path}: a damaged record ({type(error).__name__}): delete it and grade again") from None
+
+
+def record_of(table: dict[str, Any]) -> Record:
+    """The record that `asdict` made a table of. Raises TypeError or KeyError for another table."""
+    verdicts = [Verdict(**v) for v in table["verdicts"]]
+    scores = [ExerciseScore(**s) for s in table["scores"]]
+    return Record(**{**table, "verdicts": verdicts, "scores": scores})
 
 
 def read_records(folder: Path, slug: str | None = None) -> list[Record]:

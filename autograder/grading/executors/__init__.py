@@ -1,1 +1,32 @@
 """Where a run's submissions are graded: in this process, or on a dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...errors import CourseError
+
+if TYPE_CHECKING:
+    from .base import Executor
+
+
+def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callable[[str], None]) -> Executor:
+    """The executor `local` or `dask`, at this isolation level. say: see `Dask`. Raises CourseError."""
+    if kind == "local" and scheduler is not None:
+        raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
+    if scheduler is not None and jobs:
+        raise CourseError("--jobs is for this machine; a cluster grades on as many workers as it has: leave it out with --scheduler")
+    from .. import isolation
+
+    isolation.want(level)
+    if kind == "local":
+        from .local import Local
+
+        isolation.require_safe()
+        return Local()
+    try:
+        from .cluster import Dask
+    except ImportError as missing:
+        raise CourseError(f"--executor dask needs the extra `cluster`: pip install -e '.[cluster]' ({missing})") from None
+    return Dask(scheduler, jobs, level, say)

@@ -1,0 +1,214 @@
+"""Grading on a dask cluster: an existing one by its scheduler's address, else one made here for this run.
+
+Submissions travel as bytes, records come back as tables; workers need the course but no folder of this machine's. A worker that dies
+loses nothing: the scheduler gives its orders to others, and whatever is graded twice is kept once, by the number of its task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, get_worker
+from distributed.comm import CommClosedError
+
+from ...errors import CourseError, InfrastructureFault
+from ...lessons import Day
+from ..grade import Options, new_record, scores
+from ..handed_in import collect
+from ..records import Record, record_of
+from ..tasks import Task
+from . import station
+from .base import Keep
+
+CONNECT_SECONDS = 10.0
+PATIENCE_SECONDS = 10.0
+"""After so long without anything finished, the cluster is looked at: is there a worker at all?"""
+MAX_BYTES_UNDER_WAY = 128 * 1024**2
+"""Of submissions that were sent and have not come back: the scheduler keeps them in memory."""
+
+
+class Zygotes(WorkerPlugin):
+    """A zygote in each worker: started before the first order, also where a worker joins later; ended with the run."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+
+    async def setup(self, worker: Any) -> None:
+        await asyncio.to_thread(station.warm_up, self.level)
+
+    async def teardown(self, worker: Any) -> None:
+        await asyncio.to_thread(station.put_out)
+
+
+async def agreement(all_terms: list[station.Table]) -> station.Table:
+    """The first refusal of this worker, or {}. Beside the worker's tasks, so that it answers while it grades."""
+    for terms in all_terms:
+        if refusal := await asyncio.to_thread(station.agree, terms):
+            return refusal
+    return {}
+
+
+def grade_there(order: station.Table) -> station.Table:
+    """The task: as `station.grade`, with the worker's address."""
+    return {"worker": get_worker().address, **station.grade(order)}
+
+
+def heed(answer: station.Table) -> None:
+    """Raises what a worker refused with."""
+    if "refused" in answer:
+        kind = InfrastructureFault if answer["ours"] else CourseError
+        raise kind(f"worker {answer['worker']} does not grade: {answer['refused']}")
+
+
+class Dask:
+    """level: the isolation level that every worker must reach. say: is given a line where the run has to wait."""
+
+    def __init__(self, address: str | None, jobs: int, level: str, say: Callable[[str], None]) -> None:
+        self.address, self.jobs, self.level, self.say = address, jobs, level, say
+        self.run = f"autograder-{uuid.uuid4().hex[:12]}"
+        self.cluster: LocalCluster | None = None
+        self.client: Client | None = None
+        self.terms: dict[str, station.Table] = {}
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say of lost workers and schedulers, we say
+        if address is not None:
+            self.connect()
+
+    def connect(self) -> Client:
+        """Raises CourseError where nobody answers."""
+        if self.client is not None:
+            return self.client
+        where: Any = self.address
+        if where is None:
+            where = self.cluster = LocalCluster(
+                n_workers=self.jobs or None,
+                threads_per_worker=1,
+                dashboard_address=None,
+                security=True,  # keys of its own: else everybody on this machine could give it work
+                silence_logs=logging.CRITICAL,
+            )
+        try:
+            self.client = Client(where, timeout=CONNECT_SECONDS, set_as_default=False, name=self.run)
+        except (OSError, ValueError, TimeoutError, CommClosedError) as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise CourseError(f"no dask scheduler answers at {self.address}: {reason}; give --scheduler as tcp://HOST:8786") from None
+        return self.client
+
+    def prepare(self, days: Iterable[Day], options: Options) -> None:
+        """Every worker that is there shows that it is fit; one that comes later shows it with its first order."""
+        client = self.connect()
+        self.terms = {day.slug: station.terms(day, options, self.level) for day in days}
+        self.await_workers(client)
+        for worker, answer in client.run(agreement, list(self.terms.values()), on_error="return").items():
+            if isinstance(answer, OSError):
+                continue  # it ended meanwhile
+            if isinstance(answer, BaseException):
+                raise InfrastructureFault(f"worker {worker} cannot grade: {type(answer).__name__}: {answer}; {NEEDS}")
+            heed({"worker": worker, **answer})
+        client.register_plugin(Zygotes(self.level), name=self.run)
+
+    def await_workers(self, client: Client) -> None:
+        """Returns when there is a worker: in a queueing system the first may need hours."""
+        while not client.scheduler_info()["workers"]:
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+            except TimeoutError:
+                self.say(f"waiting for a worker at {self.address}")
+
+    def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
+        client = self.connect()
+        left = deque(tasks.items())
+        finished: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        under_way: dict[Any, tuple[Future, int, int]] = {}  # key -> the future, the task's number, its bytes
+        bytes_under_way = 0
+        try:
+            while left or under_way:
+                while left and bytes_under_way < MAX_BYTES_UNDER_WAY:
+                    number, task = left.popleft()
+                    try:
+                        file = collect(task.path)
+                    except OSError as error:
+                        record = lost(task, options, f"{type(error).__name__}: {error}")
+                        keep(record)
+                        yield number, record
+                        continue
+                    future = self.send(client, number, station.order(task, file, self.terms[task.day.slug]))
+                    under_way[future.key] = future, number, len(file.content)
+                    bytes_under_way += len(file.content)
+                    future.add_done_callback(finished.put)
+                if not under_way:
+                    break
+                future = self.next_of(finished, client)
+                _, number, size = under_way[future.key]
+                record_or_none = self.record(future, tasks[number], options)
+                if record_or_none is None:
+                    finished.put(future)
+                    continue
+                del under_way[future.key]
+                bytes_under_way -= size
+                keep(record_or_none)
+                yield number, record_or_none
+        finally:
+            for future, *_ in under_way.values():
+                with contextlib.suppress(Exception):
+                    future.cancel()
+
+    def send(self, client: Client, number: int, order: station.Table) -> Future:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is no mistake
+            return client.submit(grade_there, order, key=f"{self.run}-{number}", pure=False)
+
+    def record(self, future: Future, task: Task, options: Options) -> Record | None:
+        """What became of an order; None if its worker died before it was asked for the result, and it is graded again."""
+        try:
+            answer = future.result(timeout=PATIENCE_SECONDS)
+        except (Exception, asyncio.CancelledError) as error:
+            if future.status == "error":
+                return lost(task, options, reason_of(error))
+            if isinstance(error, TimeoutError):
+                return None
+            where = self.address or "the cluster"
+            raise InfrastructureFault(f"the scheduler at {where} is gone; what is graded is kept: go on with --resume") from None
+        heed(answer)
+        return record_of(answer["record"])
+
+    def next_of(self, finished: queue.SimpleQueue[Future], client: Client) -> Future:
+        told = False
+        while True:
+            try:
+                return finished.get(timeout=PATIENCE_SECONDS)
+            except queue.Empty:
+                if not told and client.status == "running" and not client.scheduler_info()["workers"]:
+                    self.say(f"no worker is left at {self.address}: waiting for one; what is graded is kept")
+                    told = True
+
+    def close(self) -> None:
+        if self.client is not None:
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self.client.unregister_worker_plugin(self.run)
+            self.client.close()
+        if self.cluster is not None:
+            self.cluster.close()
+
+
+NEEDS = "it needs this checkout, installed (`pip install -e '.[cluster]'`)"
+
+
+def lost(task: Task, options: Options, reason: str) -> Record:
+    """The record of a submission that nobody could grade: for a person, never a zero."""
+    record = new_record(task, options, level="")
+    record.infrastructure = reason
+    record.scores = scores(task.day, record)
+    return record
+
+
+def reason_of(error: BaseException) -> str:
+    if isinstance(error, KilledWorker):
+        return "every worker that graded it ended: look at the workers' logs and memory"
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,129 @@
+"""What runs in a worker of a cluster: orders come in as plain data, records go back as plain data.
+
+A station is a process that grades for a run elsewhere: a zygote of its own, its own checkout of the course, its own walls. Before
+its first submission it shows that it has the same course as the one who asks, that it reaches the isolation level that is wanted, and
+that its canaries come out right. It writes no file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...errors import CourseError, InfrastructureFault
+from ...lessons import Day, find_day
+from .. import isolation
+from ..grade import Options, canaries, course_sha256, grade_task
+from ..handed_in import HandedIn
+from ..limits import Limits
+from ..remote import close_zygote
+from ..tasks import Task
+
+Table = dict[str, Any]
+
+_lock = threading.Lock()
+_canaries_lock = threading.Lock()
+_busy = 0
+_level = ""
+_shown: set[str] = set()
+
+
+def terms(day: Day, options: Options, level: str) -> Table:
+    """What a station must agree to before it grades a submission of this day."""
+    return {
+        "slug": day.slug,
+        "course_version": __version__,
+        "course_sha256": course_sha256(day),
+        "options": asdict(options),
+        "isolation": level,
+    }
+
+
+def order(task: Task, file: HandedIn, terms: Table) -> Table:
+    """A submission to grade, with all that is needed for it."""
+    return {"student": task.student, "file": asdict(file), "terms": terms}
+
+
+def agree(terms: Table) -> Table:
+    """{} if this station can grade this day as it is asked to, else {"refused": why, "ours": whether it is broken, not unfit}."""
+    try:
+        with _at(terms["isolation"]):
+            _show(terms)
+    except CourseError as unfit:
+        return {"refused": str(unfit), "ours": False}
+    except InfrastructureFault as fault:
+        return {"refused": str(fault), "ours": True}
+    return {}
+
+
+def grade(order: Table) -> Table:
+    """{"record": its record as a table}, or what `agree` says where it does not."""
+    terms = order["terms"]
+    try:
+        with _at(terms["isolation"]):
+            day, options = _show(terms)
+            file = HandedIn(**order["file"])
+            return {"record": asdict(grade_task(Task(order["student"], day, Path(day.slug) / file.name, file), options))}
+    except CourseError as unfit:
+        return {"refused": str(unfit), "ours": False}
+    except InfrastructureFault as fault:
+        return {"refused": str(fault), "ours": True}
+
+
+def warm_up(level: str) -> None:
+    """Starts the zygote ahead of the first order. What hinders it is said when there is one."""
+    try:
+        with _at(level):
+            isolation.require_safe()
+    except (CourseError, InfrastructureFault):
+        pass
+
+
+def put_out() -> None:
+    """Ends the zygote, unless somebody else's order is being graded with it."""
+    with _lock:
+        if not _busy:
+            close_zygote()
+
+
+@contextmanager
+def _at(level: str) -> Iterator[None]:
+    """Grading at this isolation level, which is the whole process's: two runs that want different ones cannot share it."""
+    global _busy, _level
+    with _lock:
+        if _busy and level != _level:
+            raise CourseError(f"another run grades there at isolation {_level}: wait for it to end, or ask for the same")
+        isolation.want(level)
+        _busy, _level = _busy + 1, level
+    try:
+        yield
+    finally:
+        with _lock:
+            _busy -= 1
+
+
+def _show(terms: Table) -> tuple[Day, Options]:
+    """The day and the options, after they were shown to be the asker's, and the canaries. Raises CourseError, InfrastructureFault."""
+    day = find_day(terms["slug"])
+    if terms["course_version"] != __version__:
+        raise CourseError(f"it has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")
+    if terms["course_sha256"] != course_sha256(day):
+        raise CourseError(f"its lesson, answers or checks of {day.slug} are others than here: {SAME_COURSE}")
+    try:
+        options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
+    except TypeError:
+        raise CourseError(f"its autograder does not know the options that are asked for: {SAME_COURSE}") from None
+    isolation.require_safe()
+    with _canaries_lock:
+        if repr(terms) not in _shown:
+            canaries(day, options)
+            _shown.add(repr(terms))
+    return day, options
+
+
+SAME_COURSE = "give every worker the same checkout"
