@@ -109,3 +109,31 @@ def test_clocks_go_forward_with_work():
         student.f()
         assert student.clock() > start
     far.close()
+
+
+def test_products_with_gradients_on_count_apart():
+    x = torch.ones(4, 4)
+    with counting() as work:
+        with torch.no_grad():
+            x @ x
+        assert work.grad_flops == 0
+        x @ x
+    assert (work.flops, work.grad_flops) == (4 * 4**3, 2 * 4**3)
+
+
+def test_values_that_python_asks_for_count_as_waits():
+    x = torch.arange(3)
+    assert counted(lambda: [x[0].item(), int(x[1]), bool((x == 2).all())]).waits == 3
+    assert counted(lambda: x[x.sum() : x.sum() + 1]).waits == 2
+    assert counted(lambda: (x + 1).masked_fill(x > 1, 0)).waits == 0
+
+
+def test_arguments_as_they_are_after_a_call_near_and_far():
+    source = "def f(x, y):\n    x[0] = 7\n    return y + 1\n"
+    far = Far("softmax", [Cell("f", source)], {})
+    namespace: dict[str, object] = {}
+    exec(source, namespace)
+    for student in (far, Near(namespace)):
+        result, (x, y) = student.f(torch.zeros(2), torch.ones(1), _arguments=True)
+        assert (result.item(), x.tolist(), y.tolist()) == (2.0, [7.0, 0.0], [1.0])
+    far.close()

@@ -1,6 +1,6 @@
 """What a check calls `student`: the student's functions, near (in this process) or far (in a worker).
 
-Both answer the same way: `student.f(x)`, `_unchanged=True`, `_rng_unchanged=True`, `student.generator(seed)`,
+Both answer the same way: `student.f(x)`, `_unchanged=True`, `_rng_unchanged=True`, `_arguments=True`, `student.generator(seed)`,
 `student.model(name)`, `student.tokenizer(name)`.
 """
 
@@ -120,7 +120,7 @@ class Near:
 
 
 def _near_call(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, **kwargs: Any) -> Any:
+    def call(*args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any) -> Any:
         before = [snapshot(value) for value in [*args, *kwargs.values()]] if _unchanged else None
         state = torch.get_rng_state() if _rng_unchanged else None
         result = function(*args, **kwargs)
@@ -128,7 +128,7 @@ def _near_call(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             compare_arguments(name, before, [*args, *kwargs.values()])
         if state is not None:
             compare_random_states(name, state, torch.get_rng_state())
-        return result
+        return (result, [*args, *kwargs.values()]) if _arguments else result
 
     return call
 
@@ -362,24 +362,28 @@ class FarFunction:
         self._far = far
         self._name = name
 
-    def __call__(self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, **kwargs: Any) -> Any:
+    def __call__(
+        self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
+    ) -> Any:
         _check_generation(self._far, args, kwargs)
         before = [snapshot(value) for value in [*args, *kwargs.values()]] if _unchanged else []
         reply = self._far._ask(
             "call", self._far._limits.call_seconds, function=self._name, name=self._name,
-            args=list(args), kwargs=kwargs, unchanged=_unchanged, rng_unchanged=_rng_unchanged,
+            args=list(args), kwargs=kwargs, unchanged=_unchanged or _arguments, rng_unchanged=_rng_unchanged,
         )  # fmt: skip
-        if not (_unchanged or _rng_unchanged):
+        if not (_unchanged or _rng_unchanged or _arguments):
             return reply
         # The worker says how its arguments are now; the comparison is made here. A worker that lies about them lies about
         # its own side effects, and about nothing else.
         match reply:
             case {"result": result, "args": list(after), "rng": list(states)}:
-                if len(after) == len(before) and len(states) == 2 * _rng_unchanged:
-                    compare_arguments(self._name, before, after)
+                given = (len(args) + len(kwargs)) * (_unchanged or _arguments)
+                if len(after) == given and len(states) == 2 * _rng_unchanged:
+                    if _unchanged:
+                        compare_arguments(self._name, before, after)
                     if states:
                         compare_random_states(self._name, *states)
-                    return result
+                    return (result, after) if _arguments else result
         raise self._far._nonsense("a reply without its arguments")
 
 

@@ -26,11 +26,15 @@ aten = torch.ops.aten
 @dataclass
 class Work:
     """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
-    write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed."""
+    write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
+    grad_flops: those of the flops that ran while gradients were on. waits: single values that Python asked a tensor for, each
+    of which would make it wait for a GPU."""
 
     flops: int = 0
     written_bytes: int = 0
     positions: int = 0
+    grad_flops: int = 0
+    waits: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -87,13 +91,19 @@ class counting(TorchDispatchMode):
                 return out
         out = function(*args, **kwargs)
         if packet in MORE_FLOPS:
-            self.work.flops += MORE_FLOPS[packet](*args, **kwargs)
+            self._note_flops(MORE_FLOPS[packet](*args, **kwargs))
         elif packet in flop_registry:
-            self.work.flops += int(flop_registry[packet](*args, **kwargs, out_val=out))
+            self._note_flops(int(flop_registry[packet](*args, **kwargs, out_val=out)))
+        elif packet is aten._local_scalar_dense:
+            self.work.waits += 1
         elif packet in ROW_READS:
             self._note_rows(args, out)
         self._note_results(function, args, kwargs, out)
         return out
+
+    def _note_flops(self, flops: int) -> None:
+        self.work.flops += flops
+        self.work.grad_flops += flops * torch.is_grad_enabled()
 
     def _note_rows(self, args: Any, out: Any) -> None:
         table = args[0]
