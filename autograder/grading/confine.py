@@ -54,7 +54,7 @@ def readable_paths() -> list[str]:
     return [*system, *sorted(prefixes), *map(str, ours)]
 
 
-WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits")
+WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
