@@ -60,7 +60,20 @@ def test_what_is_written_counts_and_a_view_does_not():
         x[3] = row
 
     assert counted(write_row).written_bytes == 4 * D
-    assert counted(lambda: x.index_copy_(0, torch.tensor([1]), row[None])).written_bytes >= 4 * D
+    one = torch.tensor([1])
+    for write in (
+        lambda: x.index_copy_(0, one, row[None]),
+        lambda: x.index_put_((one,), row),
+        lambda: x.index_fill_(0, one, 2.0),
+        lambda: x.scatter_(0, one.expand(1, D), row[None]),
+        lambda: x.index_put_((one, one), row[:1]),
+    ):
+        assert counted(write).written_bytes in (4 * D, 4)
+
+    def write_chosen():
+        x.view(1, T, D)[:, one] = row[None, None]
+
+    assert counted(write_chosen).written_bytes == 4 * D
 
 
 def test_positions_are_the_rows_read_from_the_embedding_of_a_named_model():

@@ -64,6 +64,34 @@ MORE_FLOPS: dict[Any, Callable[..., int]] = {
     aten.vdot: _dot_flops,
     aten._scaled_dot_product_flash_attention_for_cpu: _sdpa_flops,
 }
+
+
+def _put_values(target: Any, indices: Any, *rest: Any, **ignored: Any) -> int:
+    given = {axis: index for axis, index in enumerate(indices) if index is not None}
+    if any(index.dtype in (torch.bool, torch.uint8) for index in given.values()):
+        return int(target.numel())  # how many a mask names is a matter of values
+    indexed = math.prod(target.shape[axis] for axis in given)
+    return int(target.numel() // max(indexed, 1) * torch.broadcast_shapes(*(i.shape for i in given.values())).numel())
+
+
+def _copied_values(target: Any, axis: int, index: Any, *rest: Any, **ignored: Any) -> int:
+    return int(target.numel() // max(target.shape[axis], 1) * index.numel()) if target.dim() else 1
+
+
+def _scattered_values(target: Any, axis: int, index: Any, *rest: Any, **ignored: Any) -> int:
+    return int(index.numel())
+
+
+# Writes in place that give back the whole tensor and touch a part of it.
+PARTIAL_WRITES: dict[Any, Callable[..., int]] = {
+    aten.index_put_: _put_values,
+    aten._index_put_impl_: _put_values,
+    aten.index_copy_: _copied_values,
+    aten.index_add_: _copied_values,
+    aten.index_fill_: _copied_values,
+    aten.scatter_: _scattered_values,
+    aten.scatter_add_: _scattered_values,
+}
 ROW_READS = (aten.index, aten.embedding, aten.index_select, aten.gather, aten.take)
 
 
@@ -113,6 +141,9 @@ class counting(TorchDispatchMode):
     def _note_results(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
         given = {_place(x) for x in tree_iter((args, kwargs)) if isinstance(x, Tensor)}
         in_place = function._schema.is_mutable
+        if function._overloadpacket in PARTIAL_WRITES:
+            self.work.written_bytes += PARTIAL_WRITES[function._overloadpacket](*args, **kwargs) * out.element_size()
+            return
         for tensor in tree_iter(out):
             if isinstance(tensor, Tensor) and (in_place or _place(tensor) not in given):
                 self.work.written_bytes += tensor.numel() * tensor.element_size()
