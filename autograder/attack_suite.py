@@ -439,7 +439,8 @@ def markdown(results: list[Result]) -> str:
         "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
         "and if the next right submission gets full marks straight afterwards.",
         "What a deed that succeeds would do is solve the other exercises: points above the honest ones would show it.",
-        "There is no attack with an archive of submissions, because nothing here unpacks archives.",
+        "Archives of submissions never reach a worker: `tests/test_collect.py` attacks `autograder collect` "
+        "with zip bombs, paths that lead out, links, devices and damage.",
     ]
     for kind in KINDS:
         lines += ["", f"## {kind.capitalize()}", "", "| attack | tries | points | honest | seconds | |", "|---|---|---|---|---|---|"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import shutil
@@ -59,6 +60,16 @@ def enter_day(day: Day, db_url: str) -> None:
             _make_file(path, desk)
         if not _has_day(day, db_url):
             _enter_day(day, db_url, desk)
+
+
+def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
+    """Sets a day's due date in the gradebook, for formgrader and nbgrader's late penalties. nbgrader keeps it in UTC, without a zone."""
+    from nbgrader.api import Gradebook
+
+    enter_day(day, db_url)
+    with Gradebook(db_url) as gradebook:
+        gradebook.find_assignment(day.slug).duedate = when.astimezone(datetime.UTC).replace(tzinfo=None) if when else None
+        gradebook.db.commit()
 
 
 def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:

@@ -1,0 +1,100 @@
+"""Due dates, and who was late: by the collector's clock or the platform's word, never by a file that a student writes."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import CourseError
+from ..lessons import Day, find_day
+from ..lessons.notebooks import write_if_changed
+
+if TYPE_CHECKING:
+    from .collecting import Entry
+
+NAME = "due.csv"
+FORM = 'a date and time such as "2026-11-20 23:59" (this machine\'s time zone), 2026-11-20T23:59+01:00, or a date alone for its end'
+
+
+def parse_time(text: str) -> datetime.datetime:
+    """A point in time, with its zone; a time without one is this machine's. Raises CourseError."""
+    try:
+        when = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise CourseError(f"{text!r} is no time: give {FORM}") from None
+    if len(text.strip()) == 10:
+        when = when.replace(hour=23, minute=59, second=59)
+    return when.astimezone() if when.tzinfo is None else when
+
+
+def due_dates(root: Path) -> dict[str, datetime.datetime]:
+    """{day's slug: when it is due} from the class's table; empty where there is none. Raises CourseError."""
+    path = root / NAME
+    if not path.exists():
+        return {}
+    dates = {}
+    for number, row in enumerate(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()), start=2):
+        try:
+            dates[find_day(row.get("day") or "").slug] = parse_time(row.get("due") or "")
+        except CourseError as error:
+            raise CourseError(f"{path}, line {number}: {error}") from None
+    return dates
+
+
+def set_due(root: Path, day: Day, when: datetime.datetime | None) -> None:
+    """Writes a day's due date into the class's table; None takes it out."""
+    dates = due_dates(root) | ({day.slug: when} if when else {})
+    if when is None:
+        dates.pop(day.slug, None)
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(("day", "due"))
+    writer.writerows((slug, due.isoformat(timespec="seconds")) for slug, due in sorted(dates.items()))
+    write_if_changed(root / NAME, table.getvalue().encode())
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """Whether a submission was late. by: how much at the most; said_by: the platform, or the collector's clock."""
+
+    late: bool
+    by: datetime.timedelta | None = None
+    said_by: str = ""
+
+    @property
+    def text(self) -> str:
+        if not self.late:
+            return ""
+        if self.by is None:
+            return f"late, says {self.said_by}"
+        return f"late by {duration(self.by)}" if self.said_by == "the collector's clock" else f"late, says {self.said_by}"
+
+
+def lateness(entry: Entry | None, due: datetime.datetime | None) -> Lateness | None:
+    """None where nothing is known of when it came. The platform saw the hand-in itself, the collector only its download."""
+    if entry is None:
+        return None
+    if entry.lms_late is not None:
+        return Lateness(entry.lms_late, None, entry.source.capitalize())
+    if due is None:
+        return None
+    by = entry.seen_at - due
+    late = by > datetime.timedelta(0)
+    return Lateness(late, by if late else None, "the collector's clock")
+
+
+def duration(span: datetime.timedelta) -> str:
+    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
+    seconds = int(span.total_seconds())
+    days, rest = divmod(seconds, 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes = rest // 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min" if minutes else f"{seconds} s"

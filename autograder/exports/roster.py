@@ -1,0 +1,81 @@
+"""Who is in the class: a CSV with the columns id, lms_id, name, email, and for Canvas sis_id, login, section."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CourseError
+from ..grading.tasks import check_student_id
+
+NAME = "roster.csv"
+
+
+@dataclass(frozen=True)
+class Person:
+    """One row. id: the student's folder; lms_id: the number in the platform's file names."""
+
+    id: str
+    lms_id: str = ""
+    name: str = ""
+    email: str = ""
+    sis_id: str = ""
+    login: str = ""
+    section: str = ""
+
+
+class Roster:
+    """The class, by student id and by the platform's id."""
+
+    def __init__(self, people: list[Person]) -> None:
+        self.by_id = {person.id: person for person in people}
+        self.by_lms_id = {person.lms_id: person for person in people if person.lms_id}
+
+    def person(self, student: str) -> Person:
+        return self.by_id.get(student, Person(student))
+
+
+def find_roster(root: Path, given: Path | None = None) -> Roster | None:
+    """The roster named, else the class's own roster.csv, else None. Raises CourseError where it is damaged."""
+    path = given or root / NAME
+    if given is None and not path.exists():
+        return None
+    return read_roster(path)
+
+
+def read_roster(path: Path) -> Roster:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} cannot be read as a roster ({type(error).__name__}): save it as a CSV in UTF-8") from None
+    lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
+    if "id" not in (lines.fieldnames or []):
+        raise CourseError(f"{path}: the first line must name the columns: id, lms_id, name, email")
+    people: list[Person] = []
+    taken: dict[str, int] = {}
+    for number, row in enumerate(lines, start=2):
+        values = {key: (row.get(key) or "").strip() for key in Person.__dataclass_fields__}
+        if not any(values.values()):
+            continue
+        try:
+            check_student_id(values["id"])
+        except CourseError as error:
+            raise CourseError(f"{path}, line {number}: {error}") from None
+        for kind in ("id", "lms_id"):
+            key = f"{kind} {values[kind]}"
+            if values[kind] and key in taken:
+                raise CourseError(f"{path}, line {number}: the {key} stands in line {taken[key]} already")
+            taken[key] = number
+        people.append(Person(**values))
+    return Roster(people)
+
+
+def _dialect(text: str) -> type[csv.Dialect]:
+    """Comma or semicolon: spreadsheets of some countries write the latter."""
+    head = text.split("\n", 1)[0]
+
+    class Dialect(csv.excel):
+        delimiter = ";" if head.count(";") > head.count(",") else ","
+
+    return Dialect

@@ -1,0 +1,465 @@
+"""Downloads of learning platforms: whose file it is, what is kept, what came late, and archives that mean harm."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import stat
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.errors import CourseError
+from autograder.exports import archives, deadlines, naming
+from autograder.exports.collecting import Collector, Entry, Notes
+from autograder.exports.roster import read_roster
+from autograder.grading.tasks import find_tasks
+from autograder.lessons import find_day, syllabus
+
+DAY = find_day("samplers")
+MONDAY = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.UTC)
+TUESDAY = MONDAY + datetime.timedelta(days=1)
+
+
+def notebook(text: str = "", slug: str = DAY.slug) -> bytes:
+    return json.dumps({"cells": [{"cell_type": "code", "source": text}], "metadata": {"course": {"slug": slug}}}).encode()
+
+
+def zipped(path: Path, files: dict[str, bytes] | list[tuple[str, bytes]], **kinds: int) -> Path:
+    """A zip; kinds: {name: mode with file type}."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items() if isinstance(files, dict) else files:
+            entry = zipfile.ZipInfo(name, (2026, 11, 15, 9, 30, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = kinds.get(name, 0o100644) << 16
+            archive.writestr(entry, content)
+    return path
+
+
+def collected(root: Path, source: Path, form: str = "canvas", now: datetime.datetime = MONDAY, **more) -> dict[str, list[str]]:
+    """{kind of outcome: its lines}"""
+    told: dict[str, list[str]] = {}
+    roster = more.pop("roster", None)
+    for outcome in Collector(root / "submitted", now, roster).collect(source, form, **more):
+        told.setdefault(outcome.kind, []).append(outcome.line)
+    return told
+
+
+def submitted(root: Path) -> dict[str, bytes]:
+    return {task.student: task.path.read_bytes() for task in find_tasks(root / "submitted", [DAY])}
+
+
+def entry(root: Path, student: str) -> Entry:
+    return Notes(root).entries[student, DAY.slug]
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("name", "student", "late", "order"),
+    [
+        ("lovelaceada_4711_90210_day05_samplers.ipynb", "lovelaceada_4711", False, (0, 90210)),
+        ("lovelaceada_LATE_4711_90210_day05_samplers.ipynb", "lovelaceada_4711", True, (0, 90210)),
+        ("lovelaceada_4711_90333_day05_samplers-2.ipynb", "lovelaceada_4711", False, (2, 90333)),
+        ("müllerjörg_12_34_day05_samplers.ipynb", "müllerjörg_12", False, (0, 34)),
+        ("anon_12_34_day05_samplers.ipynb", "anon_12", False, (0, 34)),
+        ("submissions/lovelaceada_4711_90210_x.ipynb", "lovelaceada_4711", False, (0, 90210)),
+    ],
+)
+def test_canvas_names(name, student, late, order):
+    claim = naming.canvas(name)
+    assert claim is not None
+    assert (claim.student, claim.late, claim.order) == (student, late, order)
+
+
+@pytest.mark.parametrize(
+    ("name", "student", "file"),
+    [
+        ("Ada Lovelace_77_assignsubmission_file_/day05_samplers.ipynb", "adalovelace_77", "day05_samplers.ipynb"),
+        ("Ada Lovelace_77_assignsubmission_file/day05_samplers.ipynb", "adalovelace_77", "day05_samplers.ipynb"),
+        ("Ada Lovelace_77_assignsubmission_file_day05_samplers.ipynb", "adalovelace_77", "day05_samplers.ipynb"),
+        ("Jean-Luc O'Neill_8_assignsubmission_file_/sub/my.ipynb", "jean-luconeill_8", "my.ipynb"),
+        ("list/Ada Lovelace_77_assignsubmission_file_/x.ipynb", "adalovelace_77", "x.ipynb"),
+    ],
+)
+def test_moodle_names(name, student, file):
+    claim = naming.moodle(name)
+    assert claim is not None
+    assert (claim.student, claim.filename, claim.lms_id) == (student, file, student.rsplit("_")[-1])
+
+
+@pytest.mark.parametrize("name", ["Ada_77_assignsubmission_onlinetext_/onlinetext.ipynb", "day05.ipynb", "Ada Lovelace/day05.ipynb"])
+def test_other_names_are_not_moodles(name):
+    assert naming.moodle(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("ada/day05_samplers/day05_samplers.ipynb", "ada"), ("ada/any.ipynb", "ada"), ("ada_day05_samplers.ipynb", "ada"),
+        ("day05_samplers-ada.ipynb", "ada"), ("ada.ipynb", "ada"), (".hidden/x.ipynb", None), ("a b/x.ipynb", None),
+    ],
+)  # fmt: skip
+def test_folder_names(name, student):
+    claim = naming.folder(name)
+    assert (claim and claim.student) == student
+
+
+def test_the_day_is_told_from_the_name_then_from_the_notebook():
+    assert naming.day_of("day05_samplers-1.ipynb", b"") == DAY
+    assert naming.day_of("Day05_Samplers (2).ipynb", b"") == DAY
+    assert naming.day_of("homework.ipynb", notebook()) == DAY
+    for content in (b"", b"[]", b"{", notebook(slug="day99_other"), b"[" * 100_000):
+        assert naming.day_of("homework.ipynb", content) is None
+
+
+# What is kept
+
+
+def test_a_canvas_zip_is_put_in_place(tmp_path):
+    names = {"lovelaceada_1_10_day05_samplers.ipynb": notebook("a"), "turingalan_LATE_2_11_day05_samplers.ipynb": notebook("t")}
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {**names, "curiemarie_3_12_essay.pdf": b"%PDF"}))
+    assert submitted(tmp_path) == {"lovelaceada_1": notebook("a"), "turingalan_2": notebook("t")}
+    assert told["refused"] == ["curiemarie_3_12_essay.pdf: not a notebook (.ipynb); an archive inside an archive is not opened"]
+    assert (entry(tmp_path, "turingalan_2").lms_late, entry(tmp_path, "lovelaceada_1").lms_late) == (True, False)
+    assert entry(tmp_path, "turingalan_2").member_time == "2026-11-15T09:30:00"
+
+
+def test_the_last_attempt_counts_and_the_others_are_kept(tmp_path):
+    names = [(f"lovelaceada_1_{10 + n}_day05_samplers{s}.ipynb", notebook(str(n))) for n, s in enumerate(("", "-1", "-10", "-2"))]
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", names))
+    assert submitted(tmp_path) == {"lovelaceada_1": notebook("2")}
+    kept = [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "lovelaceada_1").earlier]
+    assert kept == [notebook("0"), notebook("1"), notebook("3")]
+    assert (len(told["new"]), len(told["newer"])) == (1, 3)
+
+
+def test_the_same_again_changes_nothing_and_keeps_the_first_time(tmp_path):
+    source = zipped(tmp_path / "s.zip", {"lovelaceada_1_10_day05_samplers.ipynb": notebook()})
+    collected(tmp_path, source)
+    before = (tmp_path / "collected.json").read_bytes()
+    assert list(collected(tmp_path, source, now=TUESDAY)) == ["same"]
+    assert (tmp_path / "collected.json").read_bytes() == before
+    assert not (tmp_path / "collected_earlier").exists()
+
+
+def test_an_older_download_does_not_replace_a_newer_submission(tmp_path):
+    old = zipped(tmp_path / "old.zip", {"a_1_10_day05_samplers.ipynb": notebook("old")})
+    new = zipped(tmp_path / "new.zip", {"a_1_20_day05_samplers-1.ipynb": notebook("new")})
+    collected(tmp_path, new)
+    told = collected(tmp_path, old, now=TUESDAY)
+    assert list(told) == ["older"]
+    assert submitted(tmp_path) == {"a_1": notebook("new")}
+    assert [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "a_1").earlier] == [notebook("old")]
+
+
+def test_a_file_put_there_by_hand_is_kept_before_it_is_replaced(tmp_path):
+    path = tmp_path / "submitted" / "a_1" / DAY.slug / f"{DAY.slug}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"by hand")
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"a_1_10_day05_samplers.ipynb": notebook()}))
+    assert "kept as collected_earlier/a_1/" in told["newer"][0]
+    assert [p.read_bytes() for p in (tmp_path / "collected_earlier").rglob("*.ipynb")] == [b"by hand"]
+
+
+def test_moodle_with_and_without_folders_and_an_unpacked_one(tmp_path):
+    one = zipped(tmp_path / "1.zip", {"Ada Lovelace_77_assignsubmission_file_/day05_samplers.ipynb": notebook("a")})
+    two = zipped(tmp_path / "2.zip", {"Alan Turing_78_assignsubmission_file_day05_samplers.ipynb": notebook("t")})
+    three = tmp_path / "three" / "Marie Curie_79_assignsubmission_file_"
+    three.mkdir(parents=True)
+    (three / "day05_samplers.ipynb").write_bytes(notebook("c"))
+    for source in (one, two, three.parent):
+        collected(tmp_path, source, "moodle")
+    assert submitted(tmp_path) == {"adalovelace_77": notebook("a"), "alanturing_78": notebook("t"), "mariecurie_79": notebook("c")}
+
+
+def test_a_roster_gives_ids_and_names_who_is_missing(tmp_path):
+    (tmp_path / "roster.csv").write_text("id;lms_id;name;email\nada;1;Lovelace, Ada;ada@x.org\n", encoding="utf-8-sig")
+    roster = read_roster(tmp_path / "roster.csv")
+    files = {"lovelaceada_1_10_day05_samplers.ipynb": notebook(), "turingalan_2_11_day05_samplers.ipynb": notebook()}
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", files), roster=roster)
+    assert list(submitted(tmp_path)) == ["ada"]
+    assert told["refused"] == ["turingalan_2_11_day05_samplers.ipynb: nobody in the roster has LMS id 2: add a line and collect again"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,email\n", "first line must name the columns"),
+        ("id,lms_id\na/b,1\n", "line 2: student id 'a/b' cannot be used"),
+        ("id,lms_id\nada,1\nbob,1\n", "line 3: the lms_id 1 stands in line 2"),
+        ("id,lms_id\nada,1\nada,2\n", "line 3: the id ada stands in line 2"),
+    ],
+)
+def test_a_damaged_roster_is_one_line(tmp_path, text, message):
+    (tmp_path / "r.csv").write_text(text)
+    with pytest.raises(CourseError, match=message):
+        read_roster(tmp_path / "r.csv")
+
+
+# Archives that mean harm
+
+
+def tree(folder: Path) -> set[str]:
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*")}
+
+
+def patched(path: Path, name: str, offset: int, value: bytes) -> Path:
+    """The zip with bytes of a member's entry in the table of contents replaced."""
+    data = bytearray(path.read_bytes())
+    at = -1
+    while True:
+        at = data.index(b"PK\x01\x02", at + 1)
+        length = struct.unpack("<H", data[at + 28 : at + 30])[0]
+        if data[at + 46 : at + 46 + length] == name.encode():
+            data[at + offset : at + offset + len(value)] = value
+            path.write_bytes(data)
+            return path
+
+
+GOOD = "good_9_9_day05_samplers.ipynb"
+BAD = "bad_1_1_day05_samplers.ipynb"
+HOSTILE = {
+    "up": ("../../../bad_1_1_day05_samplers.ipynb", notebook(), "leads out of the archive"),
+    "absolute": ("/tmp/bad_1_1_day05_samplers.ipynb", notebook(), "an absolute path"),
+    "drive": ("C:/bad_1_1_day05_samplers.ipynb", notebook(), "an absolute path, or one of another system"),
+    "backslash": ("..\\..\\bad_1_1_day05_samplers.ipynb", notebook(), "an absolute path, or one of another system"),
+    "escape": ("bad\x1b[2J_1_1_day05_samplers.ipynb", notebook(), "control characters"),
+    "long": ("b" * 400 + "_1_1_day05_samplers.ipynb", notebook(), "a name of 425 characters"),
+    "nobody": ("day05_samplers.ipynb", notebook(), "cannot tell whose it is"),
+    "no day": ("bad_1_1_homework.ipynb", b"{}", "cannot tell which day it is of"),
+    "bomb": (BAD, b" " * 5_000_000, "packed to less than a 200th"),
+    "big": (BAD, b" " * 30_000_000, "30 MB, more than 21"),
+    "nested": ("bad_1_1_submission.zip", b"PK", "an archive inside an archive is not opened"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_member_is_one_line_and_the_others_are_collected(tmp_path, kind):
+    name, content, reason = HOSTILE[kind]
+    root = tmp_path / "deep" / "down" / "class"
+    root.mkdir(parents=True)
+    source = zipped(tmp_path / "s.zip", {name: content, GOOD: notebook()})
+    before = tree(tmp_path)
+    told = collected(root, source)
+    assert len(told["refused"]) == 1
+    assert reason in told["refused"][0]
+    assert told["refused"][0].isprintable()
+    assert submitted(root) == {"good_9": notebook()}
+    ours = ("deep/down/class/submitted", "deep/down/class/collected")
+    assert [name for name in tree(tmp_path) - before if not name.startswith(ours)] == []
+
+
+@pytest.mark.parametrize("mode", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
+def test_links_and_devices_in_a_zip_are_refused(tmp_path, mode):
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: b"/etc/passwd", GOOD: notebook()}, **{BAD: mode | 0o644}))
+    assert told["refused"] == [f"{BAD}: a link or a device, no plain file"]
+    assert list(submitted(tmp_path)) == ["good_9"]
+
+
+def test_links_and_pipes_in_a_folder_are_refused(tmp_path):
+    (tmp_path / "secret.ipynb").write_bytes(notebook("secret"))
+    source = tmp_path / "download"
+    source.mkdir()
+    os.symlink(tmp_path / "secret.ipynb", source / BAD)
+    os.symlink(tmp_path, source / "folder")
+    os.mkfifo(source / "pipe_1_1_day05_samplers.ipynb")
+    (source / GOOD).write_bytes(notebook())
+    told = collected(tmp_path, source)
+    assert [line.split(": ")[1] for line in told["refused"]] == ["a link or a device, no plain file"] * 3
+    assert submitted(tmp_path) == {"good_9": notebook()}
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "submitted").mkdir()
+    os.symlink(tmp_path / "elsewhere", tmp_path / "submitted" / "bad_1")
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
+    assert "leads through a link" in told["refused"][0]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_name_that_stands_twice_is_refused_both_times(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        source = zipped(tmp_path / "s.zip", [(BAD, notebook("1")), (BAD, notebook("2")), (GOOD, notebook())])
+    told = collected(tmp_path, source)
+    assert len(told["refused"]) == 2
+    assert list(submitted(tmp_path)) == ["good_9"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "reason"),
+    [
+        (8, struct.pack("<H", 1), "encrypted"),
+        (10, struct.pack("<H", 99), "damaged"),  # a method of compression that nobody has
+        (16, b"\0\0\0\0", "damaged"),  # the checksum
+        (24, struct.pack("<I", 10), "damaged"),  # a size that is not true
+    ],
+    ids=["encrypted", "method", "checksum", "size"],
+)
+def test_damaged_and_encrypted_members_are_one_line(tmp_path, offset, value, reason):
+    source = patched(zipped(tmp_path / "s.zip", {BAD: notebook("x" * 100), GOOD: notebook()}), BAD, offset, value)
+    told = collected(tmp_path, source)
+    assert len(told["refused"]) == 1
+    assert reason in told["refused"][0]
+    assert list(submitted(tmp_path)) == ["good_9"]
+
+
+def test_a_size_that_is_not_true_does_not_get_a_bomb_past_the_limit(tmp_path):
+    """The table of contents says 1,000 bytes; the reader must not unpack the 100 MB behind it."""
+    source = zipped(tmp_path / "s.zip", {BAD: b" " * 100_000_000, GOOD: notebook()})
+    told = collected(tmp_path, patched(source, BAD, 24, struct.pack("<I", 1000)))
+    assert len(told["refused"]) == 1
+    assert list(submitted(tmp_path)) == ["good_9"]
+
+
+def test_an_archive_with_too_many_files_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 100)
+    source = zipped(tmp_path / "s.zip", {f"s_{n}_{n}_x.ipynb": b"{}" for n in range(101)})
+    with pytest.raises(CourseError, match="holds 101 files, more than 100"):
+        collected(tmp_path, source)
+
+
+def test_a_table_of_contents_of_many_megabytes_is_not_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
+        for n in range(300):
+            entry = zipfile.ZipInfo(f"s_{n}_{n}_x.ipynb")
+            entry.comment = b"x" * 65_000
+            archive.writestr(entry, b"{}")
+    with pytest.raises(CourseError, match="table of contents of 20 MB"):
+        collected(tmp_path, tmp_path / "s.zip")
+
+
+def test_all_notebooks_together_have_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_TOTAL_BYTES", 2500)
+    files = {f"s_{n}_{n}_day05_samplers.ipynb": notebook("x" * 900) for n in range(4)}
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", files))
+    assert len(submitted(tmp_path)) == 2
+    assert all("together" in line for line in told["refused"])
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all"], ids=["empty", "text"])
+def test_what_is_no_zip_is_one_line(tmp_path, content):
+    (tmp_path / "s.zip").write_bytes(content)
+    with pytest.raises(CourseError, match="is no zip that can be read"):
+        collected(tmp_path, tmp_path / "s.zip")
+
+
+def test_a_zip_that_is_cut_off_is_one_line(tmp_path):
+    source = zipped(tmp_path / "s.zip", {GOOD: notebook("x" * 5000)})
+    source.write_bytes(source.read_bytes()[:-30])
+    with pytest.raises(CourseError, match="download it again"):
+        collected(tmp_path, source)
+
+
+def test_files_that_systems_leave_in_archives_are_passed_over(tmp_path):
+    left = {"__MACOSX/._x": b"", ".DS_Store": b"", "a/.ipynb_checkpoints/a-checkpoint.ipynb": b"{}"}
+    files = {**left, "ada/day05_samplers.ipynb": notebook()}
+    assert collected(tmp_path, zipped(tmp_path / "s.zip", files), "folder") == {"new": ["ada, day05_samplers: collected"]}
+
+
+# When it came
+
+
+def test_lateness_is_told_by_the_collectors_clock(tmp_path):
+    collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/day05_samplers.ipynb": notebook()}), "folder", now=TUESDAY)
+    late = deadlines.lateness(entry(tmp_path, "ada"), MONDAY)
+    assert late == deadlines.Lateness(True, datetime.timedelta(days=1), "the collector's clock")
+    assert late.text == "late by 1 d 0 h"
+    assert deadlines.lateness(entry(tmp_path, "ada"), TUESDAY) == deadlines.Lateness(False, None, "the collector's clock")
+    assert deadlines.lateness(entry(tmp_path, "ada"), None) is None
+
+
+def test_the_platforms_word_stands_above_the_time_of_the_download(tmp_path):
+    files = {"a_1_1_day05_samplers.ipynb": notebook(), "b_LATE_2_2_day05_samplers.ipynb": notebook()}
+    collected(tmp_path, zipped(tmp_path / "s.zip", files), now=TUESDAY)
+    assert [deadlines.lateness(entry(tmp_path, s), MONDAY).late for s in ("a_1", "b_2")] == [False, True]
+    assert deadlines.lateness(entry(tmp_path, "b_2"), MONDAY).text == "late, says Canvas"
+
+
+def test_a_timestamp_that_a_student_wrote_does_not_stay(tmp_path):
+    folder = tmp_path / "submitted" / "ada" / DAY.slug
+    folder.mkdir(parents=True)
+    (folder / f"{DAY.slug}.ipynb").write_bytes(notebook())
+    (folder / "timestamp.txt").write_text("1999-01-01 00:00:00 UTC")
+    assert [o.kind for o in Collector(tmp_path / "submitted", TUESDAY).note_in_place()] == ["new"]
+    assert (folder / "timestamp.txt").read_text() == "2026-11-17 12:00:00.000000 UTC"
+    os.unlink(folder / "timestamp.txt")
+    os.symlink(tmp_path / "target", folder / "timestamp.txt")
+    later = TUESDAY + datetime.timedelta(days=3)
+    assert [o.kind for o in Collector(tmp_path / "submitted", later).note_in_place()] == ["same"]
+    assert (folder / "timestamp.txt").read_text() == "2026-11-17 12:00:00.000000 UTC"
+    assert not (tmp_path / "target").exists()
+    (folder / f"{DAY.slug}.ipynb").write_bytes(notebook("again"))
+    assert [o.kind for o in Collector(tmp_path / "submitted", later).note_in_place()] == ["newer"]
+    assert entry(tmp_path, "ada").seen_at == later
+
+
+def test_no_timestamp_where_the_platform_says_in_time(tmp_path):
+    files = {"a_1_1_day05_samplers.ipynb": notebook(), "b_LATE_2_2_day05_samplers.ipynb": notebook()}
+    collected(tmp_path, zipped(tmp_path / "s.zip", files), now=TUESDAY)
+    assert [p.parts[-3] for p in (tmp_path / "submitted").rglob("timestamp.txt")] == ["b_2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [("2026-11-20T23:59+01:00", "2026-11-20T22:59:00+00:00"), ("2026-11-20 23:59Z", "2026-11-20T23:59:00+00:00")],
+)
+def test_times_with_a_zone(text, want):
+    assert deadlines.parse_time(text).astimezone(datetime.UTC).isoformat() == want
+
+
+def test_a_date_alone_means_its_end_here():
+    when = deadlines.parse_time("2026-11-20")
+    assert when.tzinfo is not None
+    assert (when.day, when.hour, when.minute, when.second) == (20, 23, 59, 59)
+    with pytest.raises(CourseError, match="'soon' is no time: give"):
+        deadlines.parse_time("soon")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(40, "40 s"), (3599, "59 min"), (3700, "1 h 1 min"), (200_000, "2 d 7 h")])
+def test_durations(seconds, text):
+    assert deadlines.duration(datetime.timedelta(seconds=seconds)) == text
+
+
+# The commands
+
+
+def run(root: Path, *arguments: object):
+    return CliRunner().invoke(app, [*map(str, arguments), "--submitted", str(root / "submitted")])
+
+
+def test_collect_tells_what_was_left_out_and_exits_with_1(tmp_path):
+    source = zipped(tmp_path / "s.zip", {BAD: b" " * 5_000_000, GOOD: notebook()})
+    result = run(tmp_path, "collect", source, "--from", "canvas", "--at", "2026-11-16T12:00Z")
+    assert result.exit_code == 1
+    assert "2 files: new 1, left out 1" in result.stdout
+    assert "packed to less than a 200th" in result.output
+    assert entry(tmp_path, "good_9").seen_at == MONDAY
+    assert run(tmp_path, "collect", zipped(tmp_path / "t.zip", {GOOD: notebook()}), "--from", "canvas").exit_code == 0
+
+
+def test_due_sets_the_date_in_the_table_and_in_the_gradebook(tmp_path):
+    from nbgrader.api import Gradebook
+
+    from autograder.nbgrader_bridge.gradebook import enter_day
+
+    assert run(tmp_path, "due", "day05", "2026-11-20T23:59+01:00").exit_code == 0
+    assert deadlines.due_dates(tmp_path) == {DAY.slug: deadlines.parse_time("2026-11-20T22:59Z")}
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    enter_day(DAY, url)
+    with Gradebook(url) as gradebook:
+        assert gradebook.find_assignment(DAY.slug).duedate == datetime.datetime(2026, 11, 20, 22, 59)
+    assert "day05_samplers: 2026-11-20 23:59 +0100" in run(tmp_path, "due").stdout
+    assert run(tmp_path, "due", "day05", "none").exit_code == 0
+    assert deadlines.due_dates(tmp_path) == {}
+
+
+def test_every_day_can_be_told_from_its_own_notebooks_name():
+    assert {naming.day_of(f"{day.slug}.ipynb", b"") for day in syllabus()} == set(syllabus())
