@@ -7,15 +7,15 @@ process that does the work: a submission that tears it out of torch is still hel
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, ValuesView
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from .given import embedding_tables
@@ -95,11 +95,22 @@ PARTIAL_WRITES: dict[Any, Callable[..., int]] = {
 ROW_READS = (aten.index, aten.embedding, aten.index_select, aten.gather, aten.take)
 
 
+@functools.cache
+def _is_made_of_others(function: Any) -> bool:
+    packet = function._overloadpacket
+    return packet not in flop_registry and packet not in MORE_FLOPS and function._can_decompose()
+
+
 class counting(TorchDispatchMode):
     """Counts while it is entered; may be entered again and goes on. `with counting() as work:` gives the Work.
 
     Shapes alone are looked at, never values.
     """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing here is compiled: torch would load its compiler at the first call to say so, which takes seconds."""
+        return False
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,11 +123,9 @@ class counting(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         packet = function._overloadpacket
-        if packet not in flop_registry and packet not in MORE_FLOPS:
+        if _is_made_of_others(function):
             with self:  # linear, matmul and their like: count what they are made of
-                out = function.decompose(*args, **kwargs)
-            if out is not NotImplemented:
-                return out
+                return function.decompose(*args, **kwargs)
         out = function(*args, **kwargs)
         if packet in MORE_FLOPS:
             self._note_flops(MORE_FLOPS[packet](*args, **kwargs))
@@ -139,14 +148,23 @@ class counting(TorchDispatchMode):
             self.work.positions += math.ceil(out.numel() / table.shape[1])
 
     def _note_results(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        given = {_place(x) for x in tree_iter((args, kwargs)) if isinstance(x, Tensor)}
         in_place = function._schema.is_mutable
         if function._overloadpacket in PARTIAL_WRITES:
             self.work.written_bytes += PARTIAL_WRITES[function._overloadpacket](*args, **kwargs) * out.element_size()
             return
-        for tensor in tree_iter(out):
-            if isinstance(tensor, Tensor) and (in_place or _place(tensor) not in given):
+        given = set() if in_place else {_place(x) for x in _tensors((args, kwargs.values()))}
+        for tensor in _tensors((out,)):
+            if _place(tensor) not in given:
                 self.work.written_bytes += tensor.numel() * tensor.element_size()
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    """The tensors among arguments or results, also those in lists and tuples."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple | ValuesView):
+            yield from _tensors(value)
 
 
 def _place(tensor: Tensor) -> int:
