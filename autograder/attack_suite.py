@@ -47,8 +47,9 @@ from typing import Any
 from .errors import CourseError
 from .grading import remote
 from .grading.confine import FIRST_UID, NUM_UIDS
-from .grading.grade import Options, canaries, grade_one
+from .grading.grade import Options, canaries
 from .grading.isolation import level, may_drop_user
+from .grading.lane import grade_one
 from .grading.limits import Limits
 from .grading.records import Record, read_record, record_path
 from .grading.tasks import Task
@@ -266,14 +267,14 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
         trouble.append(f"taken for a fault of the grader: {record.infrastructure[:200]}")
     if abs(record.points - result.due) > 1e-6:
         trouble.append(f"{record.points:g} points where {result.due:g} were due")
-    failed = {v.check for v in record.verdicts if not v.passed}
+    failed = {v.check for v in record.verdicts if v.failed}
     if attack.less and not attack.less <= failed:
         trouble.append(f"passed {', '.join(sorted(attack.less - failed))}")
     if seconds > DEADLINE_SECONDS:
         trouble.append(f"took {seconds:.0f} s")
     trouble += record_trouble(record, place)
     if after_next.points != after_next.max_points or after_next.infrastructure is not None:
-        lost = next((f"{v.check}: {v.message}" for v in after_next.verdicts if not v.passed), after_next.infrastructure)
+        lost = next((f"{v.check}: {v.message}" for v in after_next.verdicts if v.failed), after_next.infrastructure)
         trouble.append(f"the next right submission got {after_next.points:g} of {after_next.max_points:g} ({lost})")
     if arrived := place.reached():
         trouble.append(f"something arrived over the network: {arrived}")

@@ -19,6 +19,8 @@ from torch import Tensor
 class CheckInfo:
     exercise: str
     weight: float
+    timing: bool = False
+    gpu: bool = False
 
 
 class CheckFailed(AssertionError):
@@ -42,13 +44,19 @@ class CheckFailed(AssertionError):
         super().__init__("; ".join(parts))
 
 
-def checks(exercise: str, *, weight: float = 1.0) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Marks a function as a check of `exercise`; its docstring's first line is the title."""
+def checks(
+    exercise: str, *, weight: float = 1.0, timing: bool = False, gpu: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Marks a function as a check of `exercise`; its docstring's first line is the title.
+
+    timing: it measures speed, asks for `race`, and never runs beside others. gpu: it needs a CUDA device, and is skipped with
+    the reason where there is none.
+    """
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         if not (function.__doc__ or "").strip():
             raise TypeError(f"check {function.__name__} has no docstring: its first line is the title students see")
-        function.check = CheckInfo(exercise, weight)  # type: ignore[attr-defined]
+        function.check = CheckInfo(exercise, weight, timing, gpu)  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -22,6 +22,7 @@ from typing import Any
 
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
+from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.namespaces import Cell, Far
 from .runner import Verdict, load_checks, run_checks, select
@@ -109,9 +110,12 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
     return [topic]
 
 
-def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits) -> Judgement:
-    """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's."""
-    selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise)
+def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False) -> Judgement:
+    """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
+
+    timing: against those that measure speed, else against all others.
+    """
+    selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=timing)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
     failed: list[Verdict] = []
     killed_every_time = True
@@ -123,7 +127,8 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits) -> Judgement
                 name, outcome = next(iter(far.cell_outcomes.items()))
                 note = f"{name} does not run: {outcome.message}"
                 return Judgement(specimen, as_due=False, note=note)
-            here = [v for v in run_checks(specimen.topic, selected, far, seed=seed) if not v.passed]
+            verdicts = measured(specimen.topic, selected, far, [], seed) if timing else run_checks(specimen.topic, selected, far, seed=seed)
+            here = [v for v in verdicts if v.failed]
         finally:
             far.close()
         failed += here
@@ -155,18 +160,38 @@ def certify(
             results[t].invalid.append({"file": path.name, "reason": str(error)})
     for t in results:
         run_checks(t, [], None)
+    failing: dict[str, set[str]] = {t: set() for t in results}
+    done = 0
+
+    def judged(judgement: Judgement) -> None:
+        nonlocal done
+        done += 1
+        tally(results[judgement.specimen.topic], judgement)
+        if not judgement.specimen.right:
+            failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
+        if progress is not None:
+            progress(done, len(specimens), judgement)
+
+    to_measure = []
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        judgements = pool.map(lambda s: judge(s, range(seeds), limits), specimens)
-        failing: dict[str, set[str]] = {t: set() for t in results}
-        for done, judgement in enumerate(judgements, start=1):
-            tally(results[judgement.specimen.topic], judgement)
-            if not judgement.specimen.right:
-                failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
-            if progress is not None:
-                progress(done, len(specimens), judgement)
+        for judgement in pool.map(lambda s: judge(s, range(seeds), limits), specimens):
+            if needs_measuring(judgement):
+                to_measure.append(judgement.specimen)
+            else:
+                judged(judgement)
+    for specimen in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
+        judged(judge(specimen, range(1), limits, timing=True))
     for t, result in results.items():
         result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
     return list(results.values())
+
+
+def needs_measuring(judgement: Judgement) -> bool:
+    """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
+    specimen = judgement.specimen
+    if judgement.failed or (judgement.note and specimen.right):
+        return False
+    return bool(select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=True))
 
 
 def tally(result: TopicResult, judgement: Judgement) -> None:

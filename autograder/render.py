@@ -17,6 +17,7 @@ WORDS = {
     "crashed": "crashed",
     "inconclusive": "inconclusive",
     "infrastructure": "not graded",
+    "skipped": "skipped",
 }
 # Colours with a contrast of at least 4.5 on white and on Lab's dark background alike; the words say the same.
 COLOURS = {"pass": "#2e8540", "fail": "#d54309", "error": "#d54309", "timeout": "#b3590a", "memory": "#b3590a", "crashed": "#b3590a"}
@@ -30,7 +31,8 @@ def points_text(points: float) -> str:
 def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float) -> str:
     """One line: how many checks pass, and the points."""
     passed = sum(v.passed for v in verdicts)
-    return f"{exercise}: {passed} of {len(verdicts)} checks pass, {points_text(points)} of {points_text(max_points)} points"
+    counted = sum(v.passed or v.failed for v in verdicts)
+    return f"{exercise}: {passed} of {counted} checks pass, {points_text(points)} of {points_text(max_points)} points"
 
 
 def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:

@@ -23,12 +23,13 @@ from .datafiles import hand_computed
 from .errors import CourseError
 from .grading.namespaces import Far, StudentRaised
 from .grading.remote import WorkerDied
+from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file
 
 PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
-INCONCLUSIVE, INFRASTRUCTURE = "inconclusive", "infrastructure"
+INCONCLUSIVE, INFRASTRUCTURE, SKIPPED = "inconclusive", "infrastructure", "skipped"
 MAX_MESSAGE = 4_000
-OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE)
+OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Check:
     weight: float
     hidden: bool
     function: Callable[..., None]
+    timing: bool = False
+    gpu: bool = False
 
 
 @dataclass
@@ -64,6 +67,11 @@ class Verdict:
     def passed(self) -> bool:
         return self.outcome == PASS
 
+    @property
+    def failed(self) -> bool:
+        """Neither passed nor skipped: it costs points."""
+        return self.outcome not in (PASS, SKIPPED)
+
 
 @functools.cache
 def load_checks(topic: str) -> tuple[Check, ...]:
@@ -81,37 +89,71 @@ def load_checks(topic: str) -> tuple[Check, ...]:
         for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
             info = function.check
             title = (function.__doc__ or "").strip().splitlines()[0].strip().rstrip(".")
-            found.append(Check(function.__name__, info.exercise, title, info.weight, hidden, function))
+            found.append(Check(function.__name__, info.exercise, title, info.weight, hidden, function, info.timing, info.gpu))
     if not found:
         raise CourseError(f"no checks for topic {topic!r}: autograder/checks/test_{topic}.py is missing")
     return tuple(found)
 
 
-def select(topic: str, *, exercise: str | None = None, hidden: bool | None = None) -> list[Check]:
-    """The checks of a topic, of one exercise if named; hidden=False leaves the hidden ones out."""
-    chosen = [c for c in load_checks(topic) if exercise in (None, c.exercise) and hidden in (None, c.hidden)]
-    if exercise is not None and not chosen:
+def select(topic: str, *, exercise: str | None = None, hidden: bool | None = None, timing: bool | None = None) -> list[Check]:
+    """The checks of a topic, of one exercise if named; hidden=False leaves the hidden ones out, timing=False those that measure speed."""
+    chosen = [
+        c for c in load_checks(topic) if exercise in (None, c.exercise) and hidden in (None, c.hidden) and timing in (None, c.timing)
+    ]
+    if exercise is not None and not any(c.exercise == exercise for c in load_checks(topic)):
         known = ", ".join(dict.fromkeys(c.exercise for c in load_checks(topic)))
         raise CourseError(f"no exercise {exercise!r} in topic {topic!r}; it has {known}")
     return chosen
 
 
 def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0) -> list[Verdict]:
-    """Verdicts in order. student: a Near or Far namespace."""
-    return [run_check(topic, check, student, seed=seed) for check in selected]
+    """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others."""
+    checks = list(selected)
+    verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
+    verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
+    return [verdicts[c.name] for c in checks]
 
 
-def run_check(topic: str, check: Check, student: Any, *, seed: int = 0) -> Verdict:
+def run_timing(
+    topic: str, timing: Iterable[Check], student: Any, others: list[Verdict], *, seed: int = 0, patient: bool = False
+) -> list[Verdict]:
+    """Verdicts of checks that measure speed. others: the exercises' other verdicts; what is all wrong is not measured.
+
+    patient: more rounds, for what was inconclusive before.
+    """
+    verdicts = []
+    for check in timing:
+        here = [v for v in others if v.exercise == check.exercise]
+        if here and not any(v.passed for v in here):
+            verdict = _verdict_of(check)
+            verdict.outcome, verdict.message = FAIL, "not measured: no other check of this exercise passes yet"
+            verdicts.append(verdict)
+        else:
+            verdicts.append(run_check(topic, check, student, seed=seed, patient=patient))
+    return verdicts
+
+
+def _verdict_of(check: Check) -> Verdict:
+    return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS)
+
+
+def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient: bool = False) -> Verdict:
     """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
-    verdict = Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS)
+    verdict = _verdict_of(check)
+    reason = why_skipped(check, student)
+    if reason is not None:
+        verdict.outcome, verdict.message = SKIPPED, reason
+        return verdict
     start = time.perf_counter()
     if isinstance(student, Far):
         student._begin_check()
     try:
-        check.function(**fixtures(topic, check, student, seed))
+        check.function(**fixtures(topic, check, student, seed, patient))
     except CheckFailed as failed:
         verdict.outcome, verdict.message = FAIL, failed.what
         verdict.expected, verdict.got, verdict.cause = failed.expected, failed.got, failed.cause
+    except Inconclusive as unclear:
+        verdict.outcome, verdict.message = INCONCLUSIVE, str(unclear)
     except WorkerDied as died:
         verdict.outcome, verdict.message = died.outcome, str(died)
     except Exception as error:
@@ -121,7 +163,16 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0) -> Verdi
     return verdict
 
 
-def fixtures(topic: str, check: Check, student: Any, seed: int) -> dict[str, Any]:
+def why_skipped(check: Check, student: Any) -> str | None:
+    """Why this check says nothing here, or None."""
+    if not check.gpu:
+        return None
+    if isinstance(student, Far):
+        return "submissions are graded without a GPU; `make gpu` runs this on a machine that has one"
+    return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
+
+
+def fixtures(topic: str, check: Check, student: Any, seed: int, patient: bool = False) -> dict[str, Any]:
     """The arguments a check asks for by name."""
     made: dict[str, Any] = {}
     for name in inspect.signature(check.function).parameters:
@@ -135,8 +186,10 @@ def fixtures(topic: str, check: Check, student: Any, seed: int) -> dict[str, Any
             case "rng":
                 digest = hashlib.sha256(f"{seed}/{topic}/{check.name}".encode()).digest()
                 made[name] = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+            case "race" if check.timing:
+                made[name] = Race(topic, student, patient=patient)
             case _:
-                raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng")
+                raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng, and race for timing")
     return made
 
 
@@ -186,7 +239,7 @@ def _cause_of(name: str, message: str) -> str | None:
 
 
 def share(verdicts: Iterable[Verdict]) -> float:
-    """The weighted share that passed, in [0, 1]."""
-    verdicts = list(verdicts)
+    """The weighted share that passed, in [0, 1]. What was skipped counts for nothing."""
+    verdicts = [v for v in verdicts if v.outcome != SKIPPED]
     total = sum(v.weight for v in verdicts)
     return sum(v.weight for v in verdicts if v.passed) / total if total else 0.0

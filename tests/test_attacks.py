@@ -19,7 +19,7 @@ from autograder.authoring import CheckFailed, checks
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
 from autograder.grading import isolation, remote, warm, wire
-from autograder.grading.grade import grade_one
+from autograder.grading.lane import grade_one
 from autograder.grading.limits import Limits
 from autograder.grading.namespaces import Cell, Far, Near
 from autograder.grading.remote import Connection, WorkerDied

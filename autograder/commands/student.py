@@ -49,11 +49,11 @@ def check(
             verdicts = run_checks(found.topic, select(found.topic, exercise=each.name, hidden=False), far)
             for verdict in verdicts:
                 explain_missing(verdict, far, submission.homes)
-            everything &= all(v.passed for v in verdicts)
+            everything &= not any(v.failed for v in verdicts)
             points = each.points * share(verdicts)
             console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)
             if notebook is None:
-                desk.note_standing(found.topic, each.name, round(points, 4), each.points, all(v.passed for v in verdicts))
+                desk.note_standing(found.topic, each.name, round(points, 4), each.points, not any(v.failed for v in verdicts))
     finally:
         far.close()
     if not everything:

@@ -18,7 +18,7 @@ from . import isolation
 from .handed_in import collect, file_sha256
 from .limits import Limits
 from .namespaces import Cell, Far
-from .records import ExerciseScore, Record, machine_name, write_record
+from .records import ExerciseScore, Record, machine_name
 from .submission import BadSubmission, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id
 
@@ -47,8 +47,7 @@ def grade_file(task: Task, options: Options) -> Record:
     """The record of one submission. A file that cannot be read gets a record that says why."""
     record = new_record(task, options)
     try:
-        check_student_id(task.student)
-        submission = submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day))
+        submission = read_task(task)
     except BadSubmission as bad:
         record.problem = str(bad)
         record.scores = [ExerciseScore(e.name, 0.0, e.points) for e in lesson(task.day).exercises]
@@ -56,24 +55,42 @@ def grade_file(task: Task, options: Options) -> Record:
     return grade_cells(record, task.day, submission, options)
 
 
-def grade_cells(record: Record, day: Day, submission: Submission, options: Options) -> Record:
-    """Runs a submission's cells in a worker and every check of the day against it."""
-    start = time.perf_counter()
-    setup = Cell("setup", lesson(day).setup)
-    cells = [setup, *submission.cells]
+def read_task(task: Task) -> Submission:
+    """What was handed in. Raises BadSubmission."""
+    check_student_id(task.student)
+    return submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day))
+
+
+def start_cells(day: Day, submission: Submission, options: Options) -> Far:
+    """A worker in which the lesson's setup cell and the submission's cells have run. Raises InfrastructureFault."""
+    cells = [Cell("setup", lesson(day).setup), *submission.cells]
     far = Far(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
         far.start()
         if "setup" in far.cell_outcomes:
             raise InfrastructureFault(f"the lesson's own setup cell failed: {far.cell_outcomes['setup'].message}")
-        record.verdicts = run_checks(day.topic, select(day.topic), far, seed=options.seed)
+    except BaseException:
+        far.close()
+        raise
+    return far
+
+
+def grade_cells(record: Record, day: Day, submission: Submission, options: Options) -> Record:
+    """Runs a submission's cells in a worker and every check of the day against it but those that measure speed: these are due then."""
+    start = time.perf_counter()
+    far = None
+    try:
+        far = start_cells(day, submission, options)
+        record.verdicts = run_checks(day.topic, select(day.topic, timing=False), far, seed=options.seed)
+        record.timing_due = bool(select(day.topic, timing=True))
         record.cells = {name: f"{o.outcome}: {o.message}" for name, o in far.cell_outcomes.items()}
         for verdict in record.verdicts:
             explain_missing(verdict, far, submission.homes)
     except InfrastructureFault as fault:
         record.infrastructure = str(fault)
     finally:
-        far.close()
+        if far is not None:
+            far.close()
     record.scores = scores(day, record)
     record.seconds = round(time.perf_counter() - start, 4)
     return record
@@ -135,13 +152,6 @@ def canaries(day: Day, options: Options) -> None:
             wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (due == 0)), "")
             got = f"{record.points} points where {due} were due"
             raise InfrastructureFault(f"the {name} of {day.slug} got {got}; {wrong}")
-
-
-def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grades and writes the record."""
-    record = grade_task(task, options)
-    write_record(records, record)
-    return record
 
 
 def grade_task(task: Task, options: Options) -> Record:

@@ -53,6 +53,8 @@ class Record:
     infrastructure: str | None = None
     """A fault of ours: the scores mean nothing, a person must look."""
     seconds: float = 0.0
+    timing_due: bool = False
+    """Its speed has not been measured yet: the scores are not final."""
     format: int = FORMAT
 
     @property

@@ -56,7 +56,7 @@ def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
     said: set[tuple[object, ...]] = set()
     for verdict in verdicts:
         detail = (verdict.message, verdict.cause, verdict.expected, verdict.got, *verdict.lines)
-        if not verdict.passed and detail in said:
+        if verdict.failed and detail in said:
             verdict = dataclasses.replace(verdict, message="as above", cause=None, expected=None, got=None, lines=[])
         said.add(detail)
         kept.append(verdict)

@@ -14,7 +14,8 @@ from traitlets import Integer, Unicode
 
 from ..errors import InfrastructureFault
 from ..grading import isolation
-from ..grading.grade import Options, canaries, course_sha256, grade_one
+from ..grading.grade import Options, canaries, course_sha256
+from ..grading.lane import grade_one
 from ..grading.records import Record
 from ..grading.run import fresh_record
 from ..grading.tasks import Task, check_student_id

@@ -1,0 +1,85 @@
+"""The lane of timing checks: one submission after the other, when all other grading of the run is done.
+
+Numerics may run side by side on every core; a measurement may not. So a run first grades everything else, keeps those records as
+`timing_due`, and then comes here with one at a time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..course_table import earlier_sources, solution_source
+from ..errors import InfrastructureFault
+from ..lessons import Day
+from ..runner import INCONCLUSIVE, Check, Verdict, load_checks, run_timing, select
+from .grade import Options, explain_missing, grade_task, read_task, scores, start_cells
+from .handed_in import file_sha256
+from .namespaces import Cell, Far
+from .records import Record, write_record
+from .tasks import Task
+
+
+def timing_checks(day: Day) -> list[Check]:
+    return select(day.topic, timing=True)
+
+
+def time_task(task: Task, record: Record, options: Options) -> Record:
+    """The record with the verdicts of its timing checks and final scores. A fault of ours is tried once more, then kept for a person."""
+    if not record.timing_due:
+        return record
+    if (task.file.sha256 if task.file else file_sha256(task.path)) != record.submission_sha256:
+        record.infrastructure = "the file changed while the class was graded: grade it again"
+        return record
+    for last in (False, True):
+        try:
+            found = _measure(task, record, options)
+            break
+        except (Exception, InfrastructureFault) as error:
+            if last:
+                record.infrastructure = f"its speed could not be measured: {type(error).__name__}: {error}"
+                return record
+    order = [check.name for check in load_checks(task.day.topic)]
+    record.verdicts = sorted([*record.verdicts, *found], key=lambda v: order.index(v.check))
+    record.timing_due = False
+    record.scores = scores(task.day, record)
+    record.seconds = round(record.seconds + sum(v.seconds for v in found), 4)
+    return record
+
+
+def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
+    submission = read_task(task)
+    far = start_cells(task.day, submission, options)
+    try:
+        found = measured(task.day.topic, timing_checks(task.day), far, record.verdicts, options.seed)
+        for verdict in found:
+            explain_missing(verdict, far, submission.homes)
+        return found
+    finally:
+        far.close()
+
+
+def measured(topic: str, checks: list[Check], far: Far, others: list[Verdict], seed: int) -> list[Verdict]:
+    """Verdicts of timing checks; what was inconclusive is measured again, with more rounds."""
+    found = run_timing(topic, checks, far, others, seed=seed)
+    unclear = [check for check, verdict in zip(checks, found, strict=True) if verdict.outcome == INCONCLUSIVE]
+    again = {v.check: v for v in run_timing(topic, unclear, far, others, seed=seed, patient=True)}
+    return [again.get(verdict.check, verdict) for verdict in found]
+
+
+def grade_one(task: Task, options: Options, records: Path) -> Record:
+    """Grades one submission alone, its speed too, and writes the record."""
+    record = time_task(task, grade_task(task, options), options)
+    write_record(records, record)
+    return record
+
+
+def timing_canary(day: Day, options: Options) -> None:
+    """Holds the reference against itself: it must not fail. Raises InfrastructureFault."""
+    cells = [Cell("reference", solution_source(day.topic))]
+    far = Far(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    try:
+        for verdict in measured(day.topic, timing_checks(day), far, [], options.seed):
+            if verdict.failed and verdict.outcome != INCONCLUSIVE:
+                raise InfrastructureFault(f"the reference of {day.slug} fails {verdict.check}: {verdict.message}, {verdict.got}")
+    finally:
+        far.close()
