@@ -51,7 +51,8 @@ def test_three_rounds_that_agree_are_enough(monkeypatch):
 
 def test_one_round_of_another_opinion_asks_for_more_and_the_majority_says(monkeypatch):
     found, verdict = rounds(monkeypatch, [1.0, 3.0] + [1.0] * 13)
-    assert verdict and len(found) == timing.MAX_ROUNDS
+    assert verdict
+    assert len(found) == timing.MAX_ROUNDS
     assert rounds(monkeypatch, [3.0, 1.0] + [3.0] * 13)[1] is False
 
 
@@ -207,7 +208,8 @@ def test_an_exercise_with_nothing_right_is_not_measured(with_timing):
         called.append(1)
 
     with_timing(check)
-    verdicts = run_checks(TOPIC, runner.select(TOPIC, exercise="softmax"), far_with("def softmax(x):\n    raise NotImplementedError('softmax')\n"))
+    blank = far_with("def softmax(x):\n    raise NotImplementedError('softmax')\n")
+    verdicts = run_checks(TOPIC, runner.select(TOPIC, exercise="softmax"), blank)
     assert verdicts[-1].outcome == FAIL
     assert not called
 
@@ -219,7 +221,8 @@ def test_certification_measures_what_passed_all_else(with_timing):
     with_timing(check)
     right = Specimen(TOPIC, "right_x.py", "softmax", True, "the same", solution_source(TOPIC))
     first = judge(right, range(1), Limits())
-    assert first.as_due and needs_measuring(first)
+    assert first.as_due
+    assert needs_measuring(first)
     assert not judge(right, range(1), Limits(), timing=True).as_due
     wrong = Specimen(TOPIC, "wrong_x.py", "softmax", False, "all", WRONG_AND_FAST)
     assert not needs_measuring(judge(wrong, range(1), Limits()))
@@ -238,7 +241,8 @@ def test_a_gpu_check_is_skipped_with_its_reason_and_costs_nothing(monkeypatch):
     failed = dataclasses.replace(verdict, outcome=INCONCLUSIVE)
     assert share([verdict, passed]) == 1.0
     assert share([verdict, passed, failed]) == 0.5
-    assert not verdict.failed and failed.failed
+    assert not verdict.failed
+    assert failed.failed
     far = far_with("")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert "make gpu" in runner.run_check(TOPIC, check, far).message
