@@ -1,0 +1,99 @@
+"""Commands that tell of a graded class: export."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import CourseError
+from .course import DayArgument, chosen_days
+from .grading import DatabaseOption, SubmittedOption, say, tell
+
+if TYPE_CHECKING:
+    from ..exports.results import ClassResults
+
+RosterOption = Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; else roster.csv of the class.")]
+
+
+class To(enum.StrEnum):
+    csv = "csv"
+    gradescope = "gradescope"
+    canvas = "canvas"
+    moodle = "moodle"
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(export)
+
+
+def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None) -> ClassResults:
+    from ..exports.results import class_results
+    from ..exports.roster import find_roster
+    from ..nbgrader_bridge.bulk import ClassFolder
+    from ..nbgrader_bridge.gradebook import check_gradebook
+
+    folder = ClassFolder.of(submitted, db)
+    check_gradebook(folder.db_url)
+    return class_results(folder, chosen_days(day), find_roster(folder.root, roster))
+
+
+def export(
+    day: DayArgument = None,
+    to: Annotated[To, typer.Option(help="The system whose import format is written.")] = To.csv,
+    folder: Annotated[Path, typer.Option("--into", help="Where the files are written.")] = Path("exports"),
+    assignment: Annotated[list[str] | None, typer.Option(help="Canvas's id of an assignment: day05=12345; one option a day.")] = None,
+    roster: RosterOption = None,
+    submitted: SubmittedOption = Path("submitted"),
+    db: DatabaseOption = None,
+) -> None:
+    """Writes scores as another system reads them. Grades corrected by hand count; hidden checks stay hidden."""
+    from ..exports import gradescope, tables
+    from ..lessons.notebooks import write_if_changed
+
+    if assignment and to is not To.canvas:
+        raise CourseError("--assignment is for --to canvas only")
+    ids = assignment_ids(assignment or [])
+    results = read_class(day, submitted, db, roster)
+    ungraded = [r for r in results.results if r.points is None]
+    files: dict[Path, bytes] = {}
+    unknown: list[str] = []
+    if to is To.csv:
+        files[folder / "scores.csv"] = tables.everything(results)
+    elif to is To.canvas:
+        files[folder / "canvas.csv"], unknown = tables.canvas(results, ids)
+    elif to is To.moodle:
+        for each in results.days:
+            files[folder / f"moodle_{each.slug}.csv"], strangers = tables.moodle(results, each)
+            unknown += strangers
+    else:
+        for result in results.results:
+            if result.points is not None:
+                record = result.record
+                files[folder / "gradescope" / record.slug / record.student / "results.json"] = gradescope.results_json(result)
+    for path, content in files.items():
+        write_if_changed(path, content)
+    for line in results.damaged:
+        say(line)
+    for result in ungraded:
+        say(f"needs a person, no score is exported: {result.record.student}, {result.record.slug}")
+    for student in dict.fromkeys(unknown):
+        say(f"left out: {student}: the roster gives no id by which {to.value} knows them")
+    where = str(next(iter(files))) if len(files) == 1 else f"{len(files)} files in {folder}"
+    tell(f"{len(results.results) - len(ungraded)} submissions; {where}")
+    if results.damaged or ungraded or unknown:
+        raise typer.Exit(1)
+
+
+def assignment_ids(texts: list[str]) -> dict[str, str]:
+    from ..lessons import find_day
+
+    found = {}
+    for text in texts:
+        day, _, number = text.partition("=")
+        if not number.isdigit():
+            raise CourseError(f"--assignment {text}: give a day and Canvas's number, such as day05=12345")
+        found[find_day(day).slug] = number
+    return found
