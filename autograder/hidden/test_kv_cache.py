@@ -1,0 +1,415 @@
+"""Checks of the KV cache that students do not see: fresh models, texts and cuts, and rules in combination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checks.cached import (
+    ALIGNED,
+    ENDED,
+    LENGTH,
+    NOTHING,
+    OWN_COUNT,
+    ROOMY,
+    SLIDE,
+    SPLIT,
+    START,
+    Twin,
+    believing,
+    ended,
+    generated,
+    in_chunks,
+    least_flops,
+    small,
+    tiny_config,
+    unrolled,
+    whole,
+)
+from autograder.checks.test_generation import FOUR, frequencies, probabilities
+from autograder.checks.test_transformer import small_config
+from course.kit import load_model
+
+SHAPES: tuple[dict[str, Any], ...] = (
+    {},
+    {"num_hidden_layers": 1, "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2},
+    {"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 4, "rope_theta": 10_000.0},
+    {"num_hidden_layers": 4, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8, "tie_word_embeddings": False},
+)
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return int(torch.randint(low, high + 1, (), generator=rng))
+
+
+def random_ids(rng: torch.Generator, rows: int, length: int, vocab: int) -> Tensor:
+    return torch.randint(vocab, (rows, length), generator=rng)
+
+
+def random_sizes(rng: torch.Generator, total: int) -> list[int]:
+    """Sizes of chunks that add up to total."""
+    sizes: list[int] = []
+    while sum(sizes) < total:
+        sizes.append(min(integer(rng, 1, 5), total - sum(sizes)))
+    return sizes
+
+
+def too_much(twin: Twin, layer: int, t: int) -> Callable[[], Any]:
+    """An append of t tokens that the cache has no room for."""
+    k, v = twin.draw(t), twin.draw(t)
+    return lambda: twin.cache.append(layer, k, v)
+
+
+# ---- KVCache -------------------------------------------------------------------------------------------------------
+
+
+@checks("KVCache", weight=2)
+def test_random_appends(student, rng):
+    """random shapes, layers in any order, a full cache, a reset"""
+    for shape in SHAPES:
+        config = small_config(**shape)
+        layers, batch, max_len = config.num_hidden_layers, integer(rng, 1, 3), integer(rng, 5, 9)
+        twin = Twin(student, rng, config, batch, max_len, dtype=torch.float64)
+        per_token = 2 * layers * config.num_key_value_heads * config.head_dim * 8
+        equal(twin.cache.nbytes, batch * max_len * per_token, what=f"wrong nbytes for {shape}")
+        for _ in range(2):
+            counts = [0] * layers
+            for _ in range(6 * layers):
+                layer, t = integer(rng, 0, layers - 1), integer(rng, 1, 3)
+                if counts[layer] + t > max_len:
+                    k, v = twin.draw(t), twin.draw(t)
+                    raises(
+                        "CacheFull", lambda layer=layer, k=k, v=v, twin=twin: twin.cache.append(layer, k, v), naming=max_len, cause=NOTHING
+                    )
+                    continue
+                twin.append(layer, t)
+                counts[layer] += t
+                if layer == layers - 1:
+                    equal(twin.cache.length, counts[layer], what="wrong length", cause=f"{LENGTH} {OWN_COUNT}")
+            twin.cache.reset()
+            twin.reset()
+            equal(twin.cache.length, 0, what="wrong length after reset", cause="Every layer's count goes back to 0.")
+
+
+@checks("KVCache")
+def test_filled_to_the_brim(student, rng):
+    """all of max_len in one append, one token too many, and a cache for one token"""
+    for max_len in (1, 6):
+        twin = Twin(student, rng, small_config(num_hidden_layers=1), 2, max_len)
+        raises("CacheFull", too_much(twin, 0, max_len + 1), naming=max_len, cause=NOTHING)
+        equal(twin.cache.length, 0, what="wrong length after a refused append", cause=NOTHING)
+        twin.append(0, max_len)
+        equal(twin.cache.length, max_len, what="wrong length of a full cache")
+        raises("CacheFull", too_much(twin, 0, 1), naming=max_len, cause=NOTHING)
+
+
+@checks("KVCache")
+def test_caches_are_apart(student, rng):
+    """two caches of different shapes, filled in turn"""
+    twins = [
+        Twin(student, rng, small_config(), 1, 7),
+        Twin(student, rng, small_config(num_key_value_heads=4), 3, 5, dtype=torch.bfloat16),
+        Twin(student, rng, small_config(), 1, 7),
+    ]
+    for _ in range(2):
+        for twin in twins:
+            twin.append(0, 2)
+            twin.append(1, 2)
+    twins[0].cache.reset()
+    lengths = [int(twin.cache.length) for twin in twins]
+    equal(
+        lengths,
+        [0, 4, 4],
+        what="wrong lengths after one of three caches was reset",
+        cause="A cache's state is its own: set it in __init__.",
+    )
+    twins[2].append(0, 3)
+
+
+@checks("KVCache")
+def test_bytes_of_the_day_before(student, rng):
+    """nbytes is 2 L K Dh values for each token of room"""
+    for shape in SHAPES:
+        config, batch, max_len = small_config(**shape), integer(rng, 1, 4), integer(rng, 1, 90)
+        for dtype, size in ((torch.float32, 4), (torch.float16, 2), (torch.float64, 8)):
+            want = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * batch * max_len * size
+            got = student.KVCache(config, batch, max_len, dtype).nbytes
+            equal(got, want, what=f"wrong nbytes for {shape} in {dtype}", cause="As kv_cache_bytes of Day 9: the room, filled or not.")
+    config = small_config()
+    want = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
+    equal(student.KVCache(config, 1, 1).nbytes, want, what="wrong nbytes without a dtype", cause="float32 if nothing else is asked for.")
+
+
+@checks("KVCache")
+def test_writes_one_layers_new_tokens(student, rng):
+    """work: what is written does not depend on max_len, on the layers, or on what is there"""
+    written = []
+    for layers, max_len, n in ((1, 8, 0), (6, 700, 600)):
+        config = small_config(num_hidden_layers=layers, num_key_value_heads=2, head_dim=16)
+        cache = student.KVCache(config, 2, max_len)
+        old, new = torch.randn(2, 2, n, 16, generator=rng), torch.randn(2, 2, 3, 16, generator=rng)
+        if n:
+            cache.append(0, old, -old)
+        with student.counting() as work:
+            k_all, v_all = cache.append(0, new, -new)
+        equal(k_all, torch.cat((old, new), dim=2), what="wrong keys")
+        equal(v_all, -torch.cat((old, new), dim=2), what="wrong values")
+        written.append(work.written_bytes)
+    cause = "Write into the next slots of memory that was allocated once; give back a view. No copy of the old, none of the whole."
+    that(
+        written[1] <= 2 * written[0] + 4096,
+        "too many bytes are written",
+        expected=f"about {written[0]:,}",
+        got=f"{written[1]:,}",
+        cause=cause,
+    )
+
+
+# ---- forward_cached ------------------------------------------------------------------------------------------------
+
+
+@checks("forward_cached", weight=3)
+def test_random_chunks(student, rng):
+    """random models, random texts, cut at random"""
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=29, **shape)
+        rows, length = integer(rng, 1, 3), integer(rng, 6, 15)
+        ids = random_ids(rng, rows, length, 29)
+        cache = student.KVCache(kit.config, rows, length + integer(rng, 0, 3), dtype=torch.float64)
+        for _ in range(2):
+            sizes = random_sizes(rng, length)
+            got = in_chunks(student, model, ids, sizes, cache)
+            close(got, kit(ids), atol=1e-3, what=f"wrong logits for {shape} in chunks of {sizes}", cause=f"{ALIGNED} {START}")
+            cache.reset()
+
+
+@checks("forward_cached", weight=2)
+def test_random_chunks_of_tiny(student, rng):
+    """tiny: 40 tokens in chunks and one by one"""
+    ids = random_ids(rng, 2, 40, 1000)
+    want = whole()(ids)
+    model = student.model("tiny", dtype=torch.float64)
+    for sizes in ([16, 16, 8], [33, *[1] * 7], random_sizes(rng, 40)):
+        cache = student.KVCache(tiny_config(), 2, 40, dtype=torch.float64)
+        got = in_chunks(student, model, ids, sizes, cache)
+        close(got, want, atol=1e-3, what=f"wrong logits in chunks of {sizes}", cause=f"{ALIGNED} {START}")
+
+
+@checks("forward_cached")
+def test_too_much_for_the_cache(student, rng):
+    """a text longer than the cache: CacheFull, and what was there still serves"""
+    model, kit = small(student, rng)
+    ids = random_ids(rng, 1, 6, 13)
+    cache = student.KVCache(kit.config, 1, 6, dtype=torch.float64)
+    in_chunks(student, model, ids[:, :4], [4], cache)
+    raises("CacheFull", lambda: student.forward_cached(model, ids[:, [0, 1, 2]], cache), cause="append raises it; let it pass.")
+    equal(cache.length, 4, what="wrong length after CacheFull", cause=NOTHING)
+    got = in_chunks(student, model, ids[:, 4:], [2], cache)
+    close(got, kit(ids)[:, 4:], atol=1e-3, what="wrong logits after CacheFull", cause=NOTHING)
+
+
+@checks("forward_cached")
+def test_low_precision(student, rng):
+    """bfloat16: the dtype is kept, and the error is that of the precision"""
+    ids = random_ids(rng, 2, 24, 1000)
+    exact = whole(torch.float32)(ids)
+    cache = student.KVCache(tiny_config(), 2, 24, dtype=torch.bfloat16)
+    got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, [16, 7, 1], cache)
+    equal(str(got.dtype), "torch.bfloat16", what="wrong dtype", cause="bfloat16 weights and cache, bfloat16 logits.")
+    ours = (load_model("tiny", dtype=torch.bfloat16)(ids).float() - exact).square().mean().sqrt()
+    yours = (got.float() - exact).square().mean().sqrt()
+    that(
+        float(yours) <= 2 * float(ours),
+        "in bfloat16 the logits are further from the exact ones than twice PyTorch's own",
+        expected=f"an error of at most {2 * float(ours):.4f}",
+        got=float(yours),
+        cause=f"Norms and angles in float32. {START}",
+    )
+
+
+@checks("forward_cached")
+def test_chunk_costs_its_tokens(student, rng):
+    """work: each chunk costs as many positions as it has tokens"""
+    ids = random_ids(rng, 2, 12, 1000)
+    model = student.model("tiny")
+    cache = student.KVCache(tiny_config(), 2, 12)
+    start = 0
+    for t in (5, 1, 6):
+        with student.counting() as work:
+            got = student.forward_cached(model, ids[:, start : start + t], cache)
+        start += t
+        close(got, whole()(ids[:, :start])[:, -t:], atol=1e-3)
+        equal(work.positions, 2 * t, what=f"wrong number of positions for 2 rows of {t} new tokens", cause="Only new tokens pass.")
+
+
+# ---- prefill and decode_step ---------------------------------------------------------------------------------------
+
+
+@checks("prefill", weight=2)
+def test_prefill_random(student, rng):
+    """random models, prompts in one, two or three chunks"""
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=17, **shape)
+        ids = random_ids(rng, 2, 9, 17)
+        cache = student.KVCache(kit.config, 2, 9, dtype=torch.float64)
+        start = 0
+        for t in ([9], [4, 5], [1, 7, 1])[integer(rng, 0, 2)]:
+            start += t
+            got = student.prefill(model, ids[:, start - t : start], cache)
+            close(got, kit(ids[:, :start])[:, -1], atol=1e-3, cause="Logits of the last position, (B, V); the cache keeps what it has.")
+            equal(cache.length, start, what="wrong length of the cache", cause="Every token is stored, once.")
+        raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill(model, ids[:, :1], cache))
+
+
+@checks("prefill")
+def test_prefill_work(student, rng):
+    """work: a prompt passes once, in the dtype of the model"""
+    ids = random_ids(rng, 1, 30, 1000)
+    cache = student.KVCache(tiny_config(), 1, 32)
+    with student.counting() as work:
+        got = student.prefill(student.model("tiny"), ids, cache)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, 30, what="wrong number of positions for 30 tokens", cause="One pass over the prompt.")
+
+
+@checks("decode_step", weight=2)
+def test_decode_random(student, rng):
+    """random models, three rows, steps to the cache's end"""
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=17, **shape)
+        ids = random_ids(rng, 3, 8, 17)
+        cache = student.KVCache(kit.config, 3, 8, dtype=torch.float64)
+        student.forward_cached(model, ids[:, :3], cache)
+        for i in range(3, 8):
+            got = student.decode_step(model, ids[:, i : i + 1], cache)
+            close(got, kit(ids)[:, i], atol=1e-3, what=f"wrong logits behind token {i} for {shape}", cause=START)
+        equal(cache.length, 8, what="wrong length of the cache", cause="Each step stores one token.")
+        raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.decode_step(model, ids[:, :1], cache))
+
+
+@checks("decode_step")
+def test_decode_work(student, rng):
+    """work: a step costs one position, however long the text is"""
+    ids = random_ids(rng, 1, 41, 1000)
+    model, cache = student.model("tiny"), student.KVCache(tiny_config(), 1, 48)
+    student.forward_cached(model, ids[:, :40], cache)
+    with student.counting() as work:
+        got = student.decode_step(model, ids[:, 40:], cache)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, 1, what="wrong number of positions for one step", cause="The old tokens are in the cache.")
+
+
+# ---- generate_cached -----------------------------------------------------------------------------------------------
+
+
+@checks("generate_cached", weight=2)
+def test_random_texts(student, rng):
+    """random models, batches, windows and ends, greedy: the tokens of the loop without a cache"""
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=41, **shape)
+        for length, block_size in ((1, ROOMY), (integer(rng, 2, 6), integer(rng, 6, 9)), (12, integer(rng, 3, 9))):
+            idx = random_ids(rng, 3, length, 41)
+            free = unrolled(kit, idx, 14, block_size)
+            eos = int(free[integer(rng, 0, 2), integer(rng, 2, 10)])
+            for end in (None, eos):
+                got = generated(student, model, idx, max_new_tokens=14, block_size=block_size, temperature=0.0, eos_token_id=end)
+                want = free if end is None else ended(free, end)
+                what = f"other tokens for a prompt of {length}, block_size {block_size}, EOS {end}"
+                equal(got, want, what=what, cause=f"{SPLIT if end is None else ENDED} {SLIDE}")
+
+
+@checks("generate_cached", weight=2)
+def test_one_run_after_another(student, rng):
+    """runs of different models, rows and lengths one after another"""
+    for shape in (SHAPES[2], SHAPES[3], SHAPES[2]):
+        model, kit = small(student, rng, vocab_size=23, **shape)
+        for rows, length in ((2, 7), (1, 3), (2, 7)):
+            idx = random_ids(rng, rows, length, 23)
+            got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+            equal(got, unrolled(kit, idx, 6, ROOMY), cause="Every run begins with an empty cache of its own.")
+
+
+@checks("generate_cached")
+def test_edges_of_the_window(student, rng):
+    """prompt and window of equal length, a window of 1, a text that just fits"""
+    model, kit = small(student, rng, vocab_size=23, num_hidden_layers=3)
+    for length, block_size, steps in ((6, 6, 5), (7, 6, 5), (5, 1, 4), (4, 9, 6), (4, 9, 5), (1, 2, 4), (4, 9, 7)):
+        idx = random_ids(rng, 2, length, 23)
+        got = generated(student, model, idx, max_new_tokens=steps, block_size=block_size, temperature=0.0)
+        what = f"other tokens for a prompt of {length}, block_size {block_size}, {steps} new"
+        equal(got, unrolled(kit, idx, steps, block_size), what=what, cause=SLIDE)
+
+
+@checks("generate_cached", weight=2)
+def test_work_of_random_sizes(student, reference, rng):
+    """work: T0 + G - 1 positions a row, where the text just fits, and for one token"""
+    for rows, t0, g in ((2, integer(rng, 5, 30), integer(rng, 4, 9)), (1, integer(rng, 5, 30), 1)):
+        idx = random_ids(rng, rows, t0, 1000)
+        with student.counting() as work:
+            got = student.generate_cached(student.model("tiny"), idx, max_new_tokens=g, block_size=t0 + g - 1, temperature=0.0)
+        equal(tuple(got.shape), (rows, t0 + g), what="wrong shape")
+        what = f"wrong number of positions for {rows} rows, T0 = {t0}, G = {g}"
+        equal(work.positions, rows * (t0 + g - 1), what=what, cause=f"{SPLIT} A text that fits into block_size never makes it slide.")
+        least = rows * least_flops(reference, t0, g)
+        that(work.flops <= 1.5 * least, "too much arithmetic", expected=f"about {least:,} FLOPs", got=f"{work.flops:,}", cause=SPLIT)
+
+
+@checks("generate_cached")
+def test_random_generators(student, rng):
+    """the same generator state, the same tokens; other seeds, others; greedy draws nothing"""
+    # Two unrelated runs of 48 tokens over 8 equal ones agree with probability 2 ** -144.
+    model, idx = believing(student, [[0.0] * 8] * 8), torch.zeros(2, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 24, "block_size": 16}
+    one, other = torch.randint(2**31, (2,), generator=rng).tolist()
+    generator = student.generator(one)
+    first = student.generate_cached(model, idx, generator=generator, _rng_unchanged=True, **options)
+    equal(tuple(first.shape), (2, 25), what="wrong shape")
+    again = student.generate_cached(model, idx, generator=student.generator(one), **options)
+    equal(again, first, what="two generators in the same state gave different tokens", cause="Pass `generator=generator` on.")
+    for loose in (student.generator(other), generator):
+        second = student.generate_cached(model, idx, generator=loose, **options)
+        that(not torch.equal(first, second), "another generator state gave the same tokens", cause="Pass it on; do not seed or copy it.")
+    unseeded = [student.generate_cached(model, idx, **options) for _ in range(2)]
+    that(not torch.equal(*unseeded), "two runs without a generator gave the same tokens", cause="Then torch's global state is drawn from.")
+    that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws anew.")
+    before = generator.get_state()
+    student.generate_cached(model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
+    equal(generator.get_state(), before, what="greedy moved the generator", cause="Temperature 0 draws nothing.")
+
+
+@checks("generate_cached")
+def test_random_settings(student, rng):
+    """frequencies under a random temperature with top_k and top_p, behind a prefill, a step and a slide"""
+    # False alarm: at most 1e-10 for each setting and step (see autograder/checks/test_generation.py).
+    model, idx = believing(student, [FOUR] * 4), random_ids(rng, 4_000, 2, 4)
+    tau = 0.4 + 2 * float(torch.rand((), generator=rng))
+    for options, want in (
+        ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
+        ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, [1.0, 0.0, 0.0, 0.0]),
+    ):
+        generator = student.generator(integer(rng, 0, 2**31 - 1))
+        got = generated(student, model, idx, max_new_tokens=3, block_size=3, generator=generator, **options)
+        equal(tuple(got.shape), (4_000, 3), what="wrong shape of the new tokens")
+        for step in range(3):
+            frequencies(got[:, step], want, cause=f"Hand all settings to sample_next_token by name. Here: {options}, new token {step + 1}.")
+
+
+@checks("generate_cached")
+def test_drawn_ends(student, rng):
+    """drawn tokens: after its first EOS each row is EOS, and the run stops when the last row has ended"""
+    # EOS comes with 1/4 in each step: all 6 rows have ended by step 120 but for a probability of 6 * 0.75 ** 120 < 1e-14.
+    model, idx, eos = believing(student, [[0.0] * 4] * 4), random_ids(rng, 6, 2, 4), integer(rng, 0, 3)
+    generator = student.generator(integer(rng, 0, 2**31 - 1))
+    got = generated(student, model, idx, max_new_tokens=120, block_size=ROOMY, eos_token_id=eos, generator=generator)
+    ends = []
+    for row in got.tolist():
+        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped", cause=ENDED)
+        ends.append(row.index(eos))
+        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS", cause=ENDED)
+    equal(got.shape[1], max(ends) + 1, what="wrong number of steps", cause=ENDED)
