@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import isolation
+from autograder.grading import isolation, syscalls
 from autograder.grading.namespaces import Cell, Far
 
 ROOT = Path(__file__).parents[1]
@@ -107,6 +107,10 @@ PROBES = textwrap.dedent('''
             file.write("x" * 1000)
         return os.path.getsize("mine"), os.listdir(".")
 
+    def own_signal():
+        os.kill(os.getpid(), 0)
+        return True
+
     def big_file():
         with open("big", "wb") as file:
             for _ in range(1000):
@@ -142,6 +146,16 @@ def test_honest_needs_are_met(far):
     assert far.thread() == [1]
     size, _ = far.scratch()
     assert size == 1000
+    assert far.own_signal() is True
+
+
+def test_a_filter_that_compares_nothing_with_a_process_id_is_not_loaded():
+    pytest.importorskip("pyseccomp")
+    program = syscalls.compiled()
+    mine = syscalls.of_process(program, 4711)
+    assert [each[3] for each in syscalls.INSTRUCTION.iter_unpack(mine)].count(4711) in (1, 2)
+    with pytest.raises(OSError, match="not as it should be"):
+        syscalls.of_process(mine, 4712)
 
 
 def test_a_file_without_end_is_stopped(far):
@@ -200,7 +214,7 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     home = Path(tempfile.mkdtemp(prefix="home-"))
     os.chown(home, 65534, 65534)
     code = f"""
-from autograder.grading import isolation
+from autograder.grading import isolation, syscalls
 from autograder.grading.namespaces import Cell, Far
 isolation.want({level!r})
 far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})

@@ -6,6 +6,7 @@ user, limits, no_new_privs, Landlock (files), seccomp (system calls). None of it
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import resource
 import signal
@@ -35,7 +36,8 @@ class Confinement:
     drop_user: bool
 
 
-def readable_paths() -> list[str]:
+@functools.cache
+def readable_paths() -> tuple[str, ...]:
     """Files a worker needs to import Python, torch and the kit, and the models: no solution, check or specimen is among them."""
     import torch
 
@@ -51,7 +53,7 @@ def readable_paths() -> list[str]:
     ]
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(torch.__file__).parents[1])}
     system = ["/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/etc/alternatives"]
-    return [*system, *sorted(prefixes), *map(str, ours)]
+    return *system, *sorted(prefixes), *map(str, ours)
 
 
 WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work")
@@ -59,12 +61,10 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def prepare(wanted: Confinement) -> None:
-    """Imports, in the zygote, what `confine` needs: afterwards there may be nothing left to import from."""
+    """Does, in the zygote, what each worker's `confine` needs: once, and while there is something to import from."""
     readable_paths()
     if wanted.level != "none":
-        import pyseccomp
-
-        assert pyseccomp
+        syscalls.compiled()
 
 
 def confine(wanted: Confinement, scratch: str, uid: int) -> None:
@@ -84,7 +84,7 @@ def confine(wanted: Confinement, scratch: str, uid: int) -> None:
         raise OSError("no_new_privs was refused")
     if wanted.level in ("namespaces", "landlock"):
         # /dev and /dev/shm stay out but for these four; of /proc nothing is left.
-        landlock.restrict(read=[*readable_paths()], write=[scratch, *DEVICES])
+        landlock.restrict(read=readable_paths(), write=[scratch, *DEVICES])
     syscalls.load_filter()
 
 

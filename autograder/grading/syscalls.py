@@ -6,8 +6,14 @@ no keyrings, no io_uring, no signal to anybody else; and no memfd_create, whose 
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import functools
 import os
+import struct
+import tempfile
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 _NAMES = """
 read write readv writev pread64 pwrite64 preadv pwritev close close_range lseek
@@ -32,12 +38,26 @@ IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)
 PRCTLS = (15, 16, 3, 0x53564D41, 52, 39, 21)
 CLONE_THREAD = 0x00010000
 
+SOME_PID = 0x7FFFFF01
+"""Stands for the worker's process id in the compiled filter; above the kernel's largest."""
+JUMP_IF_EQUAL = 0x15
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+INSTRUCTION = struct.Struct("=HBBI")
+"""One of a classic BPF program: code, jump if true, jump if false, constant (linux/filter.h)."""
 
-def load_filter() -> None:
-    """Applies the filter to this process, for ever. Raises OSError or ImportError where libseccomp is missing."""
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+@functools.cache
+def compiled() -> bytes:
+    """The filter as libseccomp compiles it, with SOME_PID for the process's own id. Raises OSError or ImportError where that is missing.
+
+    Compiling takes longer than a fork: it is done once, before.
+    """
     import pyseccomp as seccomp
 
-    pid = os.getpid()
     rules = seccomp.SyscallFilter(defaction=seccomp.ERRNO(errno.EPERM))
     for name in PLAIN:
         try:
@@ -51,6 +71,30 @@ def load_filter() -> None:
     rules.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, CLONE_THREAD, CLONE_THREAD))
     rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags cannot be seen by a filter; glibc then takes clone
     rules.add_rule(seccomp.ALLOW, "prlimit64", seccomp.Arg(2, seccomp.EQ, 0))  # reading a limit
-    rules.add_rule(seccomp.ALLOW, "tgkill", seccomp.Arg(0, seccomp.EQ, pid))
-    rules.add_rule(seccomp.ALLOW, "kill", seccomp.Arg(0, seccomp.EQ, pid))
-    rules.load()
+    rules.add_rule(seccomp.ALLOW, "tgkill", seccomp.Arg(0, seccomp.EQ, SOME_PID))
+    rules.add_rule(seccomp.ALLOW, "kill", seccomp.Arg(0, seccomp.EQ, SOME_PID))
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read()
+
+
+def of_process(program: bytes, pid: int) -> bytes:
+    """The compiled filter for this process. Raises OSError where it compares nothing with an id, or does else with it."""
+    instructions = list(INSTRUCTION.iter_unpack(program))
+    places = [index for index, each in enumerate(instructions) if each[3] == SOME_PID]
+    if not places or any(instructions[index][0] != JUMP_IF_EQUAL for index in places):
+        raise OSError("the filter of system calls is not as it should be")
+    patched = bytearray(program)
+    for index in places:  # one for both calls, where libseccomp lets them share it
+        INSTRUCTION.pack_into(patched, index * INSTRUCTION.size, *instructions[index][:3], pid)
+    return bytes(patched)
+
+
+def load_filter() -> None:
+    """Applies the filter to this process, for ever; needs no_new_privs. Raises OSError or ImportError where libseccomp is missing."""
+    program = of_process(compiled(), os.getpid())
+    given = _Program(len(program) // INSTRUCTION.size, program)
+    if _libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(given), 0, 0) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"the filter of system calls was refused: {os.strerror(error)}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -46,6 +47,10 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
     from . import worker
 
     shell = worker.make_shell()
+    shell.run_cell("None", store_history=False, silent=True)
+    # A worker shares all this with us until it writes to it, and Python's collector would write to every object.
+    gc.collect()
+    gc.freeze()
     control.sendall(b"ready\n")
 
     for number in range(1 << 62):
@@ -112,15 +117,21 @@ def parent_of(pid: int) -> int | None:
 
 
 def warm_up() -> None:
-    """Imports what submissions import, and makes torch read the machine's properties while /proc can still be read."""
+    """Imports what submissions and setup cells import, and makes torch read the machine's properties while /proc can still be read."""
+    import bdb  # noqa: F401 - IPython's, at the first cell
+
+    import ipywidgets  # noqa: F401
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot
     import numpy  # noqa: F401
     import torch
+    import tqdm.auto  # noqa: F401
 
-    import course.kit  # noqa: F401
+    import course.kit.machine
+    import course.kit.plots
+    import course.kit.widgets  # noqa: F401
 
     torch.set_num_threads(1)
     torch.softmax(torch.ones(4, 4) @ torch.ones(4, 4), dim=-1).sum().item()
