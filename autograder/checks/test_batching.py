@@ -4,133 +4,35 @@ What is due is always what a row gives alone: the kit's own model, which knows n
 prompt by itself. `tiny` is the trained model; `Small` are random ones of a page, for what tiny cannot show.
 """
 
-import functools
-import math
-from itertools import pairwise
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from autograder.authoring import checks, close, equal, raises, that
-from course.kit import Config, LayerWeights, Model, Weights, load_model
-
-TINY = "tiny"
-FALSE_ALARM = 1e-10
-
-# ---- what each row gives alone -------------------------------------------------------------------------------------
-
-
-@functools.cache
-def tiny(dtype: torch.dtype = torch.float32) -> Model:
-    return load_model(TINY, dtype=dtype)
-
-
-def alone(model: Model, prompts: list[list[int]]) -> Tensor:
-    """Logits (B, V) of the token after each prompt, each run by itself."""
-    with torch.no_grad():
-        return torch.cat([model(torch.tensor([prompt]))[:, -1] for prompt in prompts])
-
-
-def greedy(model: Model, prompts: list[list[int]], steps: int, eos: int | None = None) -> list[list[int]]:
-    """The new tokens of each prompt by the naive loop, up to and including EOS."""
-    rows = []
-    for prompt in prompts:
-        row: list[int] = []
-        while len(row) < steps and (not row or row[-1] != eos):
-            row.append(int(alone(model, [prompt + row]).argmax()))
-        rows.append(row)
-    return rows
-
-
-class Small:
-    """A random model of few weights: for the check, with a forward pass (`here`), and for the student, without (`there`)."""
-
-    def __init__(self, student: Any, rng: torch.Generator, *, V: int = 19, dtype: torch.dtype = torch.float32, tied: bool = False) -> None:
-        D, F, L, H, K, Dh = 16, 24, 2, 4, 2, 6
-        self.config = Config("small", V, D, F, L, H, K, Dh, 50.0, 1e-5, 256, tied, None, None)
-
-        def normal(*shape: int, size: float = 1.0) -> Tensor:
-            return (torch.randn(shape, generator=rng, dtype=torch.float64) * size / math.sqrt(shape[-1])).to(dtype)
-
-        def norm() -> Tensor:
-            return (1 + 0.2 * torch.randn(D, generator=rng, dtype=torch.float64)).to(dtype)
-
-        layers = [
-            LayerWeights(
-                norm(), normal(H * Dh, D, size=2), normal(K * Dh, D, size=2), normal(K * Dh, D), normal(D, H * Dh),
-                norm(), normal(F, D), normal(F, D), normal(D, F),
-            )
-            for _ in range(L)
-        ]  # fmt: skip
-        embed = normal(V, D, size=4)
-        weights = Weights(embed, layers, norm(), embed if tied else normal(V, D, size=2))
-        self.weights = weights
-        self.here = Model(self.config, weights, lambda: None)  # type: ignore[arg-type,return-value]
-        self.there = student.WeightsOnly(self.config, weights, None)
-
-
-def ragged(rng: torch.Generator, lengths: list[int], vocab: int = 1024, lowest: int = 0) -> list[list[int]]:
-    return [torch.randint(lowest, vocab, (n,), generator=rng).tolist() for n in lengths]
-
-
-# ---- what is fed to an answer --------------------------------------------------------------------------------------
-
-
-def padded(prompts: list[list[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """ids (B, T) and num_pad (B,), made here and not by the answer."""
-    T = max(map(len, prompts))
-    ids = torch.full((len(prompts), T), pad_id)
-    for row, prompt in zip(ids, prompts, strict=True):
-        row[T - len(prompt) :] = torch.tensor(prompt)
-    return ids, torch.tensor([T - len(prompt) for prompt in prompts])
-
-
-def prefilled(
-    student: Any, model: Any, config: Config, prompts: list[list[int]], *, dtype: torch.dtype = torch.float32, cuts: tuple[int, ...] = (),
-    pad_id: int = 0, room: int = 0,
-) -> tuple[Tensor, Tensor, Any]:  # fmt: skip
-    """(logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`."""
-    ids, num_pad = padded(prompts, pad_id)
-    T = ids.shape[1]
-    cache = student.KVCache(config, len(prompts), T + room, dtype)
-    for a, b in pairwise((0, *cuts, T)):
-        logits = student.prefill_batch(model, ids[:, a:b], num_pad, cache, _unchanged=True)
-        shape(logits, len(prompts), config.vocab_size)
-        equal(cache.length, b, what="the cache does not hold the tokens that were fed", cause="Append to every layer once a pass.")
-    return logits, num_pad, cache
-
-
-def decoded(student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any) -> Tensor:
-    """Logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
-    before = cache.length
-    logits = student.decode_batch(model, torch.tensor([[prompt[-1]] for prompt in prompts]), num_pad, cache, _unchanged=True)
-    shape(logits, len(prompts), config.vocab_size)
-    equal(cache.length, before + 1, what="the cache does not hold one token more", cause="Append the new token, in every layer, once.")
-    return logits
-
-
-def shape(logits: Any, B: int, V: int) -> None:
-    that(isinstance(logits, Tensor), "the result is not a tensor", got=type(logits).__name__)
-    that(tuple(logits.shape) == (B, V), "wrong shape", expected=(B, V), got=tuple(logits.shape), cause="One row of logits a prompt.")
-
-
-def generated(student: Any, model: Any, prompts: list[list[int]], **options: Any) -> list[list[int]]:
-    got = student.generate_batch(model, prompts, _unchanged=True, **options)
-    good = isinstance(got, list) and all(isinstance(row, list) and all(type(token) is int for token in row) for row in got)
-    that(good, "the result is not a list of lists of ints", got=type(got).__name__, cause="Rows have unequal lengths: `.tolist()`, then cut.")
-    that(len(got) == len(prompts), "not one row for each prompt", expected=len(prompts), got=len(got))
-    return list(got)
-
-
-ALONE = "Each row must be what it is alone."
-POSITIONS = "Positions count from each row's first real token: slot minus num_pad, and 0 for pads."
-MASK = "A real query sees the real keys up to itself, never a pad; a pad sees itself only, or its softmax is over nothing."
-START = "Slots begin at cache.length, not at 0: hand it on as start."
-LAST = "Rows are padded on the left, so the last column belongs to every row's last token."
-EOS = "A row keeps its tokens up to and including its first EOS; the others go on."
-ONE_EACH = "Feed only the newest token: the cache holds the rest."
-SLOT = "Write keys and values into slot `position`, in place, in every layer, and nowhere else."
+from autograder.checks.batches import (
+    ALONE,
+    EOS,
+    LAST,
+    MASK,
+    ONE_EACH,
+    POSITIONS,
+    SLOT,
+    START,
+    TINY,
+    Slots,
+    all_end,
+    alone,
+    by_precision,
+    cut,
+    decoded,
+    generated,
+    greedy,
+    left_padded,
+    look,
+    padded,
+    prefilled,
+    ragged,
+    tiny,
+    uniform,
+)  # fmt: skip
 
 # ---- left_pad ------------------------------------------------------------------------------------------------------
 
@@ -142,15 +44,6 @@ def test_three_rows_by_hand(student, hand):
     ids, num_pad = left_padded(student, case["prompts"], case["pad_id"])
     equal(ids, torch.tensor(case["ids"]), cause="Pads stand before the prompt, as many as are missing to the longest.")
     equal(num_pad, torch.tensor(case["num_pad"]), cause="num_pad counts the pads of each row: the longest length minus the row's own.")
-
-
-def left_padded(student: Any, prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    got = student.left_pad(prompts, pad_id, _unchanged=True)
-    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: ids and num_pad", got=type(got).__name__)
-    for name, tensor in zip(("ids", "num_pad"), got, strict=True):
-        that(isinstance(tensor, Tensor), f"{name} is not a tensor", got=type(tensor).__name__)
-        that(tensor.dtype == torch.int64, f"{name} must be int64", got=str(tensor.dtype))
-    return tuple(got)
 
 
 @checks("left_pad")
@@ -179,26 +72,6 @@ def test_nothing_to_continue(student):
 
 
 # ---- positions_and_mask --------------------------------------------------------------------------------------------
-
-
-def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, Tensor]:
-    """Positions and mask by their definition, one entry at a time."""
-    slots, keys = range(start, start + q_len), range(start + q_len)
-    positions = [[max(0, slot - pads) for slot in slots] for pads in num_pad]
-    mask = [[[[key == slot or pads <= key <= slot for key in keys] for slot in slots]] for pads in num_pad]
-    return torch.tensor(positions), torch.tensor(mask)
-
-
-def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
-    got = student.positions_and_mask(torch.tensor(num_pad), start, q_len, _unchanged=True)
-    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: positions and mask", got=type(got).__name__)
-    positions, mask = got
-    that(isinstance(mask, Tensor) and mask.dtype == torch.bool, "the mask must be bool", got=str(getattr(mask, "dtype", type(mask).__name__)))
-    want_positions, want_mask = expected_mask(num_pad, start, q_len)
-    case = f"num_pad {num_pad}, start {start}, q_len {q_len}"
-    equal(positions, want_positions, what=f"wrong positions for {case}", cause=POSITIONS)
-    that(positions.dtype == torch.int64, "positions must be int64", got=str(positions.dtype))
-    equal(mask, want_mask, what=f"wrong mask for {case}", cause=f"{MASK} Columns are all slots so far, from 0 on.")
 
 
 @checks("positions_and_mask", weight=2)
@@ -358,20 +231,6 @@ def test_rows_end_each_for_itself(student, rng):
         equal(got, [cut(tokens, eos) for tokens in free], cause=EOS)
 
 
-def cut(tokens: list[int], eos: int) -> list[int]:
-    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
-
-
-def all_end(model: Model, rng: torch.Generator) -> tuple[list[list[int]], int, list[list[int]]]:
-    """(prompts, eos, new tokens): three rows on one path, so that the same token ends each, at unequal steps."""
-    while True:
-        (prompt,) = ragged(rng, [4], model.config.vocab_size)
-        (path,) = greedy(model, [prompt], 10)
-        ends = [i for i in range(5, 10) if path[i] not in path[:i]]
-        if ends:
-            return [prompt + path[:2], prompt, prompt + path[:4]], path[ends[0]], [path[k : ends[0] + 1] for k in (2, 0, 4)]
-
-
 @checks("generate_batch", weight=2)
 def test_ends_when_every_row_has(student, rng):
     """the work stops with the step at which the last row ends"""
@@ -383,12 +242,12 @@ def test_ends_when_every_row_has(student, rng):
     T, steps = max(map(len, prompts)), max(map(len, want))
     most = len(prompts) * (T + steps - 1)
     cause = "Remember which rows have ended, and leave the loop as soon as all have. The last token is never fed back."
-    that(work.positions <= most, "too many positions went through the model", expected=f"{most} at the most", got=work.positions, cause=cause)
+    that(work.positions <= most, "too many positions", expected=f"{most} at the most", got=work.positions, cause=cause)
 
 
 @checks("generate_batch")
 def test_work_by_hand(student, hand):
-    """3 rows, 100 slots of prompt, 20 new tokens: 357 positions"""
+    """3 rows, 100 slots of prompt, 5 new tokens: 312 positions"""
     case = hand["work"]
     prompts = [[5] * n for n in case["lengths"]]
     with student.counting() as work:
@@ -419,22 +278,13 @@ def test_eos_and_pads_in_prompts(student, rng):
     first, second, third = ragged(rng, [4, 9, 2])
     (path,) = greedy(model, [first], 5)
     eos = path[2]
-    prompts = [first, second[:4] + [eos] + second[4:], [eos, *third]]
+    prompts = [first, [*second[:4], eos, *second[4:]], [eos, *third]]
     want = [cut(row, eos) for row in greedy(model, prompts, 5)]
     for pad_id in (0, eos, first[1]):
         got = generated(
             student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=5, temperature=0.0, eos_token_id=eos, pad_id=pad_id
         )
-        equal(got, want, what=f"wrong tokens with pad_id {pad_id}", cause="Only an EOS that the loop emitted ends a row. Pads go by num_pad.")
-
-
-def uniform(student: Any, V: int = 8) -> Small:
-    """A model whose logits are all 0."""
-    small = Small(student, torch.Generator().manual_seed(1), V=V)
-    weights = small.weights
-    weights.lm_head.zero_()
-    small.there = student.WeightsOnly(small.config, weights, None)
-    return small
+        equal(got, want, what=f"wrong tokens with pad_id {pad_id}", cause="Only an EOS that the loop emits ends a row. Pads go by num_pad.")
 
 
 @checks("generate_batch")
@@ -455,3 +305,135 @@ def test_draws_from_its_generator(student):
     before = generator.get_state()
     generated(student, model, prompts, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
     equal(generator.get_state(), before, what="greedy moved the generator", cause="Temperature 0 draws nothing.")
+
+
+@checks("generate_batch")
+def test_dtype(student):
+    """dtype: a model whose answer depends on its precision"""
+    small, tokens = by_precision(student)
+    for dtype, want in tokens.items():
+        got = generated(student, small.there, [[1, 2], [3]], max_new_tokens=2, temperature=0.0, dtype=dtype)
+        cause = "Convert the model with model.to(device=..., dtype=...), and give the cache model.dtype. None is the model's own."
+        equal(got, [[want, want]] * 2, what=f"wrong tokens with dtype={dtype}", cause=cause)
+
+
+ROW_BY_ROW = """
+_batch = generate_batch
+
+def generate_batch(model, prompts, **options):
+    return [_batch(model, [prompt], **options)[0] for prompt in prompts]
+"""
+
+
+@checks("generate_batch", timing=True)
+def test_sixteen_rows_at_once(race):
+    """sixteen rows together against one after the other"""
+    prompts = ragged(torch.Generator().manual_seed(7), [16, 9, 13, 4] * 4)
+
+    def call(s):
+        return s.generate_batch(s.model(TINY, dtype=torch.float64), prompts, max_new_tokens=24, temperature=0.0)
+
+    race.against(ROW_BY_ROW, call, cause="One pass a step for all rows: the weights are read once, whatever B is.")
+
+
+# ---- static_decode -------------------------------------------------------------------------------------------------
+
+
+@checks("static_decode", weight=2)
+def test_static_steps(student, reference, rng):
+    """three steps with fixed shapes, each row as if alone"""
+    slots = Slots(reference, rng, [6, 2, 9], room=5)
+    for _ in range(3):
+        got = slots.step(student, rng)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK} Slots after `position` are masked.")
+
+
+@checks("static_decode", weight=2)
+def test_one_slot_is_written(student, reference, rng):
+    """keys and values go into slot `position`, in place, and nowhere else"""
+    slots = Slots(reference, rng, [4, 7], room=3)
+    before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
+    got = slots.step(student, rng)
+    close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK}")
+    want = slots.due()
+    for name, old, new, right in zip(("keys", "values"), before, (slots.keys, slots.values), want, strict=True):
+        others = [i for i in range(new.shape[3]) if i != position]
+        equal(new[..., others, :], old[..., others, :], what=f"a slot of {name} other than {position} was changed", cause=SLOT)
+        close(new[..., position, :], right, atol=1e-4, what=f"wrong {name} in slot {position}", cause=SLOT)
+
+
+@checks("static_decode")
+def test_other_slots_do_not_matter(student, reference, rng):
+    """what lies in the pads' slots and after `position` makes no difference"""
+    slots = Slots(reference, rng, [3, 8], room=4, garbage=50.0)
+    for _ in range(2):
+        got = slots.step(student, rng)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{MASK} All slots are read: what is not there yet must be masked.")
+
+
+@checks("static_decode")
+def test_position_stays_a_tensor(student, reference, rng):
+    """no value of a tensor is asked for on the way"""
+    slots = Slots(reference, rng, [5, 3], room=2)
+    with student.counting() as work:
+        got = slots.step(student, rng)
+    close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK}")
+    cause = "int(position), .item() or an `if` on a tensor make Python wait for the device. Compare and index with tensors."
+    equal(work.waits, 0, what="values that Python asked a tensor for", cause=cause)
+
+
+# ---- capture_decode ------------------------------------------------------------------------------------------------
+
+
+@checks("capture_decode", weight=2)
+def test_captured_steps(student, reference, rng):
+    """step after step, each row as if alone"""
+    slots = Slots(reference, rng, [6, 1, 4], room=3)
+    step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
+    for _ in range(3):
+        ids = slots.grow(rng)
+        got = step(ids)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4, cause="Each step writes into the slot after the last one's.")
+
+
+@checks("capture_decode")
+def test_no_slot_left(student, reference, rng):
+    """the step after the last slot is refused"""
+    slots = Slots(reference, rng, [3, 2], room=2)
+    step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
+    for _ in range(2):
+        ids = slots.grow(rng)
+        close(step(ids), alone(tiny(), slots.prompts), atol=1e-4, cause="Every slot can be used, the last one too.")
+    raises(ValueError, lambda: step(ids), cause="Count the slots in Python, and look before you write.")
+
+
+@checks("capture_decode")
+def test_two_captures(student, reference, rng):
+    """two captured steps side by side do not disturb each other"""
+    both = [Slots(reference, rng, lengths, room=2) for lengths in ([2, 5], [4, 3, 1])]
+    steps = [student.capture_decode(student.model(TINY), s.num_pad, s.filled, s.keys, s.values) for s in both]
+    for _ in range(2):
+        for slots, step in zip(both, steps, strict=True):
+            got = step(slots.grow(rng))
+            close(got, alone(tiny(), slots.prompts), atol=1e-4, cause="What a step remembers belongs to it alone.")
+
+
+@checks("capture_decode", weight=2, gpu=True)
+def test_graph_is_replayed(student, reference, rng):
+    """on a GPU: a graph is replayed, nothing waits, and old results stay"""
+    slots = Slots(reference, rng, [6, 1, 4], room=8)
+    given = [slots.num_pad.cuda(), slots.filled, slots.keys.cuda(), slots.values.cuda()]
+    step = student.capture_decode(student.model(TINY, device="cuda"), *given)
+    fed, want = [], []
+    for _ in range(8):
+        fed.append(slots.grow(rng).cuda())
+        want.append(alone(tiny(), slots.prompts))
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        with student.counting() as work:
+            got = [step(ids) for ids in fed]
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    close(torch.stack(got).cpu(), torch.stack(want), atol=1e-3, cause="Set the position back after the recording, and give out a copy.")
+    equal(work.flops, 0, what="FLOPs that torch started one by one", cause="Record static_decode with torch.cuda.graph and only replay.")

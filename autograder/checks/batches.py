@@ -1,0 +1,260 @@
+"""What a row of a batch must give, and how batches are fed to an answer: shared by the checks of the batch."""
+
+import functools
+import math
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import equal, that
+from course.kit import Config, LayerWeights, Model, Weights, load_model
+
+TINY = "tiny"
+
+ALONE = "Each row must be what it is alone."
+POSITIONS = "Positions count from each row's first real token: slot minus num_pad, and 0 for pads."
+MASK = "A real query sees the real keys up to itself, never a pad; a pad sees itself only, or its softmax is over nothing."
+START = "Slots begin at cache.length, not at 0: hand it on as start."
+LAST = "Rows are padded on the left, so the last column belongs to every row's last token."
+EOS = "A row keeps its tokens up to and including its first EOS; the others go on."
+ONE_EACH = "Feed only the newest token: the cache holds the rest."
+SLOT = "Write keys and values into slot `position`, in place, in every layer, and nowhere else."
+
+# ---- what each row gives alone -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def tiny(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Model:
+    return load_model(TINY, dtype=dtype, device=device)
+
+
+def alone(model: Model, prompts: list[list[int]]) -> Tensor:
+    """Logits (B, V) of the token after each prompt, each run by itself."""
+    with torch.no_grad():
+        return torch.cat([model(torch.tensor([prompt], device=model.device))[:, -1] for prompt in prompts]).cpu()
+
+
+def greedy(model: Model, prompts: list[list[int]], steps: int, eos: int | None = None) -> list[list[int]]:
+    """The new tokens of each prompt by the naive loop, up to and including EOS."""
+    rows = []
+    for prompt in prompts:
+        row: list[int] = []
+        while len(row) < steps and (not row or row[-1] != eos):
+            row.append(int(alone(model, [prompt + row]).argmax()))
+        rows.append(row)
+    return rows
+
+
+class Small:
+    """A random model of few weights: for the check, with a forward pass (`here`), and for the student, without (`there`)."""
+
+    def __init__(self, student: Any, rng: torch.Generator, *, V: int = 19, dtype: torch.dtype = torch.float32, tied: bool = False) -> None:
+        D, F, L, H, K, Dh = 16, 24, 2, 4, 2, 6
+        self.config = Config("small", V, D, F, L, H, K, Dh, 50.0, 1e-5, 256, tied, None, None)
+
+        def normal(*shape: int, size: float = 1.0) -> Tensor:
+            return (torch.randn(shape, generator=rng, dtype=torch.float64) * size / math.sqrt(shape[-1])).to(dtype)
+
+        def norm() -> Tensor:
+            return (1 + 0.2 * torch.randn(D, generator=rng, dtype=torch.float64)).to(dtype)
+
+        layers = [
+            LayerWeights(
+                norm(), normal(H * Dh, D, size=2), normal(K * Dh, D, size=2), normal(K * Dh, D), normal(D, H * Dh),
+                norm(), normal(F, D), normal(F, D), normal(D, F),
+            )
+            for _ in range(L)
+        ]  # fmt: skip
+        embed = normal(V, D, size=4)
+        weights = Weights(embed, layers, norm(), embed if tied else normal(V, D, size=2))
+        self.weights = weights
+        self.here = Model(self.config, weights, lambda: None)  # type: ignore[arg-type,return-value]
+        self.there = student.WeightsOnly(self.config, weights, None)
+
+
+def ragged(rng: torch.Generator, lengths: list[int], vocab: int = 1024, lowest: int = 0) -> list[list[int]]:
+    return [torch.randint(lowest, vocab, (n,), generator=rng).tolist() for n in lengths]
+
+
+# ---- what is fed to an answer --------------------------------------------------------------------------------------
+
+
+def padded(prompts: list[list[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
+    """ids (B, T) and num_pad (B,), made here and not by the answer."""
+    T = max(map(len, prompts))
+    ids = torch.full((len(prompts), T), pad_id)
+    for row, prompt in zip(ids, prompts, strict=True):
+        row[T - len(prompt) :] = torch.tensor(prompt)
+    return ids, torch.tensor([T - len(prompt) for prompt in prompts])
+
+
+def prefilled(
+    student: Any, model: Any, config: Config, prompts: list[list[int]], *, dtype: torch.dtype = torch.float32, cuts: tuple[int, ...] = (),
+    pad_id: int = 0, room: int = 0,
+) -> tuple[Tensor, Tensor, Any]:  # fmt: skip
+    """(logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`."""
+    ids, num_pad = padded(prompts, pad_id)
+    T = ids.shape[1]
+    cache = student.KVCache(config, len(prompts), T + room, dtype)
+    for a, b in pairwise((0, *cuts, T)):
+        logits = student.prefill_batch(model, ids[:, a:b], num_pad, cache, _unchanged=True)
+        shape(logits, len(prompts), config.vocab_size)
+        equal(cache.length, b, what="the cache does not hold the tokens that were fed", cause="Append to every layer once a pass.")
+    return logits, num_pad, cache
+
+
+def decoded(student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any) -> Tensor:
+    """Logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
+    before = cache.length
+    logits = student.decode_batch(model, torch.tensor([[prompt[-1]] for prompt in prompts]), num_pad, cache, _unchanged=True)
+    shape(logits, len(prompts), config.vocab_size)
+    equal(cache.length, before + 1, what="the cache does not hold one token more", cause="Append the new token, in every layer, once.")
+    return logits
+
+
+def shape(logits: Any, B: int, V: int) -> None:
+    that(isinstance(logits, Tensor), "the result is not a tensor", got=type(logits).__name__)
+    that(tuple(logits.shape) == (B, V), "wrong shape", expected=(B, V), got=tuple(logits.shape), cause="One row of logits a prompt.")
+
+
+def generated(student: Any, model: Any, prompts: list[list[int]], **options: Any) -> list[list[int]]:
+    got = student.generate_batch(model, prompts, _unchanged=True, **options)
+    good = isinstance(got, list) and all(isinstance(row, list) and all(type(token) is int for token in row) for row in got)
+    that(good, "the result is not a list of lists of ints", got=type(got).__name__, cause="Rows differ in length: `.tolist()`, then cut.")
+    that(len(got) == len(prompts), "not one row for each prompt", expected=len(prompts), got=len(got))
+    return list(got)
+
+
+def left_padded(student: Any, prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    got = student.left_pad(prompts, pad_id, _unchanged=True)
+    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: ids and num_pad", got=type(got).__name__)
+    for name, tensor in zip(("ids", "num_pad"), got, strict=True):
+        that(isinstance(tensor, Tensor), f"{name} is not a tensor", got=type(tensor).__name__)
+        that(tensor.dtype == torch.int64, f"{name} must be int64", got=str(tensor.dtype))
+    return tuple(got)
+
+
+def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, Tensor]:
+    """Positions and mask by their definition, one entry at a time."""
+    slots, keys = range(start, start + q_len), range(start + q_len)
+    positions = [[max(0, slot - pads) for slot in slots] for pads in num_pad]
+    mask = [[[[key == slot or pads <= key <= slot for key in keys] for slot in slots]] for pads in num_pad]
+    return torch.tensor(positions), torch.tensor(mask)
+
+
+def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
+    got = student.positions_and_mask(torch.tensor(num_pad), start, q_len, _unchanged=True)
+    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: positions and mask", got=type(got).__name__)
+    positions, mask = got
+    kind = str(getattr(mask, "dtype", type(mask).__name__))
+    that(kind == "torch.bool", "the mask must be a bool tensor", got=kind)
+    want_positions, want_mask = expected_mask(num_pad, start, q_len)
+    case = f"num_pad {num_pad}, start {start}, q_len {q_len}"
+    equal(positions, want_positions, what=f"wrong positions for {case}", cause=POSITIONS)
+    that(positions.dtype == torch.int64, "positions must be int64", got=str(positions.dtype))
+    equal(mask, want_mask, what=f"wrong mask for {case}", cause=f"{MASK} Columns are all slots so far, from 0 on.")
+
+
+def cut(tokens: list[int], eos: int) -> list[int]:
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
+
+
+def all_end(model: Model, rng: torch.Generator) -> tuple[list[list[int]], int, list[list[int]]]:
+    """(prompts, eos, new tokens): three rows on one path, so that the same token ends each, at unequal steps."""
+    while True:
+        (prompt,) = ragged(rng, [4], model.config.vocab_size)
+        (path,) = greedy(model, [prompt], 10)
+        ends = [i for i in range(5, 10) if path[i] not in path[:i]]
+        if ends:
+            return [prompt + path[:2], prompt, prompt + path[:4]], path[ends[0]], [path[k : ends[0] + 1] for k in (2, 0, 4)]
+
+
+def uniform(student: Any, V: int = 8) -> Small:
+    """A model whose logits are all 0."""
+    small = Small(student, torch.Generator().manual_seed(1), V=V)
+    weights = small.weights
+    weights.lm_head.zero_()
+    small.there = student.WeightsOnly(small.config, weights, None)
+    return small
+
+
+def by_precision(student: Any) -> tuple[Small, dict[torch.dtype | None, int]]:
+    """A float32 model, and the token that it always gives in each precision.
+
+    After the last norm every entry is 1000, so a logit is 1000 times the sum of a row of the head. Of 1.0038 and 1.0041
+    bfloat16 makes 1 and 1.0078: row 5 is the largest in float32 (1.0038 + 1.0038 - 2), row 3 in bfloat16 (1.0041 + 1.0030 - 2).
+    """
+    small = Small(student, torch.Generator().manual_seed(2), V=8)
+    weights = small.weights
+    weights.embed_tokens.fill_(1.0)
+    weights.norm.fill_(1000.0)
+    for layer in weights.layers:
+        layer.o_proj.zero_()
+        layer.down_proj.zero_()
+    weights.lm_head.fill_(0.0)
+    weights.lm_head[5, :3] = torch.tensor([1.0038, 1.0038, -2.0])
+    weights.lm_head[3, :3] = torch.tensor([1.0041, 1.0030, -2.0])
+    small.there = student.WeightsOnly(small.config, weights, None)
+    return small, {None: 5, torch.bfloat16: 3, torch.float32: 5, torch.float64: 5}
+
+
+class Slots:
+    """Keys and values of prompts in max_len slots, made by the reference: what static_decode and capture_decode are given.
+
+    prompts grow with every step; filled: slots that are taken. garbage: what the slots hold that nobody may look at.
+    """
+
+    def __init__(
+        self, reference: Any, rng: torch.Generator, lengths: list[int], *, room: int, garbage: float = 0.0,
+        small: Small | None = None, dtype: torch.dtype = torch.float32,
+    ) -> None:  # fmt: skip
+        self.reference, self.dtype = reference, dtype
+        self.model = small.here if small else tiny(dtype)
+        self.there = small.there if small else None
+        self.prompts = ragged(rng, lengths, self.model.config.vocab_size)
+        ids, self.num_pad = padded(self.prompts)
+        self.filled = ids.shape[1]
+        cache = self.prefilled(ids, self.filled + room)
+        self.keys, self.values = cache.keys.clone(), cache.values.clone()
+        noise = torch.randn(self.keys.shape, generator=rng).to(dtype) * garbage
+        slots = torch.arange(self.filled + room)
+        unseen = ((slots < self.num_pad[:, None]) | (slots >= self.filled))[None, :, None, :, None]  # (1, B, 1, max_len, 1)
+        self.keys, self.values = (torch.where(unseen, noise, tensor) for tensor in (self.keys, self.values))
+
+    def prefilled(self, ids: Tensor, max_len: int) -> Any:
+        cache = self.reference.KVCache(self.model.config, len(ids), max_len, self.dtype)
+        with torch.no_grad():
+            self.reference.prefill_batch(self.model, ids, self.num_pad, cache)
+        return cache
+
+    def grow(self, rng: torch.Generator) -> Tensor:
+        """One more token for each prompt; ids (B, 1) of them."""
+        new = ragged(rng, [1] * len(self.prompts), self.model.config.vocab_size)
+        self.prompts = [prompt + token for prompt, token in zip(self.prompts, new, strict=True)]
+        self.filled += 1
+        return torch.tensor(new)
+
+    def step(self, student: Any, rng: torch.Generator) -> Tensor:
+        """One static_decode of the student's. keys and values are afterwards as it left them."""
+        given = [self.num_pad, torch.tensor(self.filled), self.keys, self.values]
+        ids = self.grow(rng)
+        model = self.there if self.there is not None else student.model(TINY, dtype=self.dtype)
+        logits, after = student.static_decode(model, ids, *(tensor.clone() for tensor in given), _arguments=True)
+        shape(logits, len(ids), self.model.config.vocab_size)
+        for name, old, new in zip(("ids", "num_pad", "position"), (ids, *given), after[1:4], strict=False):
+            equal(new, old, what=f"{name} was changed", cause="Only keys and values are written to.")
+        self.keys, self.values = after[4], after[5]
+        return logits
+
+    def due(self) -> tuple[Tensor, Tensor]:
+        """Keys and values (L, B, K, Dh) of the newest token of each row."""
+        cache = self.prefilled(padded(self.prompts)[0], self.filled)
+        return cache.keys[..., -1, :], cache.values[..., -1, :]
+
+
+def worse_than_torch(got: Tensor, prompts: list[list[int]], dtype: torch.dtype, device: str = "cpu") -> float:
+    """The error of logits against float32, over that of the kit's model at the same precision on the same device."""
+    want, theirs = alone(tiny(), prompts), alone(tiny(dtype, device), prompts)
+    return float((got.float() - want).norm() / (theirs.float() - want).norm())

@@ -1,0 +1,441 @@
+"""Checks of the batch that students may not read: fresh prompts, random models, the corners of the rules."""
+
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checks.batches import (
+    ALONE,
+    EOS,
+    LAST,
+    MASK,
+    POSITIONS,
+    SLOT,
+    START,
+    TINY,
+    Slots,
+    Small,
+    all_end,
+    alone,
+    by_precision,
+    cut,
+    decoded,
+    generated,
+    greedy,
+    left_padded,
+    look,
+    padded,
+    prefilled,
+    ragged,
+    tiny,
+    uniform,
+    worse_than_torch,
+)  # fmt: skip
+from autograder.checks.test_generation import frequencies, probabilities
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    return int(torch.randint(low, high, (), generator=rng))
+
+
+def lengths_of(rng: torch.Generator, rows: int, longest: int) -> list[int]:
+    """Random lengths, of which one is 1 and one the longest, in random order."""
+    lengths = [1, longest, *torch.randint(1, longest + 1, (rows - 2,), generator=rng).tolist()]
+    return [lengths[i] for i in torch.randperm(rows, generator=rng).tolist()]
+
+
+# ---- left_pad ------------------------------------------------------------------------------------------------------
+
+
+@checks("left_pad", weight=2)
+def test_random_rows(student, rng):
+    """random prompts and a random pad id"""
+    for rows in (2, 5, 9):
+        prompts = ragged(rng, lengths_of(rng, rows, integer(rng, 3, 12)), 50_000)
+        pad_id = integer(rng, 0, 50_000)
+        ids, num_pad = left_padded(student, prompts, pad_id)
+        want_ids, want_pads = padded(prompts, pad_id)
+        equal(ids, want_ids, cause="pad_id fills from the left, up to the longest prompt.")
+        equal(num_pad, want_pads, cause="The longest length minus the row's own.")
+
+
+@checks("left_pad")
+def test_one_empty_among_many(student, rng):
+    """one empty prompt anywhere is refused"""
+    for place in range(4):
+        prompts = ragged(rng, [3, 2, 4])
+        prompts.insert(place, [])
+        raises(ValueError, lambda p=prompts: student.left_pad(p, 0), cause="Look at every prompt, not only at the first.")
+
+
+# ---- positions_and_mask --------------------------------------------------------------------------------------------
+
+
+@checks("positions_and_mask", weight=2)
+def test_random_grids(student, rng):
+    """random pads, starts and lengths"""
+    for _ in range(8):
+        start, q_len = integer(rng, 0, 9), integer(rng, 1, 7)
+        look(student, torch.randint(0, start + q_len, (integer(rng, 1, 6),), generator=rng).tolist(), start, q_len)
+
+
+@checks("positions_and_mask")
+def test_one_query_anywhere(student, rng):
+    """a single query at every slot from 0 on"""
+    num_pad = [0, *torch.randint(0, 7, (3,), generator=rng).tolist()]
+    for start in range(8):
+        look(student, num_pad, start, 1)
+
+
+@checks("positions_and_mask")
+def test_a_chunk_of_pads(student):
+    """a chunk in which a row has nothing but pads"""
+    look(student, [9, 4, 0], 2, 3)
+    look(student, [9, 4, 0], 0, 2)
+
+
+# ---- prefill_batch -------------------------------------------------------------------------------------------------
+
+
+@checks("prefill_batch", weight=2)
+def test_random_models(student, rng):
+    """random models with grouped heads of their own width, in float64"""
+    for rows, longest in ((2, 5), (6, 11), (4, 1)):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
+        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, pad_id=integer(rng, 0, 19))
+        close(got, alone(small.here, prompts), atol=1e-8, cause=f"{LAST} {POSITIONS} {MASK}")
+
+
+@checks("prefill_batch")
+def test_any_order_of_rows(student, rng):
+    """rows in another order, logits in that order"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, lengths_of(rng, 5, 8), 19)
+    first, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64)
+    close(first, alone(small.here, prompts), atol=1e-8, cause=f"{LAST} {POSITIONS} {MASK}")
+    order = torch.randperm(5, generator=rng).tolist()
+    again, _, _ = prefilled(student, small.there, small.config, [prompts[i] for i in order], dtype=torch.float64)
+    close(again, first[order], atol=1e-8, cause=ALONE)
+
+
+@checks("prefill_batch", weight=2)
+def test_random_chunks(student, rng):
+    """random chunks, and one token at a time"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, lengths_of(rng, 4, 12), 19)
+    want = alone(small.here, prompts)
+    some = tuple(sorted({integer(rng, 1, 12) for _ in range(3)}))
+    for cuts in (some, tuple(range(1, 12)), (11,)):
+        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts)
+        close(got, want, atol=1e-8, what=f"wrong logits after chunks cut at {list(cuts)}", cause=f"{START} {MASK}")
+
+
+@checks("prefill_batch")
+def test_bfloat16_prefill(student, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    prompts = ragged(rng, [9, 20, 3, 14])
+    model = student.model(TINY, dtype=torch.bfloat16)
+    got, _, _ = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16)
+    cause = "Every row as in float32, but for rounding. What rms_norm and rotary do in float32 stays there."
+    that(
+        worse_than_torch(got, prompts, torch.bfloat16) <= 2, "the error against float32 is more than twice PyTorch's own", cause=cause,
+        got=f"{worse_than_torch(got, prompts, torch.bfloat16):.1f} times",
+    )  # fmt: skip
+
+
+@checks("prefill_batch")
+def test_too_long_for_the_cache(student, rng):
+    """a prompt longer than the cache is refused"""
+    small = Small(student, rng)
+    prompts = ragged(rng, [3, 5], 19)
+    got, num_pad, cache = prefilled(student, small.there, small.config, prompts, room=2)
+    close(got, alone(small.here, prompts), atol=1e-4, cause=f"{LAST} {POSITIONS} {MASK}")
+    raises("CacheFull", lambda: student.prefill_batch(small.there, torch.ones(2, 3, dtype=torch.int64), num_pad, cache), cause="Let it through.")
+
+
+# ---- decode_batch --------------------------------------------------------------------------------------------------
+
+
+@checks("decode_batch", weight=2)
+def test_random_steps(student, rng):
+    """random models, six steps, after a prompt in chunks"""
+    for rows, longest, cuts in ((3, 7, (2, 5)), (5, 1, ()), (1, 1, ())):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest) if rows > 1 else [4], 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts, room=6)
+        for _ in range(6):
+            prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * rows, 19), strict=True)]
+            got = decoded(student, small.there, prompts, small.config, num_pad, cache)
+            close(got, alone(small.here, prompts), atol=1e-8, cause=f"{ALONE} {START} {POSITIONS} {MASK}")
+
+
+@checks("decode_batch")
+def test_step_into_an_empty_cache(student, rng):
+    """the first token of each row, with nothing before it"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [1, 1, 1], 19)
+    cache = student.KVCache(small.config, 3, 4, torch.float64)
+    num_pad = torch.zeros(3, dtype=torch.int64)
+    for _ in range(3):
+        got = decoded(student, small.there, prompts, small.config, num_pad, cache)
+        close(got, alone(small.here, prompts), atol=1e-8, cause="An empty cache is a cache of length 0.")
+        prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1], 19), strict=True)]
+
+
+@checks("decode_batch")
+def test_bfloat16_step(student, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    prompts = ragged(rng, [4, 19, 11])
+    model = student.model(TINY, dtype=torch.bfloat16)
+    _, num_pad, cache = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16, room=1)
+    prompts = [[*prompt, integer(rng, 0, 1024)] for prompt in prompts]
+    got = decoded(student, model, prompts, tiny().config, num_pad, cache)
+    ratio = worse_than_torch(got, prompts, torch.bfloat16)
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times", cause=f"{ALONE} {POSITIONS}")
+
+
+@checks("decode_batch")
+def test_step_into_a_full_cache(student, rng):
+    """a step for which there is no room is refused"""
+    small = Small(student, rng)
+    prompts = [[*prompt, 3] for prompt in ragged(rng, [3, 5], 19)]
+    _, num_pad, cache = prefilled(student, small.there, small.config, [prompt[:-1] for prompt in prompts], room=1)
+    got = decoded(student, small.there, prompts, small.config, num_pad, cache)
+    close(got, alone(small.here, prompts), atol=1e-4, cause=f"{START} {POSITIONS}")
+    raises("CacheFull", lambda: student.decode_batch(small.there, torch.ones(2, 1, dtype=torch.int64), num_pad, cache), cause="Let it through.")
+
+
+# ---- generate_batch ------------------------------------------------------------------------------------------------
+
+
+@checks("generate_batch", weight=3)
+def test_random_ladder(student, rng):
+    """random models and prompts, several ends, in any order"""
+    for rows, longest in ((7, 9), (2, 1), (3, 14)):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
+        free = greedy(small.here, prompts, 9)
+        eos = free[integer(rng, 0, rows)][integer(rng, 0, 9)]
+        order = torch.randperm(rows, generator=rng).tolist()
+        for end in (None, eos):
+            options = {"max_new_tokens": 9, "temperature": 0.0, "eos_token_id": end, "pad_id": integer(rng, 0, 19)}
+            want = [cut(row, eos) if end is not None else row for row in free]
+            equal(generated(student, small.there, prompts, **options), want, cause=f"{ALONE} {EOS}")
+            got = generated(student, small.there, [prompts[i] for i in order], **options)
+            equal(got, [want[i] for i in order], what="wrong tokens with the rows in another order", cause=ALONE)
+
+
+@checks("generate_batch", weight=2)
+def test_work_when_rows_end(student, rng):
+    """no step after the last end, and no gradient"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    prompts, want = [*prompts, prompts[0]], [*want, want[0]]
+    model = student.model(TINY, dtype=torch.float64)
+    with student.counting() as work:
+        got = generated(student, model, prompts, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
+    equal(got, want, cause=EOS)
+    most = len(prompts) * (max(map(len, prompts)) + max(map(len, want)) - 1)
+    that(work.positions <= most, "too many positions", expected=f"{most} at the most", got=work.positions, cause="Leave after the last end.")
+    equal(work.grad_flops, 0, what="FLOPs that ran with gradients on", cause="`with torch.no_grad():` around the loop.")
+
+
+@checks("generate_batch")
+def test_one_question_a_step(student, rng):
+    """at most one value a step is asked of the device"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    with student.counting() as work:
+        got = generated(student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
+    equal(got, want, cause=EOS)
+    most = 2 * max(map(len, want)) + 2  # the rules say one a step; an answer that asks two or three questions before or after is not wrong
+    cause = "One `ended.all()` a step. Everything else stays in tensors until the end: `.item()` row by row waits B times a step."
+    that(work.waits <= most, "Python asked for too many single values", expected=f"{max(map(len, want))}", got=work.waits, cause=cause)
+
+
+@checks("generate_batch")
+def test_ends_at_the_edge(student, rng):
+    """EOS as the very first and as the very last token, also with id 0"""
+    while True:
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, [5, 2], 19)
+        (first, *_), other = free = greedy(small.here, prompts, 6)
+        if first not in other and other[5] not in other[:5] + free[0]:
+            break
+    for steps, eos in ((6, first), (6, other[5]), (5, other[5])):
+        got = generated(student, small.there, prompts, max_new_tokens=steps, temperature=0.0, eos_token_id=eos)
+        equal(got, [cut(row[:steps], eos) for row in free], cause=f"{EOS} max_new_tokens counts it.")
+    swapped = Small(student, rng, dtype=torch.float64)  # the same model with token `first` renamed to 0
+    order = torch.arange(19)
+    order[0], order[first] = first, 0
+    swapped.weights.embed_tokens, swapped.weights.lm_head = small.weights.embed_tokens[order], small.weights.lm_head[order]
+    swapped.weights.layers, swapped.weights.norm = small.weights.layers, small.weights.norm
+    there = student.WeightsOnly(small.config, swapped.weights, None)
+    renamed = [order[torch.tensor(prompt)].tolist() for prompt in prompts]
+    got = generated(student, there, renamed, max_new_tokens=6, temperature=0.0, eos_token_id=0)
+    equal(got, [[0], order[torch.tensor(other)].tolist()], cause="0 is an id like any other: ask `is not None`.")
+
+
+@checks("generate_batch")
+def test_calls_leave_nothing_behind(student, rng):
+    """one call after another, with other shapes and precisions"""
+    small, tokens = by_precision(student)
+    for dtype, prompts in ((None, [[1], [2, 3]]), (torch.bfloat16, [[4, 5, 6]]), (None, [[1, 2], [2], [7]]), (torch.float64, [[6]])):
+        got = generated(student, small.there, prompts, max_new_tokens=1, temperature=0.0, dtype=dtype, device="cpu")
+        equal(got, [[tokens[dtype]]] * len(prompts), what=f"wrong tokens with dtype={dtype}", cause="model.to makes a new one.")
+
+
+FOUR = [2.0, 1.0, 0.0, -1.0]
+
+
+@checks("generate_batch", weight=2)
+def test_frequencies(student, rng):
+    """temperature, top_k and top_p reach the sampler; rows and steps are independent"""
+    # False alarm: at most 1e-10 for each setting (see test_generation).
+    small = uniform(student, 4)
+    small.weights.lm_head[:, 0] = torch.tensor(FOUR)
+    small.weights.norm.zero_()
+    small.weights.norm[0] = 1.0
+    small.weights.embed_tokens.fill_(1.0)  # every entry 1, and the layers add nothing: the logits are FOUR, always
+    for layer in small.weights.layers:
+        layer.o_proj.zero_()
+        layer.down_proj.zero_()
+    there = student.WeightsOnly(small.config, small.weights, None)
+    tau = 0.4 + 2 * float(torch.rand((), generator=rng))
+    flat = probabilities(FOUR, 4.0)
+    three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
+    for options, want in (
+        ({}, probabilities(FOUR)),
+        ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
+        ({"temperature": 4.0, "top_p": 0.7}, three),
+    ):
+        seed = integer(rng, 0, 2**31)
+        rows = generated(student, there, [[0], [1, 2]] * 1_000, max_new_tokens=2, generator=student.generator(seed), **options)
+        got = torch.tensor(rows)
+        equal(tuple(got.shape), (2_000, 2), what="wrong shape of the new tokens")
+        frequencies(got.flatten(), want, cause=f"Hand all settings on by name. Here: {options}.")
+        same = sum(p * p for p in want)
+        frequencies((got[:, 0] != got[:, 1]).long(), [same, 1 - same], cause="Each step draws anew, for each row.")
+
+
+@checks("generate_batch")
+def test_drawn_ends_of_rows(student, rng):
+    """drawn tokens: each row stops at its own first EOS, and an EOS changes no other draw"""
+    model = uniform(student, 6).there
+    prompts, seed, eos = [[1], [2, 3], [4], [5, 0, 1]], integer(rng, 0, 2**31), integer(rng, 0, 6)
+    free = generated(student, model, prompts, max_new_tokens=25, generator=student.generator(seed))
+    got = generated(student, model, prompts, max_new_tokens=25, eos_token_id=eos, generator=student.generator(seed))
+    for row, whole in zip(got, free, strict=True):
+        that(eos not in row[:-1], "something came after EOS", got=row, cause=EOS)
+        that(len(row) == 25 or row[-1:] == [eos], "a row stopped without EOS", got=row, cause=EOS)
+        that(bool(row), "a row without a token", cause=EOS)
+        equal(row[:1], whole[:1], what="the first draw changed with eos_token_id", cause="EOS is looked for after the draw.")
+
+
+@checks("generate_batch", weight=2, gpu=True)
+def test_tokens_and_waits_on_a_gpu(student, rng):
+    """on a GPU: the tokens of the CPU in float64, and one wait a step at the most"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    model = student.model(TINY, dtype=torch.float64, device="cuda")
+    options = {"temperature": 0.0, "eos_token_id": eos}
+    equal(generated(student, model, prompts, max_new_tokens=30, **options), want, cause=f"{ALONE} {EOS}")
+    there = student.model(TINY, dtype=torch.float64)
+    equal(generated(student, there, prompts, max_new_tokens=30, device="cuda", **options), want, cause="device= is where to compute.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            student.generate_batch(model, prompts, max_new_tokens=20, temperature=0.0, eos_token_id=1_000_000)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    waits = sum("synchroniz" in str(warning.message) for warning in caught)
+    that(waits <= 20 + 6, "too many waits for the device in 20 steps", expected="20, and a few at both ends", got=waits, cause=ONE_WAIT)
+
+
+ONE_WAIT = "One `ended.all()` a step; everything else stays on the device until the end."
+
+
+@checks("generate_batch", gpu=True)
+def test_rows_are_nearly_free_on_a_gpu(student, rng):
+    """on a GPU: 64 rows give at least 16 times the tokens per second of one"""
+    model = student.model(TINY, device="cuda")
+    prompts = ragged(rng, [16] * 64)
+
+    def seconds(rows):
+        start = time.perf_counter()
+        student.generate_batch(model, prompts[:rows], max_new_tokens=32, temperature=0.0)
+        torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    seconds(64), seconds(1)
+    ratio = statistics.median(64 * seconds(1) / seconds(64) for _ in range(5))
+    that(ratio >= 16, "64 rows are not much faster than 64 times one row", expected="16 times or more", got=f"{ratio:.1f} times")
+
+
+@checks("prefill_batch", gpu=True)
+def test_bfloat16_on_a_gpu(student, rng):
+    """on a GPU, bfloat16: at most twice the error of PyTorch's own there"""
+    prompts = ragged(rng, [9, 20, 3, 14])
+    ids, num_pad = (tensor.cuda() for tensor in padded(prompts))
+    cache = student.KVCache(tiny().config, 4, 20, torch.bfloat16, "cuda")
+    got = student.prefill_batch(student.model(TINY, dtype=torch.bfloat16, device="cuda"), ids, num_pad, cache)
+    ratio = worse_than_torch(got.cpu(), prompts, torch.bfloat16, "cuda")
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times", cause=MASK)
+
+
+# ---- static_decode -------------------------------------------------------------------------------------------------
+
+
+@checks("static_decode", weight=2)
+def test_random_slots(student, reference, rng):
+    """random models in float64, rubbish in the slots that nobody may see, up to the last slot"""
+    for rows, longest, room in ((4, 9, 3), (2, 1, 4), (1, 3, 1)):
+        small = Small(student, rng, dtype=torch.float64)
+        lengths = lengths_of(rng, rows, longest) if rows > 1 else [longest]
+        slots = Slots(reference, rng, lengths, room=room, garbage=30.0, small=small, dtype=torch.float64)
+        for _ in range(room):
+            before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
+            got = slots.step(student, rng)
+            close(got, alone(small.here, slots.prompts), atol=1e-8, cause=f"{POSITIONS} {MASK}")
+            for old, new, right in zip(before, (slots.keys, slots.values), slots.due(), strict=True):
+                old[..., position, :] = right
+                close(new, old, atol=1e-8, cause=SLOT)
+
+
+@checks("static_decode")
+def test_bfloat16_slots(student, reference, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    slots = Slots(reference, rng, [12, 5, 20], room=4, dtype=torch.bfloat16)
+    got = slots.step(student, rng)
+    ratio = worse_than_torch(got, slots.prompts, torch.bfloat16)
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times", cause=f"{POSITIONS} {MASK}")
+
+
+# ---- capture_decode ------------------------------------------------------------------------------------------------
+
+
+@checks("capture_decode", weight=2)
+def test_random_captures(student, reference, rng):
+    """random models in float64, from any slot, to the last one and no further"""
+    for lengths, room in (([3, 8, 1], 4), ([2], 1)):
+        small = Small(student, rng, dtype=torch.float64)
+        slots = Slots(reference, rng, lengths, room=room, garbage=20.0, small=small, dtype=torch.float64)
+        step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
+        for _ in range(room):
+            got = step(slots.grow(rng))
+            close(got, alone(small.here, slots.prompts), atol=1e-8, cause="Each step takes the slot after the last one's.")
+        ids = torch.ones(len(lengths), 1, dtype=torch.int64)
+        for _ in range(2):
+            raises(ValueError, lambda s=step, i=ids: s(i), cause="Refuse before you write.")
+
+
+@checks("capture_decode")
+def test_capture_of_full_slots(student, reference, rng):
+    """where no slot is left at the beginning, the first step is refused and not the capture"""
+    small = Small(student, rng)
+    full = Slots(reference, rng, [2, 4], room=0, small=small)
+    step = student.capture_decode(small.there, full.num_pad, full.filled, full.keys, full.values)
+    raises(ValueError, lambda: step(torch.ones(2, 1, dtype=torch.int64)), cause="The docstring names the moment: the step.")
+    slots = Slots(reference, rng, [2, 4], room=1, small=small)
+    step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
+    close(step(slots.grow(rng)), alone(small.here, slots.prompts), atol=1e-4, cause="The last slot can be used.")
