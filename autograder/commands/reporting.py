@@ -1,4 +1,4 @@
-"""Commands that tell of a graded class: export."""
+"""Commands that tell of a graded class: report, export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class To(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(export)
+    for function in (report, export):
+        app.command()(function)
 
 
 def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None) -> ClassResults:
@@ -38,6 +39,32 @@ def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | 
     folder = ClassFolder.of(submitted, db)
     check_gradebook(folder.db_url)
     return class_results(folder, chosen_days(day), find_roster(folder.root, roster))
+
+
+def report(
+    day: DayArgument = None,
+    folder: Annotated[Path | None, typer.Option("--into", help="Where it is written; else report/ beside the submissions.")] = None,
+    roster: RosterOption = None,
+    submitted: SubmittedOption = Path("submitted"),
+    db: DatabaseOption = None,
+) -> None:
+    """Writes a page on the class, for staff: scores, failed checks with their causes, time-outs, late ones; and two CSVs."""
+    import datetime
+
+    from ..exports import report as page
+    from ..exports import tables
+    from ..lessons.notebooks import write_if_changed
+
+    results = read_class(day, submitted, db, roster)
+    into = folder or submitted.absolute().parent / "report"
+    write_if_changed(into / "index.html", page.html(results, datetime.datetime.now().astimezone()).encode())
+    write_if_changed(into / "scores.csv", tables.everything(results))
+    write_if_changed(into / "checks.csv", page.checks_csv(results))
+    for line in results.damaged:
+        say(line)
+    tell(f"{len(results.results)} submissions; {into / 'index.html'}, scores.csv, checks.csv")
+    if results.damaged:
+        raise typer.Exit(1)
 
 
 def export(
