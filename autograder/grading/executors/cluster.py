@@ -77,7 +77,8 @@ class Dask:
         self.cluster: LocalCluster | None = None
         self.client: Client | None = None
         self.terms: dict[str, station.Table] = {}
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say of lost workers and schedulers, we say
+        for name in ("distributed", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed."))):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would say of lost workers and schedulers, we say
         if address is not None:
             self.connect()
 
@@ -87,13 +88,15 @@ class Dask:
             return self.client
         where: Any = self.address
         if where is None:
-            where = self.cluster = LocalCluster(
-                n_workers=self.jobs or None,
-                threads_per_worker=1,
-                dashboard_address=None,
-                security=True,  # keys of its own: else everybody on this machine could give it work
-                silence_logs=logging.CRITICAL,
-            )
+            with dask.config.set({f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")}):
+                where = self.cluster = LocalCluster(
+                    n_workers=self.jobs or None,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    security=True,  # keys of its own: else everybody on this machine could give it work
+                    silence_logs=logging.CRITICAL,
+                )
         try:
             self.client = Client(where, timeout=CONNECT_SECONDS, set_as_default=False, name=self.run)
         except (OSError, ValueError, TimeoutError, CommClosedError) as error:
