@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .commands import course, grading, handing_in, handing_out, reporting, student
+from .commands import course, grading, handing_in, handing_out, regrading, reporting, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -31,6 +31,7 @@ grading.register(app)
 handing_out.register(app)
 handing_in.register(app)
 reporting.register(app)
+regrading.register(app)
 
 
 @app.command()

@@ -90,10 +90,11 @@ class ClassResults:
 
 @dataclass(frozen=True)
 class Booked:
-    """What the gradebook has of a submission. scores: {exercise: points}."""
+    """What the gradebook has of a submission. scores: {exercise: points}; by_hand: those that a person gave or added to."""
 
     scores: dict[str, float]
     penalty: float
+    by_hand: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None) -> ClassResults:
@@ -142,12 +143,14 @@ def booked(db_url: str, day: Day) -> dict[str, Booked]:
     found: dict[str, Booked] = {}
     with Gradebook(db_url) as gradebook, contextlib.suppress(MissingEntry):
         for submission in gradebook.assignment_submissions(day.slug):
-            scores = {}
-            for notebook in submission.notebooks:
-                for grade in notebook.grades:
-                    if grade.auto_score is not None or grade.manual_score is not None:
-                        scores[grade.name.removeprefix("check_")] = float(grade.score) + float(grade.extra_credit or 0)
-            found[submission.student.id] = Booked(scores, float(submission.late_submission_penalty or 0))
+            grades = {grade.name.removeprefix("check_"): grade for notebook in submission.notebooks for grade in notebook.grades}
+            scores = {
+                name: float(grade.score) + float(grade.extra_credit or 0)
+                for name, grade in grades.items() if grade.auto_score is not None or grade.manual_score is not None
+            }  # fmt: skip
+            touched = {name for name, grade in grades.items() if grade.manual_score is not None or grade.extra_credit}
+            by_hand = {name: score for name, score in scores.items() if name in touched}
+            found[submission.student.id] = Booked(scores, float(submission.late_submission_penalty or 0), by_hand)
     return found
 
 
