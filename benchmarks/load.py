@@ -5,8 +5,6 @@ python benchmarks/load.py            # some minutes; writes benchmarks/results/l
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -14,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+from common import ROOT, machine, save
+
 LOADERS = ("kit", "transformers")
 WEIGHT_BYTES = 134_515_008 * 4
 COUNTED = """\
@@ -78,12 +76,6 @@ def measure(runs: int) -> dict[str, list[dict[str, float]]]:
     return rows
 
 
-def machine() -> str:
-    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    name = names[0].partition(":")[2].strip() if names else platform.processor()
-    return f"{name}, {os.cpu_count()} CPU cores, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
-
-
 def report(rows: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
     import torch
     import transformers
@@ -131,10 +123,8 @@ def main() -> int:
         print(json.dumps(load_once(arguments.once)))
         return 0
     result = report(measure(arguments.runs))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "load.json").write_text(json.dumps(result, indent=2) + "\n")
     title = "# Loading SmolLM2 (GGUF Q4_1) into float32"
-    (RESULTS / "load.md").write_text(f"{title}\n\n{table(result)}\n\n{COUNTED}\n")
+    save("load", result, f"{title}\n\n{table(result)}\n\n{COUNTED}\n")
     print(table(result))
     fast = result["median_ratio_of_seconds"] >= LEAST_RATIO
     small = result["peak_over_float32_weights"]["kit"] <= MOST_MEMORY

@@ -2,12 +2,12 @@
 
 import gc
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.peers import transformers_twin
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
 from solutions.transformer import decoder_block, forward
 
@@ -19,35 +19,6 @@ LINES = (
     "O",
     "The quality of mercy is not strained. It droppeth as the gentle rain from heaven upon the place beneath. " * 4,
 )
-
-
-def transformers_model(model: Model) -> Any:
-    """transformers' own Llama with the kit's weights: no file format stands between the two."""
-    config, weights = model.config, model.weights
-    shell = transformers.LlamaConfig(
-        vocab_size=config.vocab_size,
-        hidden_size=config.hidden_size,
-        intermediate_size=config.intermediate_size,
-        num_hidden_layers=config.num_hidden_layers,
-        num_attention_heads=config.num_attention_heads,
-        num_key_value_heads=config.num_key_value_heads,
-        head_dim=config.head_dim,
-        rope_parameters={"rope_type": "default", "rope_theta": config.rope_theta},
-        rms_norm_eps=config.rms_norm_eps,
-        max_position_embeddings=config.max_position_embeddings,
-        tie_word_embeddings=config.tie_word_embeddings,
-        pad_token_id=None,
-        bos_token_id=config.bos_token_id,
-        eos_token_id=config.eos_token_id,
-    )
-    state = {"model.embed_tokens.weight": weights.embed_tokens, "model.norm.weight": weights.norm, "lm_head.weight": weights.lm_head}
-    for index, layer in enumerate(weights.layers):
-        for name, tensor in vars(layer).items():
-            part = "self_attn." if name[1:] == "_proj" else "mlp." if name.endswith("_proj") else ""
-            state[f"model.layers.{index}.{part}{name}.weight"] = tensor
-    theirs = transformers.LlamaForCausalLM(shell).to(model.dtype).eval()
-    theirs.load_state_dict(state)
-    return theirs
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +52,7 @@ def test_tiny_is_what_transformers_reads_from_the_folder(tiny: Model) -> None:
 def test_tiny_in_float64_leaves_no_room_for_another_formula(tiny: Model) -> None:
     double = load_model("tiny", dtype=torch.float64)
     ids = encoded(tiny, LINES[3])
-    theirs = transformers_model(double)
+    theirs = transformers_twin(double)
     assert torch.allclose(forward(double, ids), theirs(ids).logits, atol=1e-4, rtol=0)  # transformers takes angles in float32
 
 
@@ -97,7 +68,7 @@ def test_rows_of_a_batch_equal_single_runs(tiny: Model) -> None:
 def test_bfloat16_errs_no_more_than_twice_as_much_as_transformers(tiny: Model) -> None:
     low = load_model("tiny", dtype=torch.bfloat16)
     ids = encoded(tiny, LINES[3])
-    exact, theirs = forward(tiny, ids), transformers_model(low)
+    exact, theirs = forward(tiny, ids), transformers_twin(low)
 
     def error(logits: Tensor) -> float:
         return (logits.float() - exact).square().mean().sqrt().item()
@@ -124,7 +95,7 @@ def test_a_model_without_a_forward_pass_is_enough(tiny: Model) -> None:
 @pytest.mark.slow
 @torch.no_grad()
 def test_smollm2_equals_transformers(smollm2: Model) -> None:
-    theirs = transformers_model(smollm2)
+    theirs = transformers_twin(smollm2)
     for text in ("The capital of France is", "def fibonacci(n):\n    if n < 2:\n", LINES[3]):
         ids = encoded(smollm2, text)
         assert torch.allclose(forward(smollm2, ids), theirs(ids).logits, atol=1e-3, rtol=0)

@@ -1,0 +1,263 @@
+"""The reference engine against its peers: prefill and decode of SmolLM2, tokens a second, all in one process and in turn.
+
+python benchmarks/engine.py                 # about 25 minutes on two cores; writes benchmarks/results/engine.json and engine.md
+python benchmarks/engine.py --quick         # one small point
+"""
+
+import argparse
+import importlib.util
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from common import ROOT, machine, save
+from torch import Tensor
+
+sys.path.append(str(ROOT))
+from peers import transformers_twin
+
+from course.kit import load_model
+from course.kit.model import WeightsOnly
+from solutions.batching import decode_batch, prefill_batch
+from solutions.costs import Machine, kv_cache_bytes, measure_machine
+from solutions.engine import Engine
+from solutions.kv_cache import KVCache
+
+COUNTED = """\
+Every contender gets the same weights, the same random prompts of one length and the same number of threads, in one process,
+one directly after the other, in rounds; the first round is not counted. Prefill is the time from the call to the first token's logits;
+decode is the time from there to the last token's, greedy. "Day 11" is `prefill_batch` and `decode_batch` as students write
+them; "engine" is `solutions/engine.py`; "compiled" is the engine after `compile_decode` (its half a minute of compiling is not in the
+figures); "transformers" is `generate` of the same weights with its own cache. A ratio is taken within a round; the table has
+the median of the rounds."""
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+LEAST_MEDIAN = 1.2
+
+
+@dataclass
+class Run:
+    """Seconds of one generation."""
+
+    prefill: float
+    decode: float
+
+
+Contender = Callable[[Tensor, int], Run]
+
+
+def day11(model: WeightsOnly) -> Contender:
+    def run(ids: Tensor, new: int) -> Run:
+        with torch.no_grad():
+            start = time.perf_counter()
+            num_pad = torch.zeros(len(ids), dtype=torch.int64)
+            cache = KVCache(model.config, len(ids), ids.shape[1] + new, model.dtype)
+            token = prefill_batch(model, ids, num_pad, cache).argmax(-1, keepdim=True)
+            first = time.perf_counter()
+            for _ in range(new - 1):
+                token = decode_batch(model, token, num_pad, cache).argmax(-1, keepdim=True)
+        return Run(first - start, time.perf_counter() - first)
+
+    return run
+
+
+def engine(model: WeightsOnly, batch: int, max_len: int, *, compiled: bool) -> Contender:
+    made = Engine(model, batch, max_len)
+    if compiled:
+        made.compile_decode()
+
+    def run(ids: Tensor, new: int) -> Run:
+        start = time.perf_counter()
+        token = made.prefill(ids).argmax(-1, keepdim=True)
+        first = time.perf_counter()
+        for _ in range(new - 1):
+            token = made.decode(token).argmax(-1, keepdim=True)
+        return Run(first - start, time.perf_counter() - first)
+
+    return run
+
+
+def transformers_generate(model: WeightsOnly) -> Contender:
+    from transformers import GenerationConfig, LogitsProcessorList
+
+    theirs = transformers_twin(model)
+
+    def run(ids: Tensor, new: int) -> Run:
+        seen: list[float] = []
+
+        def note(ids: Tensor, scores: Tensor) -> Tensor:
+            seen.append(time.perf_counter())
+            return scores
+
+        settings = GenerationConfig(do_sample=False, max_new_tokens=new, min_new_tokens=new, pad_token_id=0, eos_token_id=None)
+        start = time.perf_counter()
+        theirs.generate(ids, attention_mask=torch.ones_like(ids), generation_config=settings, logits_processor=LogitsProcessorList([note]))
+        assert len(seen) == new
+        return Run(seen[0] - start, seen[-1] - seen[0])
+
+    return run
+
+
+def point(contenders: dict[str, Contender], ids: Tensor, new: int, rounds: int) -> dict[str, list[Run]]:
+    """Runs of all contenders, in turn; the order turns round from round to round, and the first round is left out."""
+    runs: dict[str, list[Run]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for number in range(rounds + 1):
+        for name in names if number % 2 else reversed(names):
+            run = contenders[name](ids, new)
+            if number:
+                runs[name].append(run)
+    return runs
+
+
+def summary(runs: dict[str, list[Run]], model: WeightsOnly, B: int, T: int, new: int, peaks: Machine) -> list[dict[str, Any]]:
+    """A row for each contender: tokens/s, ratio to transformers, share of what the machine can do."""
+    size = model.dtype.itemsize
+    weights = model.num_parameters * size
+    kv = kv_cache_bytes(model.config, T + new // 2, B, size)
+    rows = []
+    for name, found in runs.items():
+        prefill, decode = (statistics.median(getattr(run, part) for run in found) for part in ("prefill", "decode"))
+        theirs = runs["transformers"]
+        ratios = {
+            part: statistics.median(getattr(t, part) / getattr(o, part) for o, t in zip(found, theirs, strict=True))
+            for part in ("prefill", "decode")
+        }
+        rows.append(
+            {
+                "dtype": str(model.dtype).removeprefix("torch."),
+                "prompt": T,
+                "batch": B,
+                "engine": name,
+                "prefill_tokens_per_second": B * T / prefill,
+                "decode_tokens_per_second": B * (new - 1) / decode,
+                "prefill_over_transformers": ratios["prefill"],
+                "decode_over_transformers": ratios["decode"],
+                "share_of_flops_in_prefill": 2 * model.num_parameters * B * T / prefill / peaks.peak_flops,
+                "share_of_bandwidth_in_decode": (weights + kv) * (new - 1) / decode / peaks.bandwidth,
+                "runs": [asdict(run) for run in found],
+            }
+        )
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        "| dtype | prompt | B | engine | prefill tokens/s | vs transformers | decode tokens/s | vs transformers | of bandwidth |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for r in rows:
+        lines.append(
+            f"| {r['dtype']} | {r['prompt']} | {r['batch']} | {r['engine']} | {r['prefill_tokens_per_second']:.0f} "
+            f"| {r['prefill_over_transformers']:.2f} | {r['decode_tokens_per_second']:.1f} | {r['decode_over_transformers']:.2f} "
+            f"| {r['share_of_bandwidth_in_decode']:.0%} |"
+        )
+    return lines
+
+
+def verdict(rows: list[dict[str, Any]]) -> tuple[bool, list[str]]:
+    """Whether the best of ours is ahead at every point and by 1.2 in the median, and the lines that say so."""
+    best: dict[tuple[Any, ...], float] = {}
+    for r in rows:
+        if r["engine"] == "transformers":
+            continue
+        for part in ("prefill", "decode"):
+            key = (part, r["dtype"], r["prompt"], r["batch"])
+            best[key] = max(best.get(key, 0.0), r[f"{part}_over_transformers"])
+    behind = [f"{key[0]} at {key[1]}, prompt {key[2]}, B = {key[3]}: {value:.2f}" for key, value in best.items() if value < 1]
+    middle = statistics.median(best.values())
+    low, high = min(best.values()), max(best.values())
+    lines = [f"Best of ours over transformers: {low:.2f} to {high:.2f} over {len(best)} points, median {middle:.2f}."]
+    lines += [f"Behind: {line}." for line in behind]
+    return not behind and middle >= LEAST_MEDIAN, lines
+
+
+def llama_cpp_note() -> str:
+    if importlib.util.find_spec("llama_cpp") is None:
+        return "llama.cpp: not measured, `llama-cpp-python` is not installed (it compiles; it is no part of the environment)."
+    return "llama.cpp: installed; run `python benchmarks/engine.py --llama-cpp` for its figures on the same GGUF file."
+
+
+def llama_cpp_rows(prompts: list[int], new: int) -> list[str]:
+    """llama.cpp on the GGUF file itself (4-bit weights), B = 1."""
+    from llama_cpp import Llama
+
+    from course.kit import paths
+
+    lines = []
+    for T in prompts:
+        llama = Llama(str(paths.SMOLLM2), n_ctx=T + new, n_threads=torch.get_num_threads(), verbose=False)
+        ids = torch.randint(5, 49_000, (T,)).tolist()
+        start = time.perf_counter()
+        llama.eval(ids)
+        first = time.perf_counter()
+        for _ in range(new - 1):
+            llama.eval([7])
+        prefill, decode = T / (first - start), (new - 1) / (time.perf_counter() - first)
+        lines.append(f"llama.cpp, Q4_1, prompt {T}, B = 1: prefill {prefill:.0f}, decode {decode:.1f} tokens/s.")
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=COUNTED)
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 32])
+    parser.add_argument("--prompt", type=int, nargs="+", default=[64, 512])
+    parser.add_argument("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES))
+    parser.add_argument("--new", type=int, default=33, help="new tokens of a row")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--large-rounds", type=int, default=2, help="rounds where a prefill has more than 4,000 tokens")
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--llama-cpp", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.batch, arguments.prompt, arguments.dtype, arguments.new, arguments.no_compile = [1], [64], ["float32"], 9, True
+    torch.manual_seed(0)
+    peaks = measure_machine()
+    rows: list[dict[str, Any]] = []
+    for dtype in arguments.dtype:
+        model = load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
+        theirs, simple = transformers_generate(model), day11(model)
+        for T in arguments.prompt:
+            for B in arguments.batch:
+                contenders = {"Day 11": simple, "engine": engine(model, B, T + arguments.new, compiled=False), "transformers": theirs}
+                if not arguments.no_compile:
+                    contenders["compiled"] = engine(model, B, T + arguments.new, compiled=True)
+                ids = torch.randint(5, model.config.vocab_size, (B, T))
+                rounds = arguments.large_rounds if B * T > 4000 else arguments.rounds
+                found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)
+                rows += found
+                print("\n".join(table(found)[2:]), flush=True)
+                torch._dynamo.reset()
+    good, lines = verdict(rows)
+    import transformers
+
+    more = llama_cpp_rows(arguments.prompt, arguments.new) if arguments.llama_cpp else [llama_cpp_note()]
+    text = "\n".join(
+        [
+            "# The reference engine and its peers, SmolLM2-135M",
+            "",
+            *table(rows),
+            "",
+            *lines,
+            "",
+            *more,
+            "",
+            f"Machine: {machine()}; measured peak {peaks.peak_flops / 1e9:.0f} GFLOP/s in float32, {peaks.bandwidth / 1e9:.1f} GB/s "
+            f"for a plain sum; torch {torch.__version__}, transformers {transformers.__version__}, {torch.get_num_threads()} threads.",
+            "",
+            COUNTED,
+        ]
+    )
+    print("\n".join(lines))
+    if not arguments.quick:
+        result = {"machine": machine(), "peak_flops": peaks.peak_flops, "bandwidth": peaks.bandwidth, "rows": rows}
+        save("engine", result, text)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

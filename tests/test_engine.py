@@ -1,0 +1,40 @@
+"""The engine gives what Day 11's functions give."""
+
+import shutil
+
+import pytest
+import torch
+
+from course.kit import load_model
+from solutions.batching import generate_batch
+from solutions.engine import Engine
+
+PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model("tiny", dtype=torch.float64).weights_only()
+
+
+@pytest.mark.parametrize("prompts", [PROMPTS, PROMPTS[1:2], [PROMPTS[0]] * 3])
+def test_tokens_are_those_of_the_batched_loop(model, prompts):
+    want = generate_batch(model, prompts, max_new_tokens=20, temperature=0.0)
+    engine = Engine(model, len(prompts), max_len=40)
+    assert engine.generate(prompts, 20).tolist() == want
+    assert engine.generate(prompts, 20).tolist() == want  # nothing is left of the run before
+
+
+def test_no_slot_left_is_one_clear_line(model):
+    engine = Engine(model, 1, max_len=18)
+    with pytest.raises(ValueError, match="max_len = 18"):
+        engine.generate([PROMPTS[1]], 5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None and shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_tokens_are_the_same():
+    model = load_model("tiny").weights_only()
+    plain, compiled = Engine(model, 4, max_len=40), Engine(model, 4, max_len=40)
+    compiled.compile_decode()
+    assert torch.equal(plain.generate(PROMPTS, 12), compiled.generate(PROMPTS, 12))
