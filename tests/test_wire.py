@@ -318,8 +318,8 @@ def talk(monkeypatch):
         connection.limits, connection.resolve, connection.callables, connection.seq = Limits(), refuse, {}, 0
         connection.pid = 0
         monkeypatch.setattr(connection, "close", lambda: None, raising=False)
-        connection.socket, theirs = socket.socketpair()
-        connection.socket.setblocking(False)
+        ours, theirs = socket.socketpair()
+        connection._use(ours)
         theirs.sendall(sent)
         if not stay:
             theirs.shutdown(socket.SHUT_WR)

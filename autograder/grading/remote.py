@@ -22,6 +22,7 @@ from .given import kit_dataclasses
 from .limits import Deadline, Limits
 from .warm import FORK_SECONDS, Zygote
 
+PIECE_BYTES = 65_536
 CREDENTIALS = struct.Struct("3i")
 MAX_SCRATCH_FILES = 20_000
 MAX_SCRATCH_DEPTH = 50
@@ -101,7 +102,8 @@ class Connection:
         self.resolve = resolve
         self.callables: dict[int, Callable[..., Any]] = {}
         self.seq = 0
-        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._use(ours)
         if hasattr(socket, "SO_PASSCRED"):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
@@ -109,10 +111,16 @@ class Connection:
             self.pid, self.scratch = source.fork(theirs)
         finally:
             theirs.close()
-        self.socket.setblocking(False)
         self._hello()
         if source.level == "namespaces":
             self.scratch = f"/proc/{self.pid}/root{self.scratch}"
+
+    def _use(self, connection: socket.socket) -> None:
+        self.socket, self.unread = connection, bytearray()
+        self.socket.setblocking(False)
+        self.readable, self.writable = select.poll(), select.poll()
+        self.readable.register(self.socket, select.POLLIN)
+        self.writable.register(self.socket, select.POLLOUT)
 
     def _hello(self) -> None:
         """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
@@ -124,6 +132,7 @@ class Connection:
             for level, kind, data in ancillary:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
                     self.pid = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)  # from here on they would only cost time
         try:
             hello = self._receive(Deadline(self.pid, FORK_SECONDS, 1.0))["hello"]
         except (WorkerDied, wire.WireError, KeyError) as error:
@@ -240,23 +249,26 @@ class Connection:
         return value
 
     def _read(self, n: int, deadline: Deadline) -> bytearray:
-        buffer = bytearray()
-        while len(buffer) < n:
+        """The next n bytes. What came along behind them is kept: mostly a whole frame comes in one piece."""
+        while len(self.unread) < n:
+            self._wait(deadline, writing=False)
             try:
-                piece = self.socket.recv(min(n - len(buffer), 1 << 20))
+                piece = self.socket.recv(max(PIECE_BYTES, min(n - len(self.unread), 1 << 20)))
             except BlockingIOError:
-                self._wait(deadline, writing=False)
                 continue
             except OSError:
                 piece = b""
             if not piece:
                 raise WorkerDied("crashed", "the submission's process ended")
-            buffer += piece
-        return buffer
+            self.unread += piece
+        if len(self.unread) == n:
+            taken, self.unread = self.unread, bytearray()
+        else:
+            taken, self.unread = self.unread[:n], self.unread[n:]
+        return taken
 
     def _wait(self, deadline: Deadline, *, writing: bool) -> None:
-        sockets = [self.socket]
-        select.select([] if writing else sockets, sockets if writing else [], [], 0.1)
+        (self.writable if writing else self.readable).poll(100)
         if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
             raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")
         if time.monotonic() > self.next_look:

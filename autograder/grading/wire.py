@@ -60,6 +60,7 @@ DTYPES: dict[str, torch.dtype] = {
         "complex64", "complex128",
     )
 }  # fmt: skip
+PLAIN_JSON = frozenset({type(None), bool, str, int, float})
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -76,13 +77,12 @@ def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
 
     reply: within the limits for what a worker sends.
     """
-    payload = bytearray()
-    tree = _Encoder(payload, extra).tree(value, 0)
-    header = json.dumps(tree, separators=(",", ":"), allow_nan=False).encode()
+    encoder = _Encoder(extra)
+    header = _write_json(encoder.tree(value, 0)).encode()
     max_header, max_payload = limits(reply)
-    if len(header) > max_header or len(payload) > max_payload:
-        raise WireError(f"too large to send: {len(header)} + {len(payload)} bytes")
-    return HEAD.pack(MAGIC, len(header), len(payload)) + header + bytes(payload)
+    if len(header) > max_header or encoder.payload_bytes > max_payload:
+        raise WireError(f"too large to send: {len(header)} + {encoder.payload_bytes} bytes")
+    return b"".join([HEAD.pack(MAGIC, len(header), encoder.payload_bytes), header, *encoder.payload])
 
 
 def limits(reply: bool) -> tuple[int, int]:
@@ -106,7 +106,7 @@ def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
 def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve) -> Any:
     """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError."""
     try:
-        tree = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
+        tree = _read_json(header.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise WireError(f"the header is not JSON: {type(error).__name__}") from None
     try:
@@ -119,9 +119,14 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+_write_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
+_read_json = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
 class _Encoder:
-    def __init__(self, payload: bytearray, extra: Extra) -> None:
-        self.payload = payload
+    def __init__(self, extra: Extra) -> None:
+        self.payload: list[bytes] = []
+        self.payload_bytes = 0
         self.extra = extra
         self.nodes = 0
 
@@ -134,6 +139,12 @@ class _Encoder:
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
+        if kind is dict:  # exact types first: most values are
+            return {"$": "dict", "v": [[self.tree(k, depth + 1), self.tree(v, depth + 1)] for k, v in value.items()]}
+        if kind is Tensor:
+            return self._tensor(value)
+        if kind is list:
+            return [self.tree(v, depth + 1) for v in value]
         if isinstance(value, bool):
             return bool(value)
         if isinstance(value, int) and not hasattr(value, "_fields_"):
@@ -169,25 +180,28 @@ class _Encoder:
         grad = value.requires_grad
         if value.layout != torch.strided or value.dtype not in DTYPE_NAMES or value.is_meta:
             raise WireError(f"a tensor of dtype {value.dtype}, layout {value.layout}, device {value.device} cannot be sent")
-        data = value.detach().as_subclass(Tensor)
-        data = data.cpu().contiguous().resolve_conj().resolve_neg()
-        raw = data.reshape(-1).view(torch.uint8).numpy().tobytes() if data.numel() else b""
+        data = value.detach()
+        if type(data) is not Tensor:
+            data = data.as_subclass(Tensor)
+        plain = data.view(torch.int16) if data.dtype is torch.bfloat16 else data  # numpy has no bfloat16
+        raw = plain.numpy(force=True).tobytes()
         return {
             "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(data.shape),
             "at": self._put(raw), "n": len(raw), "grad": grad,
         }  # fmt: skip
 
     def _put(self, raw: bytes) -> int:
-        at = len(self.payload)
+        at = self.payload_bytes
         if at + len(raw) > MAX_PAYLOAD_BYTES:
             raise WireError("too many bytes to send")
-        self.payload += raw
+        self.payload.append(raw)
+        self.payload_bytes += len(raw)
         return at
 
 
 class _Decoder:
     def __init__(self, payload: bytes | bytearray, resolve: Resolve) -> None:
-        self.payload = payload
+        self.payload = memoryview(payload)
         self.resolve = resolve
         self.nodes = 0
         self.number_keys = 0
@@ -199,12 +213,16 @@ class _Decoder:
             raise WireError("nested too deeply")
         if self.nodes > MAX_NODES:
             raise WireError("too many values")
-        if tree is None or isinstance(tree, bool | str | int | float):
+        if type(tree) in PLAIN_JSON:
             return tree
-        if isinstance(tree, list):
+        if type(tree) is list:
             return [self.value(v, depth + 1) for v in tree]
         kind = tree["$"]
         match kind:
+            case "dict":
+                return {self._key(k, depth): self.value(v, depth + 1) for k, v in _list(tree["v"])}
+            case "tensor":
+                return self._tensor(tree)
             case "int":
                 if len(tree["v"]) > 4000:
                     raise WireError("an integer of more than 4,000 digits")
@@ -215,12 +233,8 @@ class _Decoder:
                 return float(tree["v"])
             case "tuple":
                 return tuple(self.value(v, depth + 1) for v in _list(tree["v"]))
-            case "dict":
-                return {self._key(k, depth): self.value(v, depth + 1) for k, v in _list(tree["v"])}
             case "bytes":
                 return bytes(self._take(tree))
-            case "tensor":
-                return self._tensor(tree)
             case "dtype":
                 return DTYPES[tree["v"]]
             case "device":
@@ -233,6 +247,9 @@ class _Decoder:
         raise WireError(f"an unknown kind of value: {str(kind)[:40]!r}")
 
     def _key(self, tree: Any, depth: int) -> Any:
+        if type(tree) is str:
+            self.nodes += 1
+            return tree
         key = self.value(tree, depth + 1)
         if not isinstance(key, str | int | float | bool | tuple | bytes | type(None)):
             raise WireError("a dict key must be plain")
@@ -242,7 +259,7 @@ class _Decoder:
                 raise WireError(f"more than {MAX_NUMBER_KEYS:,} dict keys that are not text")
         return key
 
-    def _take(self, tree: dict[str, Any]) -> bytes | bytearray:
+    def _take(self, tree: dict[str, Any]) -> memoryview:
         at, n = tree["at"], tree["n"]
         if type(at) is not int or type(n) is not int or at < 0 or n < 0 or at + n > len(self.payload):
             raise WireError("bytes outside the payload")

@@ -99,6 +99,7 @@ class Worker:
     def __init__(self, connection: socket.socket, shell: Any) -> None:
         self.connection = connection
         self.shell = shell
+        self.unread = bytearray()
         self.namespace: dict[str, Any] = shell.user_ns
         self.handles: dict[int, Any] = {}
         self.cell_files: dict[str, str] = {}
@@ -149,7 +150,7 @@ class Worker:
 
     def start(self, request: dict[str, Any]) -> None:
         sys.meta_path.insert(0, EarlierFinder(request["earlier"]))
-        for name in [name for name in sys.modules if name == "solutions" or name.startswith("solutions.")]:
+        for name in [name for name in sys.modules if name.startswith("solutions")] if "solutions" in sys.modules else []:
             del sys.modules[name]
         sys.modules["autograder.student"] = student_stub()
         torch.manual_seed(request["seed"])
@@ -214,14 +215,15 @@ class Worker:
             return None
         return wire.decode(header, payload, self.resolve)
 
-    def read(self, n: int) -> bytes | None:
-        buffer = bytearray()
-        while len(buffer) < n:
-            piece = self.connection.recv(min(n - len(buffer), 1 << 20))
+    def read(self, n: int) -> bytearray | None:
+        """The next n bytes, None at the end. What came along behind them is kept: mostly a whole frame comes in one piece."""
+        while len(self.unread) < n:
+            piece = self.connection.recv(max(65_536, min(n - len(self.unread), 1 << 20)))
             if not piece:
                 return None
-            buffer += piece
-        return bytes(buffer)
+            self.unread += piece
+        taken, self.unread = self.unread[:n], self.unread[n:]
+        return taken
 
     def encode(self, value: Any) -> bytes:
         return wire.encode(value, self.extra, reply=True)
