@@ -13,11 +13,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import CourseError
 from ..lessons import Day, release_bytes, release_notebook_path
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 VERSIONS = "select version_num from alembic_version"
 
@@ -55,6 +58,8 @@ def enter_day(day: Day, db_url: str) -> None:
     """
     put_alembic_on_path()
     path = _file_of(db_url)
+    if path is None:
+        _prepare_server(db_url)
     with _desk(path) as desk:
         if path is not None and desk is not None and not (path.exists() and path.stat().st_size):
             _make_file(path, desk)
@@ -106,17 +111,40 @@ def _file_of(db_url: str) -> Path | None:
 
 def _make_file(path: Path, desk: Path) -> None:
     """A gradebook with nothing in it, made whole on the desk first: nbgrader leaves half of one where it is killed over it."""
-    from nbgrader.api import Base
-    from sqlalchemy import create_engine, text
+    from sqlalchemy import create_engine
 
     made = desk / path.name
     engine = create_engine(gradebook_url(made))
-    Base.metadata.create_all(bind=engine)
     with engine.begin() as connection:
-        connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
-        connection.execute(text("insert into alembic_version (version_num) values (:version)"), {"version": schema_version()})
+        _make_tables(connection)
     engine.dispose()
     os.replace(made, path)
+
+
+def _prepare_server(db_url: str) -> None:
+    """In a server's database: the tables, whole or not at all, and the course without a name.
+
+    That is the course of nbgrader's assignments where none is configured, and nbgrader makes no row for it. SQLite does not mind.
+    """
+    from nbgrader.api import Course
+    from sqlalchemy import create_engine, insert, inspect, select
+
+    engine, course = create_engine(db_url), Course.__table__
+    with engine.begin() as connection:
+        if not inspect(connection).get_table_names():
+            _make_tables(connection)
+        if connection.execute(select(course.c.id).where(course.c.id == "")).first() is None:
+            connection.execute(insert(course).values(id=""))
+    engine.dispose()
+
+
+def _make_tables(connection: Connection) -> None:
+    from nbgrader.api import Base
+    from sqlalchemy import text
+
+    Base.metadata.create_all(bind=connection)
+    connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
+    connection.execute(text("insert into alembic_version (version_num) values (:version)"), {"version": schema_version()})
 
 
 def put_alembic_on_path() -> None:
