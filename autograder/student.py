@@ -1,4 +1,4 @@
-"""What a notebook imports: check, hint, earlier, if_solved, progress."""
+"""What a notebook imports: check, hint, earlier, if_solved, progress, rung."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import sys
 import types
 from typing import Any
 
-from . import desk, render
+from . import desk, ladder, render
 from .errors import CourseError
 from .grading.namespaces import Near
 from .lessons import lesson, syllabus
 from .runner import Verdict, run_checks, select, share
 
-__all__ = ["check", "earlier", "hint", "if_solved", "progress"]
+__all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
 
 PRINTED_LINES = 20
 _verdicts: dict[str, tuple[object, bool]] = {}
@@ -112,8 +112,17 @@ def if_solved(*exercises: str) -> bool:
     return True
 
 
+def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:
+    """Puts a speed that you measured on your ladder, and says it in one line; `progress()` shows the whole ladder."""
+    made = ladder.rung(name, tokens_per_second, model=model, batch=batch)
+    first = ladder.rungs()[:1]
+    times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
+    more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
+    print(f"{made.line}{more}")
+
+
 def progress() -> None:
-    """Days, exercises and points so far, by the checks that you have run."""
+    """Days, exercises and points so far, by the checks that you have run, what to do next, and your ladder of tokens per second."""
     folder = desk.desk_folder()
     standings = desk.standings(folder)
     rows, lines = [], []
@@ -131,7 +140,10 @@ def progress() -> None:
         lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{len(exercises)} exercises  {points} points  next: {following}")
     head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in ("day", "title", "exercises", "points", "next"))
     body = "".join("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
-    _show(Table(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)))
+    html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
+    if found := ladder.rungs():
+        html, text = html + ladder.html(found), f"{text}\n\n{ladder.text(found)}"
+    _show(Table(html, text))
 
 
 def _run(topic: str, exercise: str, namespace: dict[str, Any]) -> tuple[list[Verdict], str]:

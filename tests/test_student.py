@@ -9,9 +9,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import desk, student
+from autograder import desk, ladder, student
 from autograder.course_table import solution_source
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook
+from course.kit import load_model
 
 WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
 
@@ -191,3 +192,33 @@ def test_bad_arguments_are_one_line_and_exit_2(work):
         result = terminal(*arguments, folder=work)
         assert result.returncode == 2, arguments
         assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+
+
+def test_speeds_stand_on_the_ladder_from_day_to_day(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path))
+    monkeypatch.setattr(ladder, "machine_bandwidth", lambda: 4 * 1_054_080 * 100.0)
+    tiny = load_model("tiny")
+    student.rung("Day 7, recomputing", 10.0, model=tiny)
+    student.rung("Day 10, KV cache", 50.0, model=tiny)
+    student.rung("Day 10, KV cache", 60.0, model=tiny)  # measured again
+    student.rung("Day 11, 16 rows", 320.0, model=tiny, batch=16)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("Day 7, recomputing: 10.0 tokens/s (tiny), 10% of the ")
+    assert said[2].endswith("6.0 times Day 7, recomputing")
+    assert [(r.name, r.tokens_per_second, round(r.of_bandwidth, 2)) for r in ladder.rungs()] == [
+        ("Day 7, recomputing", 10.0, 0.1),
+        ("Day 10, KV cache", 60.0, 0.6),
+        ("Day 11, 16 rows", 320.0, 0.2),  # one read of the weights serves 16 rows
+    ]
+    student.progress()
+    shown = capsys.readouterr().out
+    assert "Your ladder" in shown
+    assert "Day 11, 16 rows (tiny, B = 16)" in shown
+    assert 'scope="col"' in ladder.html(ladder.rungs())
+
+
+@pytest.mark.parametrize("speed", [0, -1.0, float("nan"), float("inf"), "fast"])
+def test_a_speed_that_is_none_is_refused(tmp_path, monkeypatch, speed):
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path))
+    with pytest.raises(ValueError, match="positive"):
+        student.rung("Day 7", speed, model=load_model("tiny"))

@@ -88,7 +88,7 @@ def student_stub() -> types.ModuleType:
     def nothing(*args: object, **kwargs: object) -> None:
         return None
 
-    for name in ("check", "hint", "progress", "quiz"):
+    for name in ("check", "hint", "progress", "rung"):
         setattr(module, name, nothing)
     module.earlier = earlier  # type: ignore[attr-defined]
     module.if_solved = lambda *names: False  # type: ignore[attr-defined]
