@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,10 +18,15 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from traitlets.config import Config
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config, Configurable
 
+from autograder.grading.grade import course_sha256
 from autograder.grading.records import read_record
+from autograder.grading.remote import Connection
 from autograder.lessons import ROOT, lesson, release_notebook_path
+from autograder.nbgrader_bridge import preprocessors
+from autograder.nbgrader_bridge.preprocessors import WriteVerdicts
 from autograder.runner import load_checks
 from tests.submissions import QUICK, SOFTMAX, Notebook, cells_of, code, hand_in, released, solved, with_cell
 
@@ -362,6 +368,25 @@ def test_what_a_student_wrote_is_text_on_the_page(class_folder):
 
 
 # Many at once
+
+
+def test_a_worker_that_is_killed_from_outside_is_no_zero_under_nbgrader_either(tmp_path, monkeypatch):
+    hand_in(tmp_path, "ada", solved())
+    converter = type("Converter", (Configurable,), {"coursedir": CourseDirectory(root=str(tmp_path))})()
+    step = WriteVerdicts(parent=Configurable(parent=converter))
+    preprocessors._canaries(SLUG, 0, course_sha256(SOFTMAX))
+    real, requests = Connection.request, []
+
+    def request(self, *arguments, **more):
+        requests.append(self.pid)
+        if len(requests) == 10:
+            os.kill(self.pid, signal.SIGKILL)
+        return real(self, *arguments, **more)
+
+    monkeypatch.setattr(Connection, "request", request)
+    record = step.record("ada", SLUG)
+    assert len(set(requests)) >= 2
+    assert (record.points, record.crashed) == (TOTAL, False)
 
 
 def test_a_class_in_bulk_gets_the_same_scores_as_by_the_command(class_folder, tmp_path):
