@@ -139,8 +139,8 @@ def generate_cached(
 
     model: an object with .config and .weights. idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. Every rule of
     `generate` holds: a row that has emitted eos_token_id is filled with it, the loop ends as soon as every row has
-    ended, no gradient is recorded, idx is not changed. Past block_size tokens the window slides: every position in it
-    changes, so the cache is rebuilt from the last block_size tokens at each step.
+    ended, no gradient is recorded, idx is not changed. Past block_size tokens the window slides: what is left in it was
+    computed while the token that falls out could be seen, so the cache is rebuilt from the window at each step.
     """
     ### BEGIN SOLUTION
     room = min(block_size, idx.shape[1] + max_new_tokens)

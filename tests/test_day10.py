@@ -53,7 +53,7 @@ def test_hand_computed_numbers_are_right() -> None:
     assert case["weight_bytes"] == 2 * param_count(SMOLLM2)
     for rows, tokens in ((1, case["outgrown_at"]), (16, case["outgrown_at_16_rows"])):
         assert kv_cache_bytes(SMOLLM2, tokens - 1, rows, 2) <= case["weight_bytes"] < kv_cache_bytes(SMOLLM2, tokens, rows, 2)
-    case = HAND["tiny"]
+    case = HAND["tiny_cache"]
     assert case["bytes_per_token"] == kv_cache_bytes(TINY, 1, 1, 4)
     assert case["bytes_2048"] == kv_cache_bytes(TINY, 2048, 1, 4)
     case = HAND["eighty_layers"]
@@ -74,7 +74,7 @@ def test_hand_computed_numbers_are_right() -> None:
     assert case["smollm2_all"] == 30 * (2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1536) + case["smollm2_head"]
     assert case["tiny_head"] == TINY.vocab_size * TINY.hidden_size
     assert case["tiny_all"] == 5 * (2 * 128 * 128 + 2 * 128 * 64 + 3 * 128 * 352) + case["tiny_head"]
-    assert set(HAND) == {"weights_one_to_four", "two_layers", "smollm2", "tiny", "eighty_layers", "positions", "window", "head"}
+    assert set(HAND) == {"weights_one_to_four", "two_layers", "smollm2", "tiny_cache", "eighty_layers", "positions", "window", "head"}
 
 
 def test_the_reference_gives_the_hand_computed_numbers() -> None:
@@ -83,7 +83,7 @@ def test_the_reference_gives_the_hand_computed_numbers() -> None:
     read = attention(torch.ones(1, 1, 4, 1), keys, values, causal_mask(4, 4)).flatten()
     assert read.tolist() == pytest.approx(case["read"], abs=1e-3)
     assert KVCache(SMOLLM2, 1, 8192, torch.bfloat16, "meta").nbytes == HAND["smollm2"]["bytes_8192"]
-    assert KVCache(TINY, 1, 2048).nbytes == HAND["tiny"]["bytes_2048"]
+    assert KVCache(TINY, 1, 2048).nbytes == HAND["tiny_cache"]["bytes_2048"]
     eighty = Config("80 layers", 32000, 8192, 28672, 80, 64, 8, 128, 1e4, 1e-5, 4096, False, 1, 2)
     assert KVCache(eighty, 1, 4096, torch.float16, "meta").nbytes == HAND["eighty_layers"]["bytes_4096_gqa"]
 
@@ -101,7 +101,7 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "189 MB": near(HAND["smollm2"]["bytes_8192"] / 1e6, 189, 0),
         "188.7 MB": near(HAND["smollm2"]["bytes_8192"] / 1e6, 188.7, 1),
         "11,520 numbers a token: 23,040 bytes in 16 bits, 46,080": HAND["smollm2"]["values_per_token"] == 11_520,
-        "2,560 bytes a token": HAND["tiny"]["bytes_per_token"] == 2560,
+        "2,560 bytes a token": HAND["tiny_cache"]["bytes_per_token"] == 2560,
         "2.6 MB for each token": near(HAND["eighty_layers"]["bytes_per_token"] / 1e6, 2.6, 1),
         "10.49 GB": near(HAND["eighty_layers"]["bytes_4000"] / 1e9, 10.49, 2),
         "1.34 GB": near(HAND["eighty_layers"]["bytes_4096_gqa"] / 1e9, 1.34, 2),

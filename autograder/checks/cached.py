@@ -130,7 +130,7 @@ LENGTH = "length is the count of the last layer: it grows once a forward pass, w
 START = "New tokens stand behind those in the cache: their positions are length, length + 1, ..., read before any append."
 ALIGNED = "The new tokens are the last: the mask of t queries over n + t keys is aligned at the end, causal_mask(t, n + t)."
 SPLIT = "Prefill the prompt once; then each decode step is given the one newest token. The last new token is never fed."
-SLIDE = "Past block_size every token of the window stands at a new position: empty the cache and fill it from the last block_size tokens."
+SLIDE = "Past block_size the old entries were computed while the lost token could be seen: empty the cache, fill it from the window."
 ENDED = "Remember for each row whether it has ended, fill it with EOS from there on, and leave once every row has ended."
 
 
