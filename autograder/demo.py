@@ -1,7 +1,7 @@
 """A class of samples: made from the release notebooks, each with the score it deserves beside it, graded end to end.
 
 Right and wrong answers come from the specimens; the rest is what a class hands in: files cut off, cells deleted, copied
-or tampered with, code that does not end or ends its own process.
+or tampered with, code that does not end or ends its own process, attacks on the grader.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .certify import SPECIMENS, Specimen, find_specimens, read_specimen
+from .demo_attacks import ATTACKS
 from .errors import CourseError
 from .grading.grade import Options
 from .grading.records import ExerciseScore, Record
@@ -95,6 +96,7 @@ def samples(day: Day) -> list[Sample]:
         made.sample("lena", "right; a solution cell copied", FULL, made.with_copy()),
         made.sample("mateo", "the file is cut off", made.zero(*made.exercises), made.cut_off()),
         made.sample("nadia", f"right; {made.first} uses a helper cell of her own", FULL, made.with_helper()),
+        *made.attackers(),
     ]  # fmt: skip
 
 
@@ -105,9 +107,7 @@ class Maker:
         self.day = day
         self.exercises = [e.name for e in lesson(day).exercises]
         self.answers = {
-            cell.metadata.course.exercise: cell.source
-            for cell in solved_notebook(day).cells
-            if cell.metadata.course.role == "exercise"
+            cell.metadata.course.exercise: cell.source for cell in solved_notebook(day).cells if cell.metadata.course.role == "exercise"
         }
         uses = {name: free_names(source) & set(self.exercises) for name, source in self.answers.items()}
         used = set().union(*uses.values())
@@ -205,6 +205,15 @@ class Maker:
             notebook["cells"].insert(2, {**new, "source": code})
 
         return self.changed(add, {**self.answers, self.first: caller})
+
+    def attackers(self) -> Iterator[Sample]:
+        """Each has solved the first exercise; every point beyond it would be stolen."""
+        due = self.zero(*(set(self.exercises) - {self.first}))
+        for student, story, source in ATTACKS:
+            code: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
+            cell = {**code, "source": source.replace("TOPIC", self.day.topic)}
+            content = self.changed(lambda notebook, cell=cell: notebook["cells"].append(cell), {self.first: self.answers[self.first]})  # type: ignore[misc]
+            yield self.sample(student, story, due, content)
 
 
 def checks(notebook: Notebook) -> list[Notebook]:

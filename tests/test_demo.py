@@ -12,6 +12,7 @@ from autograder.lessons import find_day, lesson
 pytestmark = pytest.mark.slow
 DAYS = [find_day("softmax"), find_day("samplers")]
 STUDENTS = ["ada", "bela", "chidi", "dara", "emeka", "fatima", "goran", "hana", "ivan", "jun", "kofi", "lena", "mateo", "nadia"]
+ATTACKERS = ["oona", "pavel", "quinn"]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def outcomes(folder) -> dict[tuple[str, str], demo.Outcome]:
 
 
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
-@pytest.mark.parametrize("student", STUDENTS)
+@pytest.mark.parametrize("student", STUDENTS + ATTACKERS)
 def test_each_sample_gets_the_score_it_deserves(outcomes, day, student):
     outcome = outcomes[day.slug, student]
     scores = {s.exercise: (s.points, s.max_points) for s in outcome.record.scores}
@@ -40,12 +41,12 @@ def test_the_scores_of_the_class_in_numbers(outcomes, day):
     total = lesson(day).points
     first = next(iter(demo.Maker(day).exercises))
     worth = {e.name: e.points for e in lesson(day).exercises}
-    got = {student: outcomes[day.slug, student].record.points for student in STUDENTS}
+    got = {student: outcomes[day.slug, student].record.points for student in STUDENTS + ATTACKERS}
     assert {got[student] for student in ("ada", "bela", "kofi", "lena", "nadia")} == {total}
     assert got["fatima"] == got["mateo"] == 0
     lost = total - worth[demo.Maker(day).victim]
     assert got["goran"] == got["hana"] == got["ivan"] == lost
-    assert got["jun"] == worth[first]
+    assert {got[student] for student in ("jun", *ATTACKERS)} == {worth[first]}  # the honest part, and nothing else
     for student in ("chidi", "dara", "emeka"):
         wrong = outcomes[day.slug, student].sample.due.less
         assert total - worth[wrong] <= got[student] < total
@@ -53,7 +54,7 @@ def test_the_scores_of_the_class_in_numbers(outcomes, day):
 
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
 def test_what_became_of_each_is_said(outcomes, day):
-    status = {student: outcomes[day.slug, student].record.status for student in STUDENTS}
+    status = {student: outcomes[day.slug, student].record.status for student in STUDENTS + ATTACKERS}
     assert status["ada"] == status["nadia"] == "pass"
     assert (status["fatima"], status["hana"], status["ivan"], status["mateo"]) == ("zero", "timed out", "crashed", "unreadable")
 
