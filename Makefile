@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 TWO_AT_A_TIME := -n 2 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab test quick demo doctor build release check lint certify lock clean model
+.PHONY: lab test quick gpu demo doctor build release check lint certify lock clean model
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
@@ -21,6 +21,10 @@ test: $(VENV)/dev.done model
 
 quick: $(VENV)/dev.done
 	$(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser"
+
+# Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
+gpu: $(VENV)/course.done model
+	@$(BIN)/python benchmarks/gpu.py
 
 demo: $(VENV)/course.done
 	@$(BIN)/autograder demo

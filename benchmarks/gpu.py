@@ -1,0 +1,228 @@
+"""Everything that needs a GPU: the checks that are skipped elsewhere, throughput against batch, Day 9's estimate beside a measurement.
+
+python benchmarks/gpu.py                  # some minutes on one GPU; writes benchmarks/results/gpu.json and gpu.md
+python benchmarks/gpu.py --rehearse       # the same code with small shapes on the CPU; writes nothing
+Without a GPU it says so in one line and does nothing.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from common import ROOT, save
+from torch import Tensor
+
+sys.path.append(str(ROOT))
+from autograder.authoring import show
+from autograder.grading.namespaces import Near
+from autograder.lessons import syllabus
+from autograder.runner import Verdict, load_checks, reference, run_check
+from course.kit import Config, Weights, WeightsOnly, load_model
+from course.kit.weights import build_weights
+from solutions.batching import capture_decode, decode_batch, prefill_batch
+from solutions.costs import decode_flops, kv_cache_bytes, prefill_flops, roofline_seconds, weight_bytes
+from solutions.kv_cache import KVCache
+
+SEVEN_B = Config(
+    name="7B of random weights",
+    vocab_size=32_000,
+    hidden_size=4096,
+    intermediate_size=11_008,
+    num_hidden_layers=32,
+    num_attention_heads=32,
+    num_key_value_heads=32,
+    head_dim=128,
+    rope_theta=10_000.0,
+    rms_norm_eps=1e-5,
+    max_position_embeddings=4096,
+    tie_word_embeddings=False,
+    bos_token_id=None,
+    eos_token_id=None,
+)
+ROUNDS = 5
+
+
+def gpu_verdicts() -> list[Verdict]:
+    """The reference held against every check that needs a GPU, in this process."""
+    verdicts = []
+    for day in syllabus():
+        if day.ready:
+            student = Near(dict(vars(reference(day.topic))))
+            verdicts += [run_check(day.topic, check, student) for check in load_checks(day.topic) if check.gpu]
+    return verdicts
+
+
+def random_model(config: Config, dtype: torch.dtype, device: str) -> WeightsOnly:
+    """A model of this shape with random weights, made on the device: for time and memory, not for text."""
+    sizes = {"norm": (config.hidden_size,)}
+    generator = torch.Generator(device).manual_seed(0)
+
+    def read(key: str) -> Tensor:
+        shape = sizes.get(key) or shape_of(config, key)
+        if len(shape) == 1:
+            return torch.ones(shape, dtype=dtype, device=device)
+        return torch.empty(shape, dtype=dtype, device=device).normal_(0, 0.02, generator=generator)
+
+    weights: Weights = build_weights(config, read, dtype=dtype, device=device)
+    return WeightsOnly(config, weights, no_tokenizer)
+
+
+def no_tokenizer() -> Any:
+    raise RuntimeError("random weights have no tokenizer")
+
+
+def shape_of(config: Config, key: str) -> tuple[int, ...]:
+    from course.kit.weights import layer_shapes
+
+    if key in ("embed_tokens", "lm_head"):
+        return config.vocab_size, config.hidden_size
+    return layer_shapes(config)[key.rpartition(".")[2]]
+
+
+def seconds(work: Callable[[], Any], device: str) -> float:
+    """The median of some rounds, each waited for to its end; the first is left out."""
+    found = []
+    for _ in range(ROUNDS + 1):
+        wait(device)
+        start = time.perf_counter()
+        work()
+        wait(device)
+        found.append(time.perf_counter() - start)
+    return statistics.median(found[1:])
+
+
+def wait(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+@torch.no_grad()
+def decode_rates(model: WeightsOnly, B: int, T: int, new: int, device: str) -> dict[str, float]:
+    """Decode tokens a second of B rows after a prompt of T, step by step and as a captured graph."""
+    ids = torch.randint(5, model.config.vocab_size, (B, T), device=device)
+    num_pad = torch.zeros(B, dtype=torch.int64, device=device)
+    cache = KVCache(model.config, B, T + new + 1, model.dtype, device)
+    first = prefill_batch(model, ids, num_pad, cache).argmax(-1, keepdim=True)
+    keys, values = cache.keys.clone(), cache.values.clone()
+
+    def eager() -> None:
+        token = first
+        cache.counts = [T] * len(cache.counts)  # back to the end of the prompt
+        for _ in range(new):
+            token = decode_batch(model, token, num_pad, cache).argmax(-1, keepdim=True)
+
+    def captured() -> float:
+        step = capture_decode(model, num_pad, T, keys, values)
+        wait(device)
+        start = time.perf_counter()
+        token = first
+        for _ in range(new):
+            token = step(token).argmax(-1, keepdim=True)
+        wait(device)
+        return time.perf_counter() - start
+
+    captured()
+    graph = statistics.median(captured() for _ in range(ROUNDS))
+    return {"eager": B * new / seconds(eager, device), "captured": B * new / graph}
+
+
+@torch.no_grad()
+def estimate(model: WeightsOnly, T: int, new: int, peak_flops: float, bandwidth: float, device: str) -> dict[str, float]:
+    """Day 9's estimate of a prefill and of a decode step beside what they take; seconds."""
+    size = model.dtype.itemsize
+    weights = weight_bytes(model.num_parameters, size)
+    ids = torch.randint(5, model.config.vocab_size, (1, T), device=device)
+    num_pad = torch.zeros(1, dtype=torch.int64, device=device)
+    cache = KVCache(model.config, 1, T + new + 1, model.dtype, device)
+
+    def prefill() -> None:
+        cache.reset()
+        prefill_batch(model, ids, num_pad, cache)
+
+    measured_prefill = seconds(prefill, device)
+    step = capture_decode(model, num_pad, T, cache.keys, cache.values)
+    token = ids[:, -1:]
+    wait(device)
+    start = time.perf_counter()
+    for _ in range(new):
+        token = step(token).argmax(-1, keepdim=True)
+    wait(device)
+    measured_step = (time.perf_counter() - start) / new
+    read = weights + kv_cache_bytes(model.config, T + new // 2, 1, size)
+    return {
+        "prefill_estimate": roofline_seconds(prefill_flops(model.num_parameters, T), weights, peak_flops, bandwidth),
+        "prefill_measured": measured_prefill,
+        "step_estimate": roofline_seconds(decode_flops(model.num_parameters, 1), read, peak_flops, bandwidth),
+        "step_measured": measured_step,
+    }
+
+
+def machine_peaks(device: str, size: int, num_bytes: int) -> tuple[float, float]:
+    """FLOP/s of a bfloat16 matrix product and bytes/s of a copy on this device."""
+    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    source = torch.ones(num_bytes // 2, device=device, dtype=torch.bfloat16)
+    target = torch.empty_like(source)
+    return 2 * size**3 / seconds(lambda: a @ b, device), 2 * num_bytes / seconds(lambda: target.copy_(source), device)
+
+
+def report(device: str, *, rehearse: bool) -> tuple[dict[str, Any], str]:
+    """All figures and the page that shows them."""
+    shape = replace(SEVEN_B, num_hidden_layers=2, hidden_size=64, intermediate_size=96, num_attention_heads=4, num_key_value_heads=4,
+                    head_dim=16, vocab_size=512) if rehearse else SEVEN_B  # fmt: skip
+    small = load_model("tiny" if rehearse else "smollm2", dtype=torch.bfloat16).weights_only().to(device=device)
+    batches = [1, 4] if rehearse else [1, 4, 16, 64, 256]
+    T, new = (8, 4) if rehearse else (512, 128)
+    peak_flops, bandwidth = machine_peaks(device, 128 if rehearse else 8192, 2**20 if rehearse else 2**31)
+    rates = {B: decode_rates(small, B, 16 if rehearse else 64, new, device) for B in batches}
+    large = random_model(shape, torch.bfloat16, device)
+    parts = estimate(large, T, new, peak_flops, bandwidth, device)
+    verdicts = gpu_verdicts()
+    name = torch.cuda.get_device_name() if device == "cuda" else "the CPU, as a rehearsal"
+    lines = [
+        "# On a GPU",
+        "",
+        f"{name}; torch {torch.__version__}; measured {peak_flops / 1e12:.1f} TFLOP/s in bfloat16, {bandwidth / 1e9:.0f} GB/s.",
+        "",
+    ]
+    lines += [f"{small.config.name}, bfloat16, decode tokens per second:", "", "| B | step by step | captured graph |", "|---:|---:|---:|"]
+    lines += [f"| {B} | {rate['eager']:.0f} | {rate['captured']:.0f} |" for B, rate in rates.items()]
+    lines += [
+        "",
+        f"{shape.name}, {large.num_parameters:,} parameters, prompt {T}, {new} new:",
+        "",
+        "| | estimate | measured |",
+        "|---|---:|---:|",
+    ]
+    for part in ("prefill", "step"):
+        lines.append(f"| {part} | {parts[part + '_estimate'] * 1e3:.2f} ms | {parts[part + '_measured'] * 1e3:.2f} ms |")
+    lines += ["", "| check | outcome | |", "|---|---|---|"]
+    lines += [f"| {v.exercise}: {v.title} | {v.outcome} | {show(v.message)} |" for v in verdicts]
+    result = {"device": name, "peak_flops": peak_flops, "bandwidth": bandwidth, "rates": rates, "estimate": parts,
+              "checks": {v.check: v.outcome for v in verdicts}}  # fmt: skip
+    return result, "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rehearse", action="store_true", help="small shapes, on the CPU where there is no GPU")
+    arguments = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" and not arguments.rehearse:
+        for verdict in gpu_verdicts():
+            print(f"{verdict.outcome}: {verdict.exercise}: {verdict.title} ({verdict.message})")
+        print("No GPU run: torch finds no CUDA device here. --rehearse runs the same code with small shapes on the CPU.")
+        return 0
+    result, text = report(device, rehearse=arguments.rehearse)
+    print(text)
+    if not arguments.rehearse:
+        save("gpu", result, text)
+    return 1 if any(outcome not in ("pass", "skipped") for outcome in result["checks"].values()) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
