@@ -52,8 +52,9 @@ def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor,
 def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
     """Put left-padded prompts (or their next chunk) into the cache; the logits of the token that follows each row.
 
-    ids (B, t) int64, num_pad (B,) -> (B, V): each row as if it were alone. The rows end together, so the last column
-    belongs to every row's last token; only there is the head computed. Raises CacheFull.
+    ids (B, t) int64, num_pad (B,) -> (B, V): each row as if it were alone, and so are its keys in the cache, turned by
+    the row's own positions. The rows end together, so the last column belongs to every row's last token; only there
+    is the head computed. Raises CacheFull.
     """
     ### BEGIN SOLUTION
     weights, config = model.weights, model.config
@@ -130,7 +131,8 @@ def static_decode(
 
     ids (B, 1) int64, num_pad (B,), position () int64: the slot of the new token, in a tensor, so that no step asks
     the device for it. keys, values (L, B, K, max_len, Dh): slots before `position` are filled; the new keys and values are
-    written into slot `position` in place. All max_len slots are read and those after `position` masked -> logits (B, V).
+    written into slot `position` in place. All max_len slots are read, the pads and those after `position` masked, so what
+    they hold does not matter as long as it is finite -> logits (B, V).
     """
     ### BEGIN SOLUTION
     weights, config = model.weights, model.config

@@ -186,18 +186,30 @@ def by_precision(student: Any) -> tuple[Small, dict[torch.dtype | None, int]]:
     After the last norm every entry is 1000, so a logit is 1000 times the sum of a row of the head. Of 1.0038 and 1.0041
     bfloat16 makes 1 and 1.0078: row 5 is the largest in float32 (1.0038 + 1.0038 - 2), row 3 in bfloat16 (1.0041 + 1.0030 - 2).
     """
-    small = Small(student, torch.Generator().manual_seed(2), V=8)
+    small = head_only(student, torch.float32, 1000.0, {5: [1.0038, 1.0038, -2.0], 3: [1.0041, 1.0030, -2.0]})
+    return small, {None: 5, torch.bfloat16: 3, torch.float32: 5, torch.float64: 5}
+
+
+def finer_than_float32(student: Any) -> tuple[Small, int]:
+    """A float64 model, and the token that it always gives: in float32 its row of the head would add up to 0, that of another not."""
+    u = 2.0**-23  # float32 has no number between 1 and 1 + u
+    return head_only(student, torch.float64, 2.0**26, {5: [1 + 0.49 * u, 1 + 0.49 * u, -2.0], 3: [1 + 0.51 * u, 1 + 0.4 * u, -2.0]}), 5
+
+
+def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, list[float]]) -> Small:
+    """A model whose layers add nothing: its logits are always `scale` times the sums of the head's rows, 0 but for `rows`."""
+    small = Small(student, torch.Generator().manual_seed(2), V=8, dtype=dtype)
     weights = small.weights
     weights.embed_tokens.fill_(1.0)
-    weights.norm.fill_(1000.0)
+    weights.norm.fill_(scale)
     for layer in weights.layers:
         layer.o_proj.zero_()
         layer.down_proj.zero_()
     weights.lm_head.fill_(0.0)
-    weights.lm_head[5, :3] = torch.tensor([1.0038, 1.0038, -2.0])
-    weights.lm_head[3, :3] = torch.tensor([1.0041, 1.0030, -2.0])
+    for row, entries in rows.items():
+        weights.lm_head[row, : len(entries)] = torch.tensor(entries, dtype=dtype)
     small.there = student.WeightsOnly(small.config, weights, None)
-    return small, {None: 5, torch.bfloat16: 3, torch.float32: 5, torch.float64: 5}
+    return small
 
 
 class Slots:

@@ -23,8 +23,10 @@ from autograder.checks.batches import (
     by_precision,
     cut,
     decoded,
+    finer_than_float32,
     generated,
     greedy,
+    head_only,
     left_padded,
     look,
     padded,
@@ -35,6 +37,7 @@ from autograder.checks.batches import (
     worse_than_torch,
 )  # fmt: skip
 from autograder.checks.test_generation import frequencies, probabilities
+from solutions.kv_cache import forward_cached
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
@@ -120,6 +123,22 @@ def test_any_order_of_rows(student, rng):
     order = torch.randperm(5, generator=rng).tolist()
     again, _, _ = prefilled(student, small.there, small.config, [prompts[i] for i in order], dtype=torch.float64)
     close(again, first[order], atol=1e-8, cause=ALONE)
+
+
+@checks("prefill_batch")
+def test_keys_of_each_row(student, reference, rng):
+    """the cache holds each row's keys and values as they are alone"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, lengths_of(rng, 3, 7), 19)
+    got, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=(4,))
+    close(got, alone(small.here, prompts), atol=1e-8, cause=f"{LAST} {POSITIONS} {MASK}")
+    keys, values = cache.keys, cache.values
+    for row, (prompt, pads) in enumerate(zip(prompts, num_pad.tolist(), strict=True)):
+        own = reference.KVCache(small.config, 1, len(prompt), torch.float64)
+        forward_cached(small.here, torch.tensor([prompt]), own)
+        cause = f"{POSITIONS} RoPE's scores forgive a shift of all positions; a step that goes by the right ones does not."
+        close(keys[:, row, :, pads:], own.keys[:, 0], atol=1e-8, what=f"wrong keys of row {row}", cause=cause)
+        close(values[:, row, :, pads:], own.values[:, 0], atol=1e-8, what=f"wrong values of row {row}", cause=MASK)
 
 
 @checks("prefill_batch", weight=2)
@@ -285,6 +304,9 @@ def test_calls_leave_nothing_behind(student, rng):
     for dtype, prompts in ((None, [[1], [2, 3]]), (torch.bfloat16, [[4, 5, 6]]), (None, [[1, 2], [2], [7]]), (torch.float64, [[6]])):
         got = generated(student, small.there, prompts, max_new_tokens=1, temperature=0.0, dtype=dtype, device="cpu")
         equal(got, [[tokens[dtype]]] * len(prompts), what=f"wrong tokens with dtype={dtype}", cause="model.to makes a new one.")
+    small, token = finer_than_float32(student)
+    got = generated(student, small.there, [[1], [2, 3]], max_new_tokens=1, temperature=0.0)
+    equal(got, [[token], [token]], what="wrong tokens of a float64 model", cause="dtype=None is the model's own precision, not float32.")
 
 
 FOUR = [2.0, 1.0, 0.0, -1.0]
@@ -294,15 +316,8 @@ FOUR = [2.0, 1.0, 0.0, -1.0]
 def test_frequencies(student, rng):
     """temperature, top_k and top_p reach the sampler; rows and steps are independent"""
     # False alarm: at most 1e-10 for each setting (see test_generation).
-    small = uniform(student, 4)
-    small.weights.lm_head[:, 0] = torch.tensor(FOUR)
-    small.weights.norm.zero_()
-    small.weights.norm[0] = 1.0
-    small.weights.embed_tokens.fill_(1.0)  # every entry 1, and the layers add nothing: the logits are FOUR, always
-    for layer in small.weights.layers:
-        layer.o_proj.zero_()
-        layer.down_proj.zero_()
-    there = student.WeightsOnly(small.config, small.weights, None)
+    rows = {token: [logit] for token, logit in enumerate([*FOUR, -1e4, -1e4, -1e4, -1e4])}
+    there = head_only(student, torch.float32, 1.0, rows).there
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))
     flat = probabilities(FOUR, 4.0)
     three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
