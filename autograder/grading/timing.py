@@ -63,6 +63,9 @@ class Race:
     def __init__(self, topic: str, student: Near | Far, *, patient: bool = False) -> None:
         self.topic, self.student = topic, student
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
+        self.ratios: list[float] = []
+        """Of the last measurement, and what they were held against."""
+        self.limit = math.nan
 
     def against(self, naive: str, call: Call, *, cause: str | None = None) -> None:
         """Fails where `call(student)` takes more processor time than the geometric mean of reference and naive version.
@@ -126,7 +129,8 @@ class Race:
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
         """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
-        ratios: list[float] = []
+        self.ratios, self.limit = [], limit
+        ratios = self.ratios
         until = time.monotonic() + self.seconds
         while len(ratios) < self.max_rounds and (len(ratios) < MIN_ROUNDS or time.monotonic() < until):
             ratios.append(ratio(len(ratios) % 2 == 1))

@@ -1,0 +1,158 @@
+"""Is speed graded fairly? Every timing check, many times, on right versions and on slow ones, with the machine quiet and with it busy.
+
+python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
+python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
+"""
+
+import argparse
+import itertools
+import json
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from common import RESULTS, ROOT, machine, save
+
+sys.path.append(str(ROOT))
+from autograder.authoring import CheckFailed
+from autograder.certify import SPECIMENS, read_specimen
+from autograder.course_table import earlier_sources, solution_source
+from autograder.grading.namespaces import Cell, Far
+from autograder.grading.timing import Inconclusive, Race
+from autograder.lessons import syllabus
+from autograder.runner import Check, fixtures, load_checks
+
+SLOW = {
+    "kv_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),
+    "batching": ("wrong_generate_batch_row_by_row.py",),
+}
+"""Specimens that give the right answer too slowly: what a timing check is there for."""
+WORDS = """\
+Each run starts a new worker with one version and holds it against one check. A right version must never fail, a slow one never
+pass; an inconclusive run is no verdict (grading measures it again with more rounds, then asks a person). "Ratio" is the version's processor
+time over the reference's (for growth: of the long over the short), against the limit of that run."""
+
+
+def busy_loop() -> None:
+    """Work that fights for processor and caches alike."""
+    import torch
+
+    torch.set_num_threads(1)
+    a, b = torch.randn(700, 700), torch.randn(8_000_000)
+    while True:
+        a @ a
+        b.sum()
+
+
+@contextmanager
+def load(kind: str) -> Iterator[None]:
+    """Both cores taken by other work, or not."""
+    processes = [multiprocessing.get_context("spawn").Process(target=busy_loop, daemon=True) for _ in range(os.cpu_count() or 1)]
+    if kind == "busy":
+        for process in processes:
+            process.start()
+        time.sleep(5)
+    try:
+        yield
+    finally:
+        for process in processes:
+            if process.pid is not None:
+                process.kill()
+
+
+def versions(topic: str, exercise: str, *, right: bool) -> dict[str, str]:
+    """{name: source to run after the reference}."""
+    if right:
+        paths = sorted((SPECIMENS / topic).glob("right_*.py"))
+        found = [read_specimen(path, topic) for path in paths]
+        chosen = [s for s in found if s.exercise == exercise][:4]
+        return {"reference": "", **{s.file: s.source for s in chosen}}
+    return {name: read_specimen(SPECIMENS / topic / name, topic).source for name in SLOW.get(topic, ())}
+
+
+def once(topic: str, check: Check, source: str) -> dict[str, Any]:
+    """One run: outcome, ratios, limit, seconds."""
+    start = time.perf_counter()
+    cells = [Cell("reference", solution_source(topic)), Cell("version", source)]
+    far = Far(topic, cells, earlier_sources(topic))
+    given = fixtures(topic, check, far, 0)
+    race: Race = given["race"]
+    try:
+        far.start()
+        check.function(**given)
+        outcome = "pass"
+    except CheckFailed:
+        outcome = "fail"
+    except Inconclusive:
+        outcome = "inconclusive"
+    finally:
+        far.close()
+    return {"outcome": outcome, "ratios": race.ratios, "limit": race.limit, "seconds": time.perf_counter() - start}
+
+
+def experiment(runs: int, only: list[str]) -> list[dict[str, Any]]:
+    """A row for each check and kind of version."""
+    rows = []
+    for day in syllabus():
+        for check in load_checks(day.topic) if day.ready else ():
+            if not check.timing or (only and check.name not in only):
+                continue
+            for right in (True, False):
+                turns = itertools.cycle(versions(day.topic, check.exercise, right=right).items())
+                done = [{"version": name, **once(day.topic, check, source)} for name, source in itertools.islice(turns, runs)]
+                row = {"topic": day.topic, "check": check.name, "right": right, "runs": done}
+                rows.append(row)
+                print(line(row), flush=True)
+    return rows
+
+
+def line(row: dict[str, Any]) -> str:
+    runs = row["runs"]
+    outcomes = Counter(run["outcome"] for run in runs)
+    middles = [statistics.median(run["ratios"]) for run in runs if run["ratios"]]
+    ratio = f"{min(middles):.2f} to {max(middles):.2f}" if middles else "stopped at the time limit"
+    limits = [run["limit"] for run in runs if run["ratios"]]
+    limit = f"{min(limits):.1f} to {max(limits):.1f}" if limits else ""
+    kind = "right" if row["right"] else "slow"
+    counts = " | ".join(str(outcomes[name]) for name in ("pass", "fail", "inconclusive"))
+    names = len({run["version"] for run in runs})
+    seconds = statistics.median(run["seconds"] for run in runs)
+    return f"| {row['topic']} {row['check']} | {kind} ({names} versions) | {counts} | {ratio} | {limit} | {seconds:.1f} |"
+
+
+def page(result: dict[str, Any]) -> str:
+    lines = ["# Timing checks: right versions never fail, slow ones never pass", ""]
+    for kind, part in result.items():
+        lines += [f"## {kind}", "", f"{part['machine']}.", ""]
+        lines += ["| check | versions | pass | fail | inconclusive | median ratio of a run | limit | seconds a run |"]
+        lines += ["|---|---|---:|---:|---:|---|---|---:|"]
+        lines += [line(row) for row in part["rows"]]
+        lines.append("")
+    return "\n".join([*lines, WORDS])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=WORDS)
+    parser.add_argument("--load", choices=("quiet", "busy"), required=True)
+    parser.add_argument("--runs", type=int, default=100, help="runs of each check on right versions, and as many on slow ones")
+    parser.add_argument("--check", nargs="*", default=[], help="these checks only; nothing is written then")
+    arguments = parser.parse_args()
+    with load(arguments.load):
+        rows = experiment(arguments.runs, arguments.check)
+    path = RESULTS / "timing.json"
+    result = json.loads(path.read_text()) if path.exists() else {}
+    result[arguments.load] = {"machine": machine(), "rows": rows}
+    if not arguments.check:
+        save("timing", result, page(result))
+    wrong = [row for row in rows for run in row["runs"] if run["outcome"] == ("fail" if row["right"] else "pass")]
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
