@@ -1,0 +1,140 @@
+"""The numbers of the day of the batch: worked out by hand, quoted in the lesson, drawn in its figures."""
+
+import tomllib
+
+import pytest
+import torch
+
+from course.kit import load_model, paths
+from course.kit.hardware import HARDWARE
+from solutions.attention import rotary
+from solutions.batching import capture_decode, generate_batch, left_pad, positions_and_mask, prefill_batch, static_decode
+from solutions.costs import cached_positions, decode_flops, prefill_flops, roofline_seconds, weight_bytes
+from solutions.kv_cache import KVCache
+
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["batching"]
+LESSON = (paths.ROOT / "course" / "day11_batching" / "lesson.md").read_text(encoding="utf-8")
+A100 = next(h.machine for h in HARDWARE if h.machine.name == "A100")
+
+
+def near(number: float, like: float, decimals: int) -> bool:
+    return abs(number - like) <= 0.5001 * 10**-decimals
+
+
+def step_seconds(rows: int, cached_tokens: int) -> float:
+    """A decode step of the 7B model on an A100, by the roofline."""
+    case = HAND["gpu_7b"]
+    moved = case["weight_bytes"] + rows * cached_tokens * case["cache_bytes_per_token"]
+    return roofline_seconds(rows * decode_flops(case["n_params"], 1), moved, A100.peak_flops, A100.bandwidth)
+
+
+def test_hand_computed_numbers_are_right() -> None:
+    case = HAND["three_rows"]
+    longest = max(map(len, case["prompts"]))
+    assert case["num_pad"] == [longest - len(prompt) for prompt in case["prompts"]]
+    assert case["ids"] == [[case["pad_id"]] * pads + prompt for pads, prompt in zip(case["num_pad"], case["prompts"], strict=True)]
+    assert (case["pads"], case["slots"]) == (sum(case["num_pad"]), longest * 3)
+    for name, start, q_len in (("grid", 0, 4), ("decode", HAND["decode"]["start"], 1)):
+        case = HAND[name]
+        assert case["positions"] == [[max(0, start + i - pads) for i in range(q_len)] for pads in case["num_pad"]]
+        for pads, table in zip(case["num_pad"], case["mask"], strict=True):
+            for i, row in enumerate(table):
+                slot = start + i
+                assert row == [int(key == slot or pads <= key <= slot) for key in range(start + q_len)]
+    case = HAND["work"]
+    assert case["positions"] == len(case["lengths"]) * cached_positions(max(case["lengths"]), case["t_new"])
+    case = HAND["waste"]
+    assert (case["slots"], case["real"]) == (4 * max(case["prompts"]), sum(case["prompts"]))
+    assert near(1 - case["real"] / case["slots"], case["pad_share"], 3)
+    assert (case["row_steps"], case["useful"]) == (4 * max(case["answers"]), sum(case["answers"]))
+    assert 1 - case["useful"] / case["row_steps"] == case["idle_share"]
+    case = HAND["gpu_7b"]
+    assert (case["peak_flops"], case["bandwidth"]) == (A100.peak_flops, A100.bandwidth)
+    assert case["weight_bytes"] == weight_bytes(int(case["n_params"]), 2)
+    assert case["cache_bytes_per_token"] == 2 * 32 * 32 * 128 * 2
+    assert case["tokens_per_row"] == 512 + 128 // 2
+    for i, rows in enumerate(case["batch"]):
+        assert near(step_seconds(rows, case["tokens_per_row"]) * 1e3, case["step_ms"][i], 2)
+        assert round(rows / step_seconds(rows, case["tokens_per_row"])) == case["tokens_per_second"][i]
+        assert round(rows / step_seconds(rows, 0)) == case["weights_only_tokens_per_second"][i]
+    assert set(HAND) == {"three_rows", "grid", "decode", "work", "waste", "gpu_7b"}, "every entry is recomputed"
+
+
+def test_the_reference_gives_the_hand_computed_numbers() -> None:
+    case = HAND["three_rows"]
+    ids, num_pad = left_pad(case["prompts"], case["pad_id"])
+    assert (ids.tolist(), num_pad.tolist()) == (case["ids"], case["num_pad"])
+    for name, start, q_len in (("grid", 0, 4), ("decode", HAND["decode"]["start"], 1)):
+        positions, mask = positions_and_mask(num_pad, start, q_len)
+        assert positions.tolist() == HAND[name]["positions"]
+        assert mask[:, 0].int().tolist() == HAND[name]["mask"]
+
+
+def test_the_lesson_quotes_them() -> None:
+    case = HAND["gpu_7b"]
+    cached = case["tokens_per_row"]
+    quoted = {
+        "7 ms of reading and 0.045 ms of": (near(14e9 / A100.bandwidth * 1e3, 7, 3), near(14e9 / A100.peak_flops * 1e3, 0.045, 3)),
+        "156 FLOPs": A100.balance == 156,
+        "143 tokens/s": round(1 / step_seconds(1, 0)) == 143,
+        "8 / 0.007 = 1,143 tokens/s": round(8 / step_seconds(8, 0)) == 1143,
+        "156 rows, 22,286": round(156 / step_seconds(156, 0)) == 22_286,
+        "524,288 bytes": case["cache_bytes_per_token"] == 524_288,
+        "302 MB": round(cached * case["cache_bytes_per_token"] / 1e6) == 302,
+        "four times the tokens, and each user waits twice as long": (near(3841 / 975, 4, 0), near(16.66 / 8.21, 2, 0)),
+        "22.97 ms": near(prefill_flops(7_000_000_000, 512) / A100.peak_flops * 1e3, 22.97, 2),
+        "1.47 s": near(64 * prefill_flops(7_000_000_000, 512) / A100.peak_flops, 1.47, 2),
+        "4 of its 12 slots": (HAND["three_rows"]["pads"], HAND["three_rows"]["slots"]) == (4, 12),
+        "4, 2, 5": [p for (p,) in HAND["decode"]["positions"]] == [4, 2, 5],
+        "300 + 12 = 312": HAND["work"]["positions"] == 312,
+        "2,048 slots, and 64.1 %": (HAND["waste"]["slots"], HAND["waste"]["pad_share"]) == (2048, 0.641),
+        "53.75 %": HAND["waste"]["idle_share"] == 0.5375,
+        "4 · (40 + 10) = 200": 4 * cached_positions(40, 11) == 200,
+        "together 140": sum(cached_positions(n, 11) for n in (10, 20, 30, 40)) == 140,
+        "3.9 times. ITL: 2.0 times": (near(3841 / 975, 3.9, 1), near(16.66 / 8.21, 2.0, 1)),
+        "Over 2 bytes: 8 FLOP/byte. In float32, over 4 bytes: 4": (8 * 2 / 2, 8 * 2 / 4) == (8, 4),
+    }
+    for text, right in quoted.items():
+        assert right is True or all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+        assert text in LESSON, f"the lesson does not say {text}"
+    for i, rows in enumerate(case["batch"]):
+        together, weights_only = case["tokens_per_second"][i], case["weights_only_tokens_per_second"][i]
+        assert f"| {rows} | {case['step_ms'][i]:.2f} ms | {together:,} | {weights_only:,} |" in LESSON
+
+
+def test_a_shift_of_all_positions_leaves_the_scores_as_they_are() -> None:
+    """What the lesson says of positions that count from the pad, in its text and in question 5."""
+    q, k = torch.randn(2, 1, 1, 5, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    here, there = torch.arange(5), torch.arange(5) + 3
+    scores = [rotary(q, at) @ rotary(k, at).transpose(-2, -1) for at in (here, there)]
+    torch.testing.assert_close(*scores)
+
+
+def test_the_static_step_agrees_with_the_growing_cache() -> None:
+    model = load_model("tiny").weights_only()
+    ids, num_pad = left_pad([[5, 6, 7], [8], [1, 2, 3, 4]], 0)
+    cache = KVCache(model.config, 3, 6)
+    with torch.no_grad():
+        prefill_batch(model, ids, num_pad, cache)
+        keys, values = cache.keys.clone(), cache.values.clone()
+        new = torch.tensor([[9], [10], [11]])
+        grown = prefill_batch(model, new, num_pad, cache)
+        fixed = static_decode(model, new, num_pad, torch.tensor(4), keys, values)
+    torch.testing.assert_close(fixed, grown, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(keys[:, :, :, :5], cache.keys[:, :, :, :5])
+
+
+def test_a_captured_step_on_the_cpu_calls_the_static_one_and_ends_with_the_slots() -> None:
+    model = load_model("tiny").weights_only()
+    _, num_pad = left_pad([[5], [6]], 0)
+    cache = KVCache(model.config, 2, 1)
+    step = capture_decode(model, num_pad, 0, cache.keys, cache.values)
+    assert step(torch.tensor([[5], [6]])).shape == (2, model.config.vocab_size)
+    with pytest.raises(ValueError, match="max_len = 1"):
+        step(torch.tensor([[5], [6]]))
+
+
+def test_generate_batch_takes_a_device_by_name() -> None:
+    model = load_model("tiny").weights_only()
+    answers = [generate_batch(model, [[3, 4]], max_new_tokens=2, temperature=0.0, device=d) for d in (None, "cpu", torch.device("cpu"))]
+    assert answers[0] == answers[1] == answers[2]
