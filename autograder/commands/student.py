@@ -1,4 +1,4 @@
-"""Commands for a student at a terminal: check, progress."""
+"""Commands for a student at a terminal: check, progress, reset."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ console = Console()
 def register(app: typer.Typer) -> None:
     app.command()(check)
     app.command()(progress)
+    app.command()(reset)
 
 
 def check(
@@ -65,3 +66,19 @@ def progress() -> None:
     from ..student import progress as show
 
     show()
+
+
+def reset(
+    day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
+    exercise: Annotated[str | None, typer.Option(help="One exercise; the whole notebook if left out.")] = None,
+) -> None:
+    """Gives an exercise's cell (or the whole day) back as it was released; your file as it was is kept in backups/."""
+    from .. import desk
+    from ..lessons.reset import reset as give_back
+    from .course import chosen_days
+
+    (found,) = chosen_days(day)
+    backup = give_back(found, desk.desk_folder() or Path("work"), exercise)
+    what = f"{exercise} in {found.slug} is" if exercise else f"{found.slug} is"
+    console.print(f"{what} as it was released; what you had: {backup}", markup=False, highlight=False, soft_wrap=True)
+    console.print("If the notebook is open in Lab: File, Reload Notebook from Disk.", markup=False, highlight=False)

@@ -1,0 +1,75 @@
+"""Gives a student a cell, or a whole day, back as it was released; what they had is kept beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+from autograder.lessons.release import release_notebook_path
+from autograder.lessons.syllabus import Day
+from autograder.lessons.work import copy_to_work
+
+Cell = dict[str, Any]
+
+
+def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
+    """Puts one exercise's cell (or, with None, the whole notebook) back to the release. -> the backup of the file as it was
+
+    A cell that was deleted comes back to its place, with its check. Other cells, and what was added, stay as they are.
+    Raises CourseError where there is no such exercise, no notebook, or one that cannot be read (the whole day can be reset then).
+    """
+    path = work / day.slug / f"{day.slug}.ipynb"
+    if not path.exists():
+        raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there")
+    if exercise is None:
+        backup = _back_up(path)
+        path.unlink()
+        copy_to_work(day, work)
+        return backup
+    released = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))["cells"]
+    names = [name for cell in released if (name := _exercise(cell)) is not None]
+    if exercise not in names:
+        raise CourseError(f"no exercise {exercise!r} in {day.slug}; it has {', '.join(dict.fromkeys(names))}")
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = notebook["cells"]
+        known = {cell.get("id"): index for index, cell in enumerate(cells)}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise CourseError(f"{path} cannot be read: `autograder reset {day.number}` without --exercise gives the whole day back") from None
+    for place, cell in enumerate(released):
+        if _exercise(cell) != exercise:
+            continue
+        if cell["id"] in known:
+            cells[known[cell["id"]]] = cell
+        else:
+            before = next((known[c["id"]] for c in reversed(released[:place]) if c["id"] in known), -1)
+            cells.insert(before + 1, cell)
+        known = {each.get("id"): index for index, each in enumerate(cells)}
+    backup = _back_up(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+    return backup
+
+
+def _exercise(cell: Cell) -> str | None:
+    """The exercise that a released cell belongs to, as its answer or its check."""
+    course = cell["metadata"].get("course", {})
+    return course.get("exercise") if course.get("role") in ("exercise", "check") else None
+
+
+def _back_up(path: Path) -> Path:
+    """A copy beside the file, named for the time; never over another."""
+    stamp = time.strftime("%Y-%m-%d-%H%M%S")
+    for number in range(1, 1000):
+        backup = path.parent / "backups" / f"{path.stem}-{stamp}{f'-{number}' if number > 1 else ''}.ipynb"
+        if not backup.exists():
+            backup.parent.mkdir(exist_ok=True)
+            shutil.copy2(path, backup)
+            return backup
+    raise CourseError(f"{path.parent / 'backups'} is full of copies of this second: try again")
