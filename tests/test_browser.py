@@ -22,6 +22,19 @@ WRONG_TOP_P = '''def top_p_probs(logits: Tensor, p: float) -> Tensor:
     return kept / kept.sum(dim=-1, keepdim=True)
 '''
 
+LEFT_PAD = '''def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    if not prompts or not all(prompts):
+        raise ValueError("an empty prompt")
+    longest = max(map(len, prompts))
+    rows = [[pad_id] * (longest - len(prompt)) + prompt for prompt in prompts]
+    return torch.tensor(rows), torch.tensor([longest - len(prompt) for prompt in prompts])
+'''
+PADS_ATTENDED = '''def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
+    slots = torch.arange(start + q_len)
+    positions = (slots[start:] - num_pad[:, None]).clamp(min=0)
+    return positions, (slots <= slots[start:, None]).expand(len(num_pad), 1, -1, -1)
+'''
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -127,6 +140,32 @@ def test_day_9_steps_without_a_kernel(browser, desk, shots):
     page.screenshot(path=shots / "day09_decode.png")
     assert words.inner_text() != before
     assert "refill" in before
+    page.close()
+
+
+def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shots):
+    """SmolLM2 answers eight questions through the solved notebook; rows that attend to pads are told so in the table."""
+    page = run_solved(browser, desk, "batching")
+    cell = ".jp-CodeCell:has-text('def answer_all') .jp-OutputArea-output"
+    scroll_until(page, cell)
+    page.screenshot(path=shots / "day11_eight.png")
+    said = page.locator(cell).first.inner_text()
+    assert "B = 1:" in said
+    assert "B = 8:" in said
+    assert "Paris" in said
+    scroll_until(page, ".jp-CodeCell:has-text('throughput = [') .jp-OutputArea-output img")
+    page.screenshot(path=shots / "day11_throughput.png")
+    page.close()
+
+    folder, address = desk
+    day = find_day("batching")
+    lab.put_notebook(folder, day, solved=False, changed={"left_pad": LEFT_PAD, "positions_and_mask": PADS_ATTENDED})
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    table = scroll_to_all(page, "positions_and_mask:")
+    page.screenshot(path=shots / "day11_wrong.png")
+    assert "never a pad" in table
     page.close()
 
 
