@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from .pictures import picture
 from .runner import Verdict
 
 WORDS = {
@@ -39,7 +40,8 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     """A table with one row a check: what was checked, the verdict, and for a failed one expected, got and the likely cause."""
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
-    rows = "".join(_html_row(v, failed) for v in verdicts)
+    seen: dict[tuple[str, ...], str] = {}
+    rows = "".join(_html_row(v, failed, _told_before(v, seen)) for v in verdicts)
     head = "".join(f'<th scope="col" style="{CELL}">{h}</th>' for h in heads)
     caption = summary(exercise, verdicts, points, max_points)
     parts = [
@@ -58,7 +60,16 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def _html_row(verdict: Verdict, with_detail: bool) -> str:
+def _told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
+    """The title of an earlier check that ended in the same exception at the same lines, or None: one story is told once."""
+    if not verdict.lines:
+        return None
+    story = (verdict.outcome, verdict.message, *verdict.lines)
+    first = seen.setdefault(story, verdict.title)
+    return first if first != verdict.title else None
+
+
+def _html_row(verdict: Verdict, with_detail: bool, told: str | None) -> str:
     colour = COLOURS.get(verdict.outcome, "#6f6f6f")
     word = WORDS.get(verdict.outcome, verdict.outcome)
     hidden = ' <span style="opacity:0.7;">(hidden)</span>' if verdict.hidden else ""
@@ -67,7 +78,8 @@ def _html_row(verdict: Verdict, with_detail: bool) -> str:
         f'<td style="{CELL}color:{colour};font-weight:bold;white-space:nowrap;">{escape(word)}</td>',
     ]
     if with_detail:
-        cells.append(f'<td style="{CELL}">{"" if verdict.passed else _html_detail(verdict)}</td>')
+        detail = "" if verdict.passed else f"the same as at “{escape(told)}”" if told else _html_detail(verdict)
+        cells.append(f'<td style="{CELL}">{detail}</td>')
     return f'<tr style="border-top:1px solid rgba(128,128,128,0.35);">{"".join(cells)}</tr>'
 
 
@@ -81,6 +93,7 @@ def _html_detail(verdict: Verdict) -> str:
         # One grid, so that the numbers of expected and got stand under each other.
         grid = "".join(f"<span>{label}</span><code>{escape(value)}</code>" for label, value in pairs)
         parts.append(f'<div style="display:grid;grid-template-columns:max-content auto;column-gap:10px;">{grid}</div>')
+    parts.append(picture(verdict.expected, verdict.got))
     if verdict.lines:
         parts.append(f'<pre style="margin:2px 0;white-space:pre-wrap;">{escape(chr(10).join(verdict.lines))}</pre>')
     return "".join(parts)
@@ -89,10 +102,13 @@ def _html_detail(verdict: Verdict) -> str:
 def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
     """The same for a terminal or a plain notebook front end."""
     lines = [summary(exercise, verdicts, points, max_points)]
+    seen: dict[tuple[str, ...], str] = {}
     for verdict in verdicts:
+        told = _told_before(verdict, seen)
         lines.append(f"  {WORDS.get(verdict.outcome, verdict.outcome):<9} {verdict.title}{' (hidden)' if verdict.hidden else ''}")
         if not verdict.passed:
-            lines += [f"            {line}" for line in text_detail(verdict)]
+            detail = [f"the same as at “{told}”"] if told else text_detail(verdict)
+            lines += [f"            {line}" for line in detail]
     if note:
         lines.append(note)
     return "\n".join(lines)
