@@ -44,10 +44,19 @@ def source_path(day: Day) -> Path:
 
 
 def build_source(day: Day) -> Path:
-    """Write the instructor's notebook, with answers and marks, under build/source/. -> its path"""
+    """Write the instructor's notebook, with answers and marks, and its figures under build/source/. -> the notebook's path"""
     path = source_path(day)
     write_if_changed(path, as_bytes(source_notebook(day)))
+    copy_figures(day, path.parent)
     return path
+
+
+def copy_figures(day: Day, target: Path) -> None:
+    """Bring the day's figures up to date in target/figures/, without the scripts that draw them."""
+    figures = day.folder / "figures"
+    for figure in sorted(figures.rglob("*")):
+        if figure.is_file() and figure.suffix not in (".py", ".pyc"):
+            write_if_changed(target / "figures" / figure.relative_to(figures), figure.read_bytes())
 
 
 def source_notebook(day: Day) -> NotebookNode:

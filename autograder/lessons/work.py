@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.errors import CourseError
-from autograder.lessons.notebooks import START, write_if_changed
+from autograder.lessons.notebooks import START, copy_figures
 from autograder.lessons.release import release_notebook_path
 from autograder.lessons.syllabus import ROOT, Day, syllabus
 
@@ -19,10 +19,7 @@ def copy_to_work(day: Day, work: Path | None = None) -> Path:
     if not released.exists():
         raise CourseError(f"{released} is missing: run `autograder release {day.number}`")
     target = (work or day.root / "work") / day.slug / released.name
-    figures = day.folder / "figures"
-    for figure in sorted(figures.rglob("*")):
-        if figure.is_file() and figure.suffix not in (".py", ".pyc"):
-            write_if_changed(target.parent / "figures" / figure.relative_to(figures), figure.read_bytes())
+    copy_figures(day, target.parent)
     _copy_once(released, target)
     return target
 

@@ -36,13 +36,15 @@ class FeedbackExporter(HTMLExporter):
         # Under our own name: nbgrader sets the same options for HTMLExporter, and the nearer class wins.
         config.FeedbackExporter.template_name = "course_feedback"
         config.FeedbackExporter.extra_template_basedirs = [str(TEMPLATES), str(STOCK_TEMPLATES)]
-        config.FeedbackExporter.extra_template_paths = [str(STOCK_TEMPLATES), str(STYLES)]
+        # Set, not left to nbconvert: formgrader's pages need other paths, and those are set for HTMLExporter.
+        ours = _template_paths("course_feedback", TEMPLATES, STOCK_TEMPLATES)
+        config.FeedbackExporter.template_paths = [*ours, str(STOCK_TEMPLATES), str(STYLES)]
         config.FeedbackExporter.exclude_anchor_links = True
         config.merge(super().default_config)
         return config
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> Any:
-        self.folder = _day_folder((resources or {}).get("nbgrader", {}).get("assignment", ""))
+        self.folder = day_folder((resources or {}).get("nbgrader", {}).get("assignment", ""))
         resources = self._init_resources(resources)
         self.register_filter("highlight_code", _highlighted)
         self.register_filter("filter_data_type", WidgetsDataTypeFilter(notebook_metadata={}, parent=self))
@@ -51,12 +53,23 @@ class FeedbackExporter(HTMLExporter):
 
     def default_filters(self) -> Any:
         yield from super().default_filters()
-        yield "markdown2html", lambda source: _rendered(source, self.folder)
+        yield "markdown2html", lambda source: rendered(source, self.folder)
+
+
+@functools.cache
+def _template_paths(name: str, *folders: Path) -> list[str]:
+    """Where nbconvert looks for a template's parts; its own list, which it makes only when nobody sets it."""
+    return list(HTMLExporter(template_name=name, extra_template_basedirs=[str(folder) for folder in folders]).template_paths)
+
+
+def formgrader_template_paths() -> list[str]:
+    """nbgrader's template with our parts in front, so that a grading page loads nothing from elsewhere."""
+    return [str(TEMPLATES / "course_formgrade"), *_template_paths("formgrade", STOCK_TEMPLATES)]
 
 
 # Most of a page is the lesson, the same for everybody.
 @functools.lru_cache(maxsize=2000)
-def _rendered(source: str, folder: Path | None) -> str:
+def rendered(source: str, folder: Path | None) -> str:
     renderer = _Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
     renderer.folder = folder
     return MarkdownWithMath(renderer=renderer).render(source)
@@ -105,7 +118,7 @@ def mathml(tex: str, *, display: bool) -> str:
         return f"<code>{html.escape(html.unescape(tex))}</code>"
 
 
-def _day_folder(assignment: str) -> Path | None:
+def day_folder(assignment: str) -> Path | None:
     try:
         return find_day(assignment).folder
     except CourseError:

@@ -14,6 +14,7 @@ STOCK = "nbgrader.preprocessors"
 def configure(config: Config) -> None:
     """Puts our steps among nbgrader's own, and what nbgrader needs on the PATH."""
     from ..lessons import generate_assignment_config
+    from .feedback import formgrader_template_paths
     from .gradebook import put_alembic_on_path
 
     put_alembic_on_path()
@@ -43,3 +44,6 @@ def configure(config: Config) -> None:
     ]
     config.OverwriteCells.add_missing_cells = True
     config.GenerateFeedback.exporter_class = f"{OURS}.feedback.FeedbackExporter"
+    # formgrader makes its pages with a plain HTMLExporter; nbgrader sets its template, we what the template loads.
+    config.HTMLExporter.template_paths = formgrader_template_paths()
+    config.HTMLExporter.filters = {"markdown2html": f"{OURS}.grading_pages.markdown2html"}
