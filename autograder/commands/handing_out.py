@@ -1,4 +1,4 @@
-"""Commands that give work to students: bundle."""
+"""Commands that begin a class and give it work: class, bundle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,39 @@ console = Console()
 
 
 def register(app: typer.Typer) -> None:
+    app.command("class")(make_class)
     app.command()(bundle)
+
+
+NBGRADER_CONFIG = '''"""nbgrader's settings for this class: where things lie, and which steps are the course's; by `autograder class`."""
+
+import os
+from pathlib import Path
+
+from autograder.lessons import ROOT
+from autograder.nbgrader_bridge.settings import configure
+
+c = get_config()  # noqa: F821 - nbgrader gives it
+configure(c)
+here = Path(__file__).resolve().parent
+c.CourseDirectory.root = str(here)
+c.CourseDirectory.source_directory = os.path.relpath(ROOT / "build" / "source", here)
+c.CourseDirectory.release_directory = "release"
+'''
+ROSTER_HEAD = "id,lms_id,name,email\n"
+
+
+def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one class and one term.")] = Path()) -> None:
+    """Makes a folder ready for a class: nbgrader's settings, an empty roster. Overwrites nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("nbgrader_config.py", NBGRADER_CONFIG), ("roster.csv", ROSTER_HEAD)):
+        path = folder / name
+        if path.exists():
+            console.print(f"there already: {path}", markup=False, highlight=False, soft_wrap=True)
+        else:
+            path.write_text(text, encoding="utf-8")
+            console.print(f"new: {path}", markup=False, highlight=False, soft_wrap=True)
+    (folder / "submitted").mkdir(exist_ok=True)
 
 
 def bundle(

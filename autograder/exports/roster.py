@@ -37,11 +37,12 @@ class Roster:
 
 
 def find_roster(root: Path, given: Path | None = None) -> Roster | None:
-    """The roster named, else the class's own roster.csv, else None. Raises CourseError where it is damaged."""
+    """The roster named, else the class's own roster.csv; None where there is none, or nobody in it. Raises CourseError."""
     path = given or root / NAME
     if given is None and not path.exists():
         return None
-    return read_roster(path)
+    roster = read_roster(path)
+    return roster if roster.by_id else None
 
 
 def read_roster(path: Path) -> Roster:
