@@ -97,6 +97,16 @@ def ended(new: Tensor, eos: int) -> Tensor:
     return filled(rows, eos)
 
 
+def written(function: Any) -> None:
+    """Lets a stub say that it is not written yet, before another exercise's stub does."""
+    try:
+        function(None, None, None)
+    except NotImplementedError:
+        raise
+    except Exception:
+        return
+
+
 class Twin:
     """The student's cache, and beside it what it should hold. Every append is compared."""
 

@@ -89,8 +89,8 @@ def test_random_appends(student, rng):
                     continue
                 twin.append(layer, t)
                 counts[layer] += t
-                if layer == layers - 1:
-                    equal(twin.cache.length, counts[layer], what="wrong length", cause=f"{LENGTH} {OWN_COUNT}")
+                if counts[-1] == min(counts):  # in a forward pass the last layer is never ahead of another
+                    equal(twin.cache.length, counts[-1], what="wrong length", cause=f"{LENGTH} {OWN_COUNT}")
             twin.cache.reset()
             twin.reset()
             equal(twin.cache.length, 0, what="wrong length after reset", cause="Every layer's count goes back to 0.")
@@ -310,17 +310,16 @@ def test_decode_work(student, rng):
 @checks("generate_cached", weight=2)
 def test_random_texts(student, rng):
     """random models, batches, windows and ends, greedy: the tokens of the loop without a cache"""
-    for shape in SHAPES:
+    windows = ((1, ROOMY), (integer(rng, 2, 6), integer(rng, 6, 9)), (12, integer(rng, 3, 9)), (integer(rng, 2, 9), ROOMY))
+    for shape, (length, block_size) in zip(SHAPES, windows, strict=True):
         model, kit = small(student, rng, vocab_size=41, **shape)
-        for length, block_size in ((1, ROOMY), (integer(rng, 2, 6), integer(rng, 6, 9)), (12, integer(rng, 3, 9))):
-            idx = random_ids(rng, 3, length, 41)
-            free = unrolled(kit, idx, 14, block_size)
-            eos = int(free[integer(rng, 0, 2), integer(rng, 2, 10)])
-            for end in (None, eos):
-                got = generated(student, model, idx, max_new_tokens=14, block_size=block_size, temperature=0.0, eos_token_id=end)
-                want = free if end is None else ended(free, end)
-                what = f"other tokens for a prompt of {length}, block_size {block_size}, EOS {end}"
-                equal(got, want, what=what, cause=f"{SPLIT if end is None else ENDED} {SLIDE}")
+        idx = random_ids(rng, 3, length, 41)
+        free = unrolled(kit, idx, 14, block_size)
+        for end in (None, int(free[integer(rng, 0, 2), integer(rng, 2, 10)])):
+            got = generated(student, model, idx, max_new_tokens=14, block_size=block_size, temperature=0.0, eos_token_id=end)
+            want = free if end is None else ended(free, end)
+            what = f"other tokens for a prompt of {length}, block_size {block_size}, EOS {end}"
+            equal(got, want, what=what, cause=f"{SPLIT if end is None else ENDED} {SLIDE}")
 
 
 @checks("generate_cached", weight=2)
