@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from autograder.grading.run import grade_all
@@ -93,6 +94,7 @@ def notebooks(folder: ClassFolder) -> dict[str, Any]:
     found = {}
     for path in sorted(folder.autograded.rglob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
+        nbformat.validate(nbformat.read(path, as_version=4))
         for cell in notebook["cells"]:
             if "missing" in cell["metadata"].get("course", {}).get("note", ""):
                 cell["id"] = "drawn"

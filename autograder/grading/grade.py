@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
@@ -9,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
-from ..course_table import earlier_sources, solution_source
+from ..course_table import earlier_sources, solution_path, solution_source
 from ..datafiles import hand_computed
 from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
+from ..lessons.syllabus import stamp
 from ..runner import ERROR, Verdict, run_checks, select, share
 from . import isolation
 from .handed_in import collect, file_sha256
@@ -33,7 +35,13 @@ class Options:
 
 def our_cells(day: Day) -> dict[str, str]:
     """{cell id: source} of the release notebook's code cells that are ours and no exercise."""
-    notebook = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))
+    path = release_notebook_path(day)
+    return _our_cells(path, stamp(path))
+
+
+@functools.lru_cache(maxsize=64)
+def _our_cells(path: Path, stamp: tuple[int, int]) -> dict[str, str]:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     found = {}
     for cell in notebook["cells"]:
         role = cell["metadata"].get("course", {}).get("role")
@@ -130,9 +138,14 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
 def course_sha256(day: Day) -> str:
     """The checksum of all else that a verdict depends on: lesson, answers, checks, hand-computed numbers."""
     checks = [Path(__file__).parents[1] / kind / f"test_{day.topic}.py" for kind in ("checks", "hidden")]
-    sums = [file_sha256(path) for path in (day.lesson_path, *checks)]
+    files = (day.lesson_path, *checks, solution_path(day.topic))
+    return _course_sha256(day, files, tuple(stamp(path) if path.exists() else None for path in files), repr(hand_computed(day.topic)))
+
+
+@functools.lru_cache(maxsize=64)
+def _course_sha256(day: Day, files: tuple[Path, ...], stamps: tuple[object, ...], numbers: str) -> str:
+    sums = [file_sha256(path) for path in files[:3]]
     sources = [solution_source(day.topic), *earlier_sources(day.topic).values()]
-    numbers = repr(hand_computed(day.topic))
     return hashlib.sha256("\n".join([*sums, *sources, numbers]).encode()).hexdigest()
 
 

@@ -111,7 +111,7 @@ class Zygote:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.control], [], [], left)[0]:
                 raise InfrastructureFault(f"the process that forks workers did not answer in {seconds:.0f} s\n{self._log_tail()}")
-            piece = self.control.recv(1)
+            piece = self.control.recv(4096)  # nothing comes behind the line: it answers, and then waits
             if not piece:
                 raise InfrastructureFault(f"the process that forks workers ended\n{self._log_tail()}")
             line += piece

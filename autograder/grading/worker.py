@@ -314,7 +314,7 @@ def same(old: Any, new: Any) -> bool:
         if not isinstance(new, Tensor) or old.shape != new.shape or old.dtype != new.dtype:
             return False
         new = new.detach()
-        return bool(((old == new) | ((old != old) & (new != new))).all())
+        return torch.equal(old, new) or bool(((old == new) | ((old != old) & (new != new))).all())
     if isinstance(old, list):
         return isinstance(new, list | tuple) and len(old) == len(new) and all(map(same, old, new))
     if isinstance(old, dict):

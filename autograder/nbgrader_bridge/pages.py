@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from html import escape
 
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode
 
 from .. import render
 from ..grading.records import ExerciseScore, Record
 from ..runner import Verdict
+from .cells import display, result
 
 MAX_HIDDEN_MESSAGE = 200
 
@@ -25,8 +26,8 @@ def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]
         table = render.html_table(exercise, verdicts, got, score.max_points, note=note)
     worth = f"{render.points_text(got)} of {render.points_text(score.max_points)} points"
     return [
-        v4.new_output("display_data", {"text/html": table, "text/plain": text}),
-        v4.new_output("execute_result", {"text/html": f"<b>{worth}</b>", "text/plain": repr(got)}),
+        display({"text/html": table, "text/plain": text}),
+        result({"text/html": f"<b>{worth}</b>", "text/plain": repr(got)}),
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
-from nbformat import NotebookNode, from_dict, v4
+from nbformat import NotebookNode, from_dict
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, Unicode
@@ -21,6 +21,7 @@ from ..grading.run import fresh_record
 from ..grading.tasks import Task, check_student_id
 from ..lessons import find_day
 from . import pages
+from .cells import code_cell, markdown_cell
 from .reading import release_notebook
 
 Result = tuple[NotebookNode, ResourcesDict]
@@ -115,9 +116,9 @@ class Known:
         cell.metadata = from_dict(self.metadata(note))
 
     def fresh(self) -> NotebookNode:
-        new = v4.new_code_cell if self.cell_type == "code" else v4.new_markdown_cell
+        new = code_cell if self.cell_type == "code" else markdown_cell
         note = "This cell was missing; it has been put back."
-        return new(self.source, metadata=from_dict(self.metadata(note)))
+        return new(self.source, metadata=self.metadata(note))
 
 
 class WriteVerdicts(NbGraderPreprocessor):
@@ -191,4 +192,4 @@ def write_verdicts(nb: NotebookNode, record: Record, exercises: dict[str, str]) 
         if cell.metadata.get("nbgrader", {}).get("grade") and exercise is not None:
             note = cell.metadata.get("course", {}).get("note", "")
             cell.outputs = pages.outputs(record, exercise, note)
-    nb.cells.insert(0, v4.new_markdown_cell(pages.head(record), id="verdict"))
+    nb.cells.insert(0, markdown_cell(pages.head(record), "verdict"))

@@ -21,13 +21,14 @@ from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
 from ..grading.submission import BadSubmission, cell_source, load_notebook
 from ..grading.tasks import ID_RULE, is_student_id
 from ..lessons import Day, find_day, release_notebook_path
+from .cells import code_cell, markdown_cell, notebook
 from .gradebook import check_gradebook, enter_day
 
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -91,14 +92,14 @@ def release_notebook(day: Day) -> NotebookNode:
 
 def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None) -> NotebookNode:
     """The notebook in a submitted file, or the stand-in for a file that holds none. release: the day's, where it has been read."""
-    release = copy.deepcopy(release_notebook(day) if release is None else release)
+    release = release_notebook(day) if release is None else release
     try:
         raw = load_notebook(path, day.slug)
     except BadSubmission:
-        cells = [cell for cell in release.cells if cell.metadata.get("course", {}).get("role") == "check"]
+        cells = [copy.deepcopy(cell) for cell in release.cells if cell.metadata.get("course", {}).get("role") == "check"]
     else:
         cells = _clean_cells(raw["cells"], {cell.source for cell in release.cells if cell.cell_type == "markdown"})
-    return v4.new_notebook(cells=cells, metadata=release.metadata)
+    return notebook(cells, copy.deepcopy(release.metadata))
 
 
 def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
@@ -110,15 +111,13 @@ def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
         source = cell_source(cell) if isinstance(cell, dict) else None
         if source is None:
             continue
+        text, cell_id = _shortened(source, budget), _unused_id(cell.get("id"), number, ids)
         if cell.get("cell_type") == "code":
-            clean = v4.new_code_cell(_shortened(source, budget))
-        elif source in our_texts or not RISKY.search(source):
-            clean = v4.new_markdown_cell(_shortened(source, budget))
+            clean = code_cell(text, cell_id, _claims(cell))
         else:
-            clean = v4.new_markdown_cell(_as_text(_shortened(source, budget)))
+            plain = source in our_texts or not RISKY.search(source)
+            clean = markdown_cell(text if plain else _as_text(text), cell_id, _claims(cell))
         budget -= min(len(source), MAX_CELL_CHARACTERS)
-        clean.id = _unused_id(cell.get("id"), number, ids)
-        clean.metadata = _claims(cell)
         cells.append(clean)
     return cells
 

@@ -21,13 +21,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sql
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode
 from nbgrader import api, utils
 
 from ..grading.records import Record
 from ..grading.tasks import Task
-from ..lessons import Day
+from ..lessons import Day, source_path
 from . import pages
+from .cells import notebook_text
 from .gradebook import enter_day
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
 from .reading import release_notebook, submitted_notebook
@@ -99,11 +100,12 @@ class Writer:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
+        copy_extras(source_path(task.day).parent, target)  # ours first: what a student has called the same stays behind
         copy_extras(task.path.parent, target)
-        text = v4.writes_json(notebook)
+        text = notebook_text(notebook)
         handle, name = tempfile.mkstemp(dir=target, prefix=".")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text if text.endswith("\n") else text + "\n")
+            file.write(text)
         os.chmod(name, 0o444)
         os.replace(name, target / f"{task.day.slug}.ipynb")
 
@@ -173,9 +175,13 @@ def copy_extras(source: Path, target: Path) -> None:
             continue
         if path.is_file() and (left := left - path.stat().st_size) >= 0:
             copy = target / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-            copy.chmod(0o444)
+            try:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError):  # a file of ours has the folder's name
+                continue
+            if not copy.exists():
+                shutil.copyfile(path, copy)
+                copy.chmod(0o444)
 
 
 class WriterThread:
