@@ -1,12 +1,14 @@
 """The same submissions through stock `nbgrader autograde`, through our nbgrader path and through our bulk path.
 
-python benchmarks/grading.py --count 20 200 2000 --stock 20     # writes benchmarks/results/grading.json and grading.md
+python benchmarks/grading.py --count 20 200 2000     # writes benchmarks/results/grading.json and grading.md, in about ten minutes
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,9 +28,14 @@ The submissions are six of the demo's class, over and over: two right ones, thre
 crashes: stock nbgrader would wait half a minute for each that does, and is spared that. For stock nbgrader the day's notebook holds
 only its setup cell, the exercises and, for each exercise, one grade cell of ordinary asserts; the demo cells, which it would run too,
 are left out in its favour. Ours runs all visible and hidden checks of the day. Each path runs in a process of its own, one after the
-other on the same machine. Counted: seconds from the first submission to the last, gradebook and graded notebooks written, divided by
-their number; ours includes its canaries. The start (imports, for ours also the warm process that workers are forked from) stands
-beside it. Memory: the largest sum of proportional set sizes of the process and all that it started, looked at four times a second."""
+other on the same machine; stock nbgrader at the beginning and again at the end, and "times as fast" is against the mean of both.
+
+- s a submission: from the first submission to the last, gradebook and graded notebooks written, divided by their number; ours includes
+  its canaries. The start (imports, for ours also the warm process that workers are forked from) stands beside it.
+- processor s a submission: what the grader used, with all its threads, and what the workers used (for stock nbgrader: its kernels).
+- peak memory: the largest proportional set sizes seen, looked at once a second: of the grader, of one worker (or kernel), of
+  everything together, the warm process included.
+- load before: the system's load average of the last minute, just before the path began: what else kept the machine busy."""
 ASSERTS = {
     "softmax": """\
 logits = torch.tensor([2.0, -1.5, 0.3, 4.2, -0.8])
@@ -92,6 +99,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
     make_class(folder, day.slug, count, stock=path == "stock")
     start = time.perf_counter()
     os.chdir(folder)
+    workers = [0.0]
     if path == "stock":
         from autograder.nbgrader_bridge.gradebook import put_alembic_on_path
 
@@ -114,9 +122,10 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 
         config.CourseDirectory.assignment_id = day.slug
         converter = Autograde(coursedir=CourseDirectory(config=config), config=config)
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         converter.start()
-        seconds, level = time.perf_counter() - begin, "no isolation"
+        seconds, grader, level = time.perf_counter() - begin, time.process_time() - used, "no isolation"
+        workers[0] = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])  # the kernels, which it has waited for
         with Gradebook(config.CourseDirectory.db_url) as gradebook:
             scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
     else:
@@ -132,7 +141,8 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         tasks = list(find_tasks(place.submitted, [day]))
         enter_day(day, place.db_url)
         level = isolation.level()
-        begin = time.perf_counter()
+        count_workers(workers)
+        begin, used = time.perf_counter(), time.process_time()
         if path == "bulk":
             with WriterThread(place) as writer:
                 grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks))
@@ -140,12 +150,29 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         else:
             grade_all(tasks, Options(jobs=jobs), place.records)
             failures = store(place, tasks)
-        seconds = time.perf_counter() - begin
+        seconds, grader = time.perf_counter() - begin, time.process_time() - used
         assert not failures, failures
         scores = {student: score for (student, _), score in booked_scores(place, [day]).items()}
     assert len(scores) == count, (len(scores), count)
     full = sum(score == max(scores.values()) for score in scores.values())
-    return {"start_seconds": begin - start, "seconds": seconds, "isolation": level, "stored": len(scores), "full_marks": full}
+    row = {"start_seconds": begin - start, "seconds": seconds, "isolation": level, "stored": len(scores), "full_marks": full}
+    return row | {"grader_processor_seconds": grader, "worker_processor_seconds": workers[0]}
+
+
+def count_workers(total: list[float]) -> None:
+    """Adds the processor time of each worker to total[0], read from the kernel as the worker ends."""
+    from autograder.grading.limits import cpu_seconds
+    from autograder.grading.remote import Connection
+
+    close, lock = Connection.close, threading.Lock()
+
+    def counted(connection: Any) -> None:
+        if connection.socket.fileno() != -1:
+            with lock:
+                total[0] += cpu_seconds(connection.pid) or 0.0
+        close(connection)
+
+    Connection.close = counted
 
 
 def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
@@ -154,7 +181,7 @@ def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
         command = [sys.executable, __file__, "--once", path, "--folder", folder, "--count", str(count), "--jobs", str(jobs)]
         load = os.getloadavg()[0]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        peak = [0]
+        peak = dict.fromkeys(("grader", "worker", "all"), 0)
         watcher = threading.Thread(target=watch, args=(process, peak), daemon=True)
         watcher.start()
         printed, errors = process.communicate()
@@ -162,27 +189,44 @@ def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
             raise RuntimeError(errors[-3000:])
     row = json.loads(printed.splitlines()[-1])
     row |= {"path": path, "count": count, "seconds_per_submission": row["seconds"] / count}
-    row |= {"peak_bytes": peak[0], "load_average_before": load}
-    print(f"{PATHS[path]}, {count}: {row['seconds_per_submission']:.3f} s a submission, {peak[0] / 1e6:.0f} MB", flush=True)
+    row |= {"peak_bytes": peak, "load_average_before": load}
+    print(f"{PATHS[path]}, {count}: {row['seconds_per_submission']:.3f} s a submission, {peak['all'] / 1e6:.0f} MB", flush=True)
     return row
 
 
-def watch(process: subprocess.Popen, peak: list[int]) -> None:
+def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
+    """Keeps the largest sizes of the grader, of one process that runs a submission, and of all together."""
     import psutil
 
     while process.poll() is None:
-        total = 0
         try:
-            for each in [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]:
-                try:
-                    lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
-                    total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
-                except (OSError, StopIteration):
-                    continue
+            root = psutil.Process(process.pid)
+            found = {root.pid: proportional_bytes(root.pid)}
+            leaves = []
+            for each in root.children(recursive=True):
+                found[each.pid] = proportional_bytes(each.pid)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if runs_a_submission(each):
+                        leaves.append(found[each.pid])
         except psutil.NoSuchProcess:
             return
-        peak[0] = max(peak[0], total)
-        time.sleep(0.25)
+        for name, size in (("grader", found[process.pid]), ("worker", max(leaves, default=0)), ("all", sum(found.values()))):
+            peak[name] = max(peak[name], size)
+        time.sleep(1)
+
+
+def runs_a_submission(process: Any) -> bool:
+    """A worker, whose command line is that of the warm process it was forked from; or a kernel of stock nbgrader's."""
+    line, parent = process.cmdline(), process.parent()
+    return "ipykernel_launcher" in line or ("autograder.grading.zygote" in line and parent is not None and parent.cmdline() == line)
+
+
+def proportional_bytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
 def machine() -> str:
@@ -192,24 +236,40 @@ def machine() -> str:
 
 
 def report(rows: list[dict[str, Any]], machine_text: str) -> str:
-    stock = [row for row in rows if row["path"] == "stock"]
-    base = stock[-1]["seconds_per_submission"] if stock else None
-    lines = ["# Grading a class: seconds a submission", ""]
-    lines += ["| path | submissions | s a submission | times as fast as stock | start, s | peak memory | isolation | load before |"]
-    lines += ["|---|---|---|---|---|---|---|---|"]
+    stock = [row["seconds_per_submission"] for row in rows if row["path"] == "stock"]
+    heads = ["path", "submissions", "s a submission", "times as fast as stock", "processor s a submission: grader", "workers", "start, s"]
+    heads += ["peak memory: grader, MB", "one worker, MB", "all, MB", "isolation", "load before"]
+    lines = ["# Grading a class: seconds a submission", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in rows:
-        each = row["seconds_per_submission"]
-        ratio = f"{base / each:.1f}" if base else ""
-        cells = [PATHS[row["path"]], str(row["count"]), f"{each:.3f}", ratio, f"{row['start_seconds']:.1f}"]
-        cells += [f"{row['peak_bytes'] / 1e6:.0f} MB", row["isolation"], f"{row['load_average_before']:.1f}"]
+        each, count = row["seconds_per_submission"], row["count"]
+        cells = [PATHS[row["path"]], str(count), f"{each:.3f}", f"{sum(stock) / len(stock) / each:.1f}" if stock else ""]
+        cells += [f"{row[name] / count:.3f}" for name in ("grader_processor_seconds", "worker_processor_seconds")]
+        cells += [f"{row['start_seconds']:.1f}", *(f"{row['peak_bytes'][name] / 1e6:.0f}" for name in ("grader", "worker", "all"))]
+        cells += [row["isolation"], f"{row['load_average_before']:.1f}"]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"Machine: {machine_text}.", "", COUNTED, ""])
+    lines += ["", *growth(rows), f"Machine: {machine_text}.", "", COUNTED, ""]
+    return "\n".join(lines)
+
+
+def growth(rows: list[dict[str, Any]]) -> list[str]:
+    """How time and memory grow from the smallest class of a path to its largest."""
+    lines = []
+    for path in ("nbgrader", "bulk"):
+        of_path = sorted((row for row in rows if row["path"] == path), key=lambda row: row["count"])
+        if len(of_path) > 1:
+            small, large = of_path[0], of_path[-1]
+            times = large["seconds_per_submission"] / small["seconds_per_submission"]
+            sizes = [f"{row['peak_bytes']['all'] / 1e6:.0f} MB" for row in of_path]
+            lines += [f"{PATHS[path]}, {', '.join(str(row['count']) for row in of_path)} submissions: the time of one is {times:.2f} times "
+                      f"that in the smallest class; memory {', '.join(sizes)}.", ""]  # fmt: skip
+    return lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, nargs="+", default=[20, 200], help="how many submissions our paths grade")
-    parser.add_argument("--stock", type=int, default=20, help="how many stock nbgrader grades")
+    parser.add_argument("--count", type=int, nargs="+", default=[20, 200, 2000], help="how many submissions our paths grade")
+    parser.add_argument("--most-nbgrader", type=int, default=200, help="the largest class that goes through nbgrader's converters")
+    parser.add_argument("--stock", type=int, default=20, help="how many stock nbgrader grades, twice; 0: none")
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--note", default="", help="what else is to be said of the circumstances")
     parser.add_argument("--once", choices=PATHS, help=argparse.SUPPRESS)
@@ -221,7 +281,10 @@ def main() -> int:
     text = machine() + (f"; {arguments.note}" if arguments.note else "")
     RESULTS.mkdir(exist_ok=True)
     rows: list[dict[str, Any]] = []
-    for path, count in [("stock", arguments.stock), *((path, count) for count in arguments.count for path in ("nbgrader", "bulk"))]:
+    ours = [(path, count) for count in arguments.count for path in ("nbgrader", "bulk")]
+    ours = [(path, count) for path, count in ours if path == "bulk" or count <= arguments.most_nbgrader]
+    stock = [("stock", arguments.stock)] if arguments.stock else []
+    for path, count in [*stock, *ours, *stock]:
         rows.append(measure(path, count, arguments.jobs))
         (RESULTS / "grading.json").write_text(json.dumps({"machine": text, "rows": rows}, indent=2) + "\n")
         (RESULTS / "grading.md").write_text(report(rows, text))
