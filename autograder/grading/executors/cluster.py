@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
 import dask
-from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, get_worker
+from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.comm import CommClosedError
 
 from ...errors import CourseError, InfrastructureFault
@@ -25,7 +25,7 @@ from ..grade import Options, new_record, scores
 from ..handed_in import collect
 from ..records import Record, record_of
 from ..tasks import Task
-from . import station
+from . import errands, station
 from .base import Keep
 
 CONNECT_SECONDS = 10.0
@@ -35,30 +35,12 @@ MAX_BYTES_UNDER_WAY = 128 * 1024**2
 """Of submissions that were sent and have not come back: the scheduler keeps them in memory."""
 
 
-class Zygotes(WorkerPlugin):
-    """A zygote in each worker: started before the first order, also where a worker joins later; ended with the run."""
-
-    def __init__(self, level: str) -> None:
-        self.level = level
-
-    async def setup(self, worker: Any) -> None:
-        await asyncio.to_thread(station.warm_up, self.level)
-
-    async def teardown(self, worker: Any) -> None:
-        await asyncio.to_thread(station.put_out)
+class Again(Exception):
+    """A result is gone with the worker that had it: the order is carried out again."""
 
 
-async def agreement(all_terms: list[station.Table]) -> station.Table:
-    """The first refusal of this worker, or {}. Beside the worker's tasks, so that it answers while it grades."""
-    for terms in all_terms:
-        if refusal := await asyncio.to_thread(station.agree, terms):
-            return refusal
-    return {}
-
-
-def grade_there(order: station.Table) -> station.Table:
-    """The task: as `station.grade`, with the worker's address."""
-    return {"worker": get_worker().address, **station.grade(order)}
+class GivenUp(Exception):
+    """The scheduler gave an order up, because every worker that had it ended."""
 
 
 def heed(answer: station.Table) -> None:
@@ -108,76 +90,108 @@ class Dask:
         """Every worker that is there shows that it is fit; one that comes later shows it with its first order."""
         client = self.connect()
         self.terms = {day.slug: station.terms(day, options, self.level) for day in days}
-        self.await_workers(client)
-        for worker, answer in client.run(agreement, list(self.terms.values()), on_error="return").items():
+        try:
+            self.await_workers(client)
+            self.agree(client)
+            client.register_plugin(errands.Zygotes(self.level), name=self.run)
+        except (OSError, TimeoutError, asyncio.CancelledError) as error:
+            raise self.gone(str(error)) from None
+
+    def agree(self, client: Client) -> None:
+        for worker, answer in client.run(errands.agreement, list(self.terms.values()), on_error="return").items():
             if isinstance(answer, OSError):
                 continue  # it ended meanwhile
             if isinstance(answer, BaseException):
                 raise InfrastructureFault(f"worker {worker} cannot grade: {type(answer).__name__}: {answer}; {NEEDS}")
             heed({"worker": worker, **answer})
-        client.register_plugin(Zygotes(self.level), name=self.run)
+
+    def gone(self, reason: str) -> InfrastructureFault:
+        what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster made here ended ({reason})"
+        return InfrastructureFault(f"{what}; what is graded is kept: go on with --resume")
 
     def await_workers(self, client: Client) -> None:
         """Returns when there is a worker: in a queueing system the first may need hours."""
-        while not client.scheduler_info()["workers"]:
+        while not self.workers(client):
             try:
                 client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
             except TimeoutError:
                 self.say(f"waiting for a worker at {self.address}")
 
+    @staticmethod
+    def workers(client: Client) -> bool:
+        """Whether there are any; a scheduler that is too busy to say may have some."""
+        try:
+            return bool(client.nthreads())
+        except (OSError, TimeoutError):
+            return True
+
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
         client = self.connect()
-        left = deque(tasks.items())
+        left = deque(tasks)
+        once_more: deque[int] = deque()
+        tried: set[int] = set()
         finished: queue.SimpleQueue[Future] = queue.SimpleQueue()
         under_way: dict[Any, tuple[Future, int, int]] = {}  # key -> the future, the task's number, its bytes
         bytes_under_way = 0
         try:
-            while left or under_way:
-                while left and bytes_under_way < MAX_BYTES_UNDER_WAY:
-                    number, task = left.popleft()
+            while left or once_more or under_way:
+                if not left and not under_way:
+                    left.append(once_more.popleft())
+                record: Record | None = None
+                if left and bytes_under_way < MAX_BYTES_UNDER_WAY:
+                    number = left.popleft()
+                    task = tasks[number]
                     try:
                         file = collect(task.path)
                     except OSError as error:
                         record = lost(task, options, f"{type(error).__name__}: {error}")
-                        keep(record)
-                        yield number, record
+                    else:
+                        order = station.order(task, file, self.terms[task.day.slug])
+                        future = self.send(client, f"{number}-{number in tried}", order)
+                        under_way[future.key] = future, number, len(file.content)
+                        bytes_under_way += len(file.content)
+                        future.add_done_callback(finished.put)
                         continue
-                    future = self.send(client, number, station.order(task, file, self.terms[task.day.slug]))
-                    under_way[future.key] = future, number, len(file.content)
-                    bytes_under_way += len(file.content)
-                    future.add_done_callback(finished.put)
-                if not under_way:
-                    break
-                future = self.next_of(finished, client)
-                _, number, size = under_way[future.key]
-                record_or_none = self.record(future, tasks[number], options)
-                if record_or_none is None:
-                    finished.put(future)
-                    continue
-                del under_way[future.key]
-                bytes_under_way -= size
-                keep(record_or_none)
-                yield number, record_or_none
+                else:
+                    future = self.next_of(finished, client)
+                    _, number, size = under_way[future.key]
+                    try:
+                        record = self.record(future, tasks[number], options)
+                    except Again:
+                        finished.put(future)
+                        continue
+                    except GivenUp as reason:
+                        if number in tried:
+                            record = lost(tasks[number], options, str(reason))
+                        else:  # it may only have been beside the one that ended them: once more, with nothing beside it
+                            tried.add(number)
+                            once_more.append(number)
+                    del under_way[future.key]
+                    bytes_under_way -= size
+                if record is not None:
+                    keep(record)
+                    yield number, record
         finally:
             for future, *_ in under_way.values():
                 with contextlib.suppress(Exception):
                     future.cancel()
 
-    def send(self, client: Client, number: int, order: station.Table) -> Future:
+    def send(self, client: Client, name: str, order: station.Table) -> Future:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is no mistake
-            return client.submit(grade_there, order, key=f"{self.run}-{number}", pure=False)
+            return client.submit(errands.grade_there, order, key=f"{self.run}-{name}", pure=False)
 
-    def record(self, future: Future, task: Task, options: Options) -> Record | None:
-        """What became of an order; None if its worker died before it was asked for the result, and it is graded again."""
+    def record(self, future: Future, task: Task, options: Options) -> Record:
+        """What became of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
         try:
             answer = future.result(timeout=PATIENCE_SECONDS)
+        except KilledWorker:
+            raise GivenUp("every worker that graded it ended: look at the workers' logs and memory") from None
         except (Exception, asyncio.CancelledError) as error:
             if future.status == "error":
-                return lost(task, options, reason_of(error))
+                return lost(task, options, f"{type(error).__name__}: {error}")
             if isinstance(error, TimeoutError):
-                return None
-            where = self.address or "the cluster"
-            raise InfrastructureFault(f"the scheduler at {where} is gone; what is graded is kept: go on with --resume") from None
+                raise Again from None
+            raise self.gone(str(error)) from None
         heed(answer)
         return record_of(answer["record"])
 
@@ -187,7 +201,7 @@ class Dask:
             try:
                 return finished.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
-                if not told and client.status == "running" and not client.scheduler_info()["workers"]:
+                if not told and client.status == "running" and not self.workers(client):
                     self.say(f"no worker is left at {self.address}: waiting for one; what is graded is kept")
                     told = True
 
@@ -209,9 +223,3 @@ def lost(task: Task, options: Options, reason: str) -> Record:
     record.infrastructure = reason
     record.scores = scores(task.day, record)
     return record
-
-
-def reason_of(error: BaseException) -> str:
-    if isinstance(error, KilledWorker):
-        return "every worker that graded it ended: look at the workers' logs and memory"
-    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,53 @@
+"""What a dask cluster is asked to do. The scheduler reads this module too, so it imports nothing heavy until a worker runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from distributed import WorkerPlugin, get_worker
+
+Table = dict[str, Any]
+
+
+class Zygotes(WorkerPlugin):
+    """A zygote in each worker: started before the first order, also where a worker joins later; ended with the run."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+
+    async def setup(self, worker: Any) -> None:
+        await asyncio.to_thread(warm_up, self.level)
+
+    async def teardown(self, worker: Any) -> None:
+        await asyncio.to_thread(put_out)
+
+
+async def agreement(all_terms: list[Table]) -> Table:
+    """The first refusal of this worker, or {}. Beside the worker's tasks, and beside its talk with the scheduler."""
+    return await asyncio.to_thread(agree, all_terms)
+
+
+def agree(all_terms: list[Table]) -> Table:
+    from . import station
+
+    return next(filter(None, map(station.agree, all_terms)), {})
+
+
+def warm_up(level: str) -> None:
+    from . import station
+
+    station.warm_up(level)
+
+
+def put_out() -> None:
+    from . import station
+
+    station.put_out()
+
+
+def grade_there(order: Table) -> Table:
+    """The task: as `station.grade`, with the worker's address."""
+    from . import station
+
+    return {"worker": get_worker().address, **station.grade(order)}
