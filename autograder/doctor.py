@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 from .errors import InfrastructureFault
@@ -29,6 +30,7 @@ def findings() -> Iterator[Finding]:
     yield from models()
     yield isolation()
     yield browser()
+    yield from extras()
 
 
 def python() -> Finding:
@@ -104,3 +106,14 @@ def browser() -> Finding:
     if found:
         return Finding("browser for tests", "ok", found)
     return Finding("browser for tests", "note", "no chromium", "the browser tests are skipped; on Debian: apt-get install chromium")
+
+
+def extras() -> Iterator[Finding]:
+    """What grading on a cluster, and a gradebook on a server, need beyond the course; a student's copy grades no class."""
+    if not (Path(__file__).parent / "grading" / "executors").is_dir():
+        return
+    for what, package, extra in (("grading on a cluster", "distributed", "cluster"), ("gradebook on PostgreSQL", "psycopg", "postgresql")):
+        try:
+            yield Finding(what, "ok", f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            yield Finding(what, "note", f"no {package}", f"only if you want it: pip install -e '.[{extra}]'; see docs/clusters.md")
