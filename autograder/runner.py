@@ -21,7 +21,7 @@ import torch
 from .authoring import CheckFailed, exception_names
 from .datafiles import hand_computed
 from .errors import CourseError
-from .grading.namespaces import Far, StudentRaised
+from .grading.namespaces import Far, StudentRaised, is_memory
 from .grading.remote import WorkerDied
 from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file
@@ -213,8 +213,7 @@ def _student_error(verdict: Verdict, error: Exception) -> None:
         verdict.lines = lines
     else:
         verdict.lines = error.lines
-    memory = "MemoryError" in names or "can't allocate memory" in str(error)
-    verdict.outcome = MEMORY if memory else ERROR
+    verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
     verdict.message = f"your code raised {names[0]}: {error}"
     verdict.cause = _cause_of(names[0], str(error))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import cli
+from autograder import cli, runner
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
 from autograder.grading import grade, records
@@ -20,11 +20,12 @@ from autograder.grading.executors import local
 from autograder.grading.grade import canaries, our_cells
 from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
-from autograder.grading.namespaces import Cell, Far
+from autograder.grading.namespaces import Cell, Far, is_memory, student_raised
 from autograder.grading.run import fresh_record, grade_all
 from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.grading.tasks import find_tasks, left_out
 from autograder.lessons import find_day, lesson
+from autograder.runner import Verdict
 from tests.submissions import (
     QUICK,
     SOFTMAX,
@@ -368,6 +369,22 @@ def test_a_zygote_that_died_is_replaced(tmp_path):
 
 
 # A run, and taking it up again
+
+
+@pytest.mark.parametrize(
+    ("names", "message", "memory"),
+    [
+        (["MemoryError", "Exception"], "", True),
+        (["RuntimeError"], "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000 bytes", True),
+        (["RuntimeError"], "DefaultCPUAllocator: not enough memory", True),
+        (["RuntimeError"], "The size of tensor a (3) must match the size of tensor b (4)", False),
+    ],
+)
+def test_out_of_memory_is_told_apart_in_cells_and_in_calls_alike(names, message, memory):
+    assert is_memory(names, message) is memory
+    verdict = Verdict("check", "softmax", "title", 1.0, False, "pass")
+    runner._student_error(verdict, student_raised(names, message, []))
+    assert verdict.outcome == ("memory" if memory else "error")
 
 
 def test_a_record_is_fresh_for_the_same_file_course_and_seed_only(tmp_path, monkeypatch):

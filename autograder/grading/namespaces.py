@@ -293,7 +293,7 @@ class Far:
             self._ran.add(index)
             if "error" in reply:
                 names, message, lines = _error_parts(reply["error"])
-                outcome = "memory" if _is_memory(names, message) else "error"
+                outcome = "memory" if is_memory(names, message) else "error"
                 self.cell_outcomes[cell.name] = CellOutcome(outcome, f"{names[0]}: {message}", lines)
         return True
 
@@ -455,5 +455,6 @@ def _texts(value: Any) -> list[str]:
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
-def _is_memory(names: list[str], message: str) -> bool:
+def is_memory(names: list[str], message: str) -> bool:
+    """Whether an exception says that no memory was left: Python's own class, or torch's RuntimeError by its words."""
     return "MemoryError" in names or any(text in message for text in MEMORY_TEXTS)
