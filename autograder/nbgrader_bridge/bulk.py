@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 from ..grading.tasks import Task
 from ..lessons import Day
-from .gradebook import enter_day, gradebook_url
+from .gradebook import enter_day, gradebook_url, one_engine
 from .settings import configure
 
 
@@ -108,7 +108,7 @@ def _run(
     converter = kind(coursedir=_ClassDirectory(config=config, log=log), config=config, log=log)
     converter.force = True
     converter.students, converter.words, converter.progress = students, log.words, progress
-    with warnings.catch_warnings(), contextlib.suppress(NbGraderException):  # what went wrong is told below, by name
+    with one_engine(), warnings.catch_warnings(), contextlib.suppress(NbGraderException):  # what went wrong is told below, by name
         warnings.simplefilter("ignore")
         converter.start()
     if progress is not None and log.words.student:

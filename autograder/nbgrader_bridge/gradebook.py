@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import json
 import os
 import shutil
@@ -29,6 +30,23 @@ def gradebook_url(text: str | Path) -> str:
     """A database's URL, from a URL or from the path of an SQLite file."""
     text = str(text)
     return text if "://" in text else f"sqlite:///{Path(text).absolute()}"
+
+
+@contextlib.contextmanager
+def one_engine() -> Iterator[None]:
+    """Gradebooks that are opened meanwhile share one engine for each URL, and with it the statements it has compiled.
+
+    nbgrader opens the gradebook ten times a submission, with a new engine each time, and compiling its statements anew takes
+    longer than running them. Closing a gradebook closes the engine's connections, as ever.
+    """
+    from nbgrader import api
+
+    made = api.create_engine
+    api.create_engine = functools.cache(made)
+    try:
+        yield
+    finally:
+        api.create_engine = made
 
 
 def check_gradebook(db_url: str) -> None:
