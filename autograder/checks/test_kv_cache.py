@@ -34,6 +34,8 @@ from autograder.checks.test_transformer import small_config
 from autograder.grading.work import counting
 from course.kit import Config
 
+SEED = 1  # of the long prompt: there the best token is ahead by 0.028 or more at each of 64 steps, so that rounding picks no other
+
 # ---- the ladder ----------------------------------------------------------------------------------------------------
 
 
@@ -295,7 +297,7 @@ def test_every_token_passes_once(student, reference, hand):
     t0, g, positions = (case[name][0] for name in ("t0", "g", "cached"))
     idx = torch.randint(3, 1000, (1, t0), generator=torch.Generator().manual_seed(5))
     with student.counting() as work:
-        got = student.generate_cached(student.model("tiny"), idx, max_new_tokens=g, block_size=t0 + g - 1, temperature=0.0)
+        got = student.generate_cached(student.model("tiny"), idx, max_new_tokens=g, block_size=ROOMY, temperature=0.0)
     equal(tuple(got.shape), (1, t0 + g), what="wrong shape")
     cause = f"{SPLIT} That is T0 + G - 1, as long as the text fits into block_size."
     equal(work.positions, positions, what=f"wrong number of positions for T0 = {t0}, G = {g}", cause=cause)
@@ -361,3 +363,71 @@ def test_settings_reach_the_sampler(student):
         equal(tuple(got.shape), (4_000, 2), what="wrong shape of the new tokens")
         for step, place in enumerate(("behind the prefill", "in a decode step")):
             frequencies(got[:, step], want, cause=f"Hand all settings to sample_next_token by name. Here: {options}, {place}.")
+
+
+# ---- speed, and a GPU ----------------------------------------------------------------------------------------------
+
+# The same tokens, each step a pass over everything: the loop of the day before, in the words of this one.
+NAIVE = """
+def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            window = idx[:, -block_size:]
+            cache = KVCache(model.config, len(idx), window.shape[1], model.weights.embed_tokens.dtype)
+            token = sample_next_token(prefill(model, window, cache), temperature=temperature)
+            idx = torch.cat((idx, token), dim=1)
+    return idx
+"""
+
+
+def long_prompt(length: int) -> torch.Tensor:
+    return torch.randint(3, 1000, (1, length), generator=torch.Generator().manual_seed(SEED))
+
+
+@checks("generate_cached", weight=2, timing=True)
+def test_faster_than_without_a_cache(race):
+    """speed: 64 tokens behind a prompt of 512, against the loop without a cache"""
+
+    def answer(s):
+        return s.generate_cached(s.model("tiny"), long_prompt(512), max_new_tokens=64, block_size=2048, temperature=0.0)
+
+    race.against(NAIVE, answer, cause=f"{SPLIT} What else is done in every step, and need not be?")
+
+
+@checks("forward_cached", timing=True)
+def test_a_step_hardly_grows(race):
+    """speed: a step behind 1,024 tokens against one behind 128"""
+
+    def filled_cache(s, size):
+        cache = s.KVCache(tiny_config(), 1, size + 32)
+        s.forward_cached(s.model("tiny"), long_prompt(size), cache)
+        return cache
+
+    def sixteen_steps(s, state):
+        for token in range(16):
+            logits = s.forward_cached(s.model("tiny"), torch.tensor([[50 + token]]), state)
+        return logits
+
+    cause = "Old tokens are read and nothing else: not turned again, not copied, not passed through a layer."
+    race.growth(filled_cache, sixteen_steps, short=128, long=1024, limit=2.0, cause=cause)
+
+
+@checks("KVCache", gpu=True)
+def test_memory_on_a_gpu(student):
+    """GPU: the memory lies on the device that was asked for"""
+    cache = student.KVCache(small_config(), 1, 4, torch.bfloat16, "cuda")
+    new = torch.ones(1, 2, 3, 6, dtype=torch.bfloat16, device="cuda")
+    for got in cache.append(0, new, new):
+        equal(got.cpu(), new.cpu(), cause="What was appended comes back.")
+        equal(got.device.type, "cuda", what="wrong device", cause="Give `device=device` to torch where the memory is allocated.")
+
+
+@checks("generate_cached", gpu=True)
+def test_same_tokens_on_a_gpu(student):
+    """GPU: the tokens of the loop without a cache on the CPU"""
+    idx = tiny_ids(PROMPTS[2])
+    model = student.model("tiny", dtype=torch.float64, device="cuda")
+    for block_size in (ROOMY, 16):
+        got = student.generate_cached(model, idx.to("cuda"), max_new_tokens=12, block_size=block_size, temperature=0.0)
+        cause = "Positions, masks, the cache and who has ended live on the device of idx."
+        equal(got[:, idx.shape[1] :].cpu(), unrolled(whole(), idx, 12, block_size), cause=cause)
