@@ -31,6 +31,8 @@ from .base import Keep
 CONNECT_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
 """After so long without anything finished, the cluster is looked at: is there a worker at all?"""
+RESULT_SECONDS = 60.0
+"""For a result to travel here; after that its worker is taken to have ended with it."""
 MAX_BYTES_UNDER_WAY = 128 * 1024**2
 """Of submissions that were sent and have not come back: the scheduler keeps them in memory."""
 
@@ -183,7 +185,7 @@ class Dask:
     def record(self, future: Future, task: Task, options: Options) -> Record:
         """What became of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
         try:
-            answer = future.result(timeout=PATIENCE_SECONDS)
+            answer = future.result(timeout=RESULT_SECONDS)
         except KilledWorker:
             raise GivenUp("every worker that graded it ended: look at the workers' logs and memory") from None
         except (Exception, asyncio.CancelledError) as error:
