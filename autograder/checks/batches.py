@@ -144,6 +144,15 @@ def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, T
     return torch.tensor(positions), torch.tensor(mask)
 
 
+def same_mask(got: Any, want: Tensor, case: str, cause: str) -> None:
+    """Fails at the first query whose keys are not those of `want`, and shows both as ones and zeros."""
+    equal(tuple(getattr(got, "shape", ())), tuple(want.shape), what=f"wrong shape of the mask{case}", cause=cause)
+    for row, (mine, due) in enumerate(zip(got[:, 0].tolist(), want[:, 0].tolist(), strict=True)):
+        for query, (keys, seen) in enumerate(zip(mine, due, strict=True)):
+            expected, found = ("".join("1" if key else "0" for key in line) for line in (seen, keys))
+            that(expected == found, f"row {row}, query {query}: the wrong keys are seen{case}", expected=expected, got=found, cause=cause)
+
+
 def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
     got = student.positions_and_mask(torch.tensor(num_pad), start, q_len, _unchanged=True)
     that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: positions and mask", got=type(got).__name__)
@@ -154,7 +163,7 @@ def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
     case = f"num_pad {num_pad}, start {start}, q_len {q_len}"
     equal(positions, want_positions, what=f"wrong positions for {case}", cause=POSITIONS)
     that(positions.dtype == torch.int64, "positions must be int64", got=str(positions.dtype))
-    equal(mask, want_mask, what=f"wrong mask for {case}", cause=f"{MASK} Columns are all slots so far, from 0 on.")
+    same_mask(mask, want_mask, f" for {case}", f"{MASK} Columns are all slots so far, from 0 on.")
 
 
 def cut(tokens: list[int], eos: int) -> list[int]:

@@ -30,6 +30,7 @@ from autograder.checks.batches import (
     padded,
     prefilled,
     ragged,
+    same_mask,
     tiny,
     uniform,
 )  # fmt: skip
@@ -80,7 +81,7 @@ def test_grid_by_hand(student, hand):
     case = hand["grid"]
     positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), 0, 4)
     equal(positions, torch.tensor(case["positions"]), cause=POSITIONS)
-    equal(mask, torch.tensor(case["mask"])[:, None] == 1, cause=MASK)
+    same_mask(mask, torch.tensor(case["mask"])[:, None], "", MASK)
     look(student, case["num_pad"], 0, 4)
 
 
@@ -97,7 +98,8 @@ def test_one_new_token(student, hand):
     case = hand["decode"]
     positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), case["start"], 1)
     equal(positions, torch.tensor(case["positions"]), cause=f"{POSITIONS} The first slot of this pass is `start`.")
-    equal(mask, torch.tensor(case["mask"])[:, None] == 1, cause=f"{MASK} The keys are all start + 1 slots.")
+    same_mask(mask, torch.tensor(case["mask"])[:, None], "", f"{MASK} The keys are all start + 1 slots.")
+    look(student, case["num_pad"], case["start"], 1)
 
 
 @checks("positions_and_mask")

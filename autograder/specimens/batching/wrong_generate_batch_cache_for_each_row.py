@@ -1,0 +1,24 @@
+# exercise: generate_batch
+# WRONG: a cache and a pass for each row in every step: right, and as slow as no batch
+
+def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, pad_id=0, generator=None,
+                   device=None, dtype=None):
+    model = model.to(device=device, dtype=dtype)
+    left_pad(prompts, pad_id)
+    fed = [torch.tensor([prompt]) for prompt in prompts]
+    caches = [KVCache(model.config, 1, len(prompt) + max_new_tokens, model.dtype) for prompt in prompts]
+    no_pads, tokens = torch.zeros(1, dtype=torch.int64), []
+    ended = torch.zeros(len(prompts), 1, dtype=torch.bool)
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            logits = torch.cat([prefill_batch(model, ids, no_pads, cache) for ids, cache in zip(fed, caches)])
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            tokens.append(token)
+            fed = list(token.split(1))
+            if eos_token_id is not None and ended.all():
+                break
+    rows = torch.cat(tokens, dim=1).tolist() if tokens else [[] for _ in prompts]
+    return [row[: row.index(eos_token_id) + 1] if eos_token_id in row else row for row in rows]
