@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import CourseError
@@ -30,6 +30,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SECTION = re.compile(r"^\[(\w+)\.(\w+)\]$", re.MULTILINE)
 STUB = re.compile(r"^( *)raise NotImplementedError\(.*\)$", re.MULTILINE)
 STUB_HEAD = '"""What is to be written on day {number}: names and descriptions, no answers."""\n\nfrom __future__ import annotations\n'
+ANSWERS_ARE_LEFT_OUT = "ANSWERS_ARE_LEFT_OUT = True  # checks that compare with the course's own answer are skipped"
+"""By this name the runner knows a module of stubs."""
 
 
 def write_bundle(day: Day, folder: Path) -> Path:
@@ -64,12 +66,11 @@ def _lay_out(day: Day, place: Path) -> None:
     root = day.root
     days = [each for each in syllabus(root) if each.ready and each.number <= day.number]
     earlier = [each for each in syllabus(root) if each.number < day.number]
-    for module in sorted(imported_modules(root)):
+    for module in sorted(imported_modules(root, (f"checks.test_{each.topic}" for each in days))):
         _copy(root, place, module)
     for package in ("autograder/checks", "autograder/hidden", "course", "solutions"):
         _copy(root, place, Path(package) / "__init__.py")
     for each in days:
-        _copy(root, place, Path("autograder/checks") / f"test_{each.topic}.py")
         _copy(root, place, each.lesson_path.relative_to(root))
         for path in _plain_files(each.folder / "figures"):
             _copy(root, place, path.relative_to(root))
@@ -117,13 +118,13 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def imported_modules(root: Path) -> set[Path]:
-    """The files of `autograder` that notebooks and checks may come to import, followed from ROOTS; paths from root.
+def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
+    """The files of `autograder` that notebooks and checks may come to import, followed from ROOTS and more; paths from root.
 
     Raises CourseError if that leads to something that no student may have.
     """
     found: set[Path] = set()
-    waiting = ["autograder", *(f"autograder.{name}" for name in ROOTS)]
+    waiting = ["autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))]
     while waiting:
         name = waiting.pop()
         if name.startswith(FORBIDDEN):
@@ -162,10 +163,15 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def stubs(day: Day) -> str:
-    """A solutions module with every exercise of the day and no answer: the lesson is held against it."""
+    """A solutions module with every exercise of the day and no answer: the lesson is held against it.
+
+    It imports what the module imports, for checks ask it for types of earlier days.
+    """
     source = day.solutions_path.read_text(encoding="utf-8")
     defined = marks.definitions(source)
-    parts = [STUB_HEAD.format(number=day.number)]
+    imports = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    wanted = [ast.unparse(node) for node in imports if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
+    parts = [STUB_HEAD.format(number=day.number) + "\n" + "\n".join([*wanted, "", ANSWERS_ARE_LEFT_OUT])]
     for exercise in lesson(day).exercises:
         text = marks.without_answers(marks.source_of(source, defined[exercise.name]))
         parts.append(STUB.sub(rf"\1{marks.BEGIN}\n\g<0>\n\1{marks.END}", text))
