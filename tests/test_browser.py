@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.lessons import find_day, prepare_work
+from autograder.lessons import find_day, prepare_work, solved_notebook
 
 from . import lab
 
@@ -140,6 +140,36 @@ def test_day_9_steps_without_a_kernel(browser, desk, shots):
     page.screenshot(path=shots / "day09_decode.png")
     assert words.inner_text() != before
     assert "refill" in before
+    page.close()
+
+
+def test_day_10_fills_a_cache_and_names_a_wrong_position(browser, desk, shots):
+    """Solved, SmolLM2 speaks through the cache and the stepper steps; with positions from 0 in every chunk a check says why it fails."""
+    page = run_solved(browser, desk, "kv_cache", idle_seconds=600)
+    scroll_until(page, ".course-stepper")
+    words = page.locator(".course-stepper [data-part=words]").first
+    page.locator(".course-stepper [data-part=next]").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    page.screenshot(path=shots / "day10_stepper.png")
+    assert "So far 7 positions, without a cache 13." in words.inner_text()
+    scroll_until(page, ".jp-CodeCell:has-text('def one_by_one') .jp-OutputArea-output")
+    page.screenshot(path=shots / "day10_speaks.png")
+    page.close()
+
+    folder, address = desk
+    day = find_day("kv_cache")
+    source = next(c.source for c in solved_notebook(day).cells if c.metadata.get("course", {}).get("exercise") == "forward_cached")
+    wrong = source.replace("torch.arange(start, start + t, device=ids.device)", "torch.arange(t, device=ids.device)")
+    assert wrong != source
+    lab.put_notebook(folder, day, solved=True, changed={"forward_cached": wrong})
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page, idle_seconds=600)
+    table = scroll_to_all(page, "forward_cached:")
+    assert "fail" in table
+    assert "their positions are length, length + 1" in table
+    page.screenshot(path=shots / "day10_failing.png")
     page.close()
 
 
