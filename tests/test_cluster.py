@@ -341,6 +341,16 @@ def test_what_a_student_wrote_comes_back_as_it_was(tmp_path):
     assert records.record_of(json.loads(json.dumps(asdict(there)))) == there
 
 
+def test_a_scheduler_needs_neither_torch_nor_nbgrader():
+    """It reads the module that the orders are made of."""
+    program = (
+        "import sys\n"
+        "for name in ('torch', 'numpy', 'nbgrader', 'IPython'): sys.modules[name] = None\n"
+        "import autograder.grading.executors.errands"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
 # What the command says
 
 

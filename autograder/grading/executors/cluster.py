@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import uuid
 from collections import deque
@@ -72,6 +73,9 @@ class Dask:
             return self.client
         where: Any = self.address
         if where is None:
+            # Ctrl-C ends this process at once; Python's helper for its children would count what was left, on our standard error.
+            quiet = "ignore:resource_tracker:UserWarning"
+            os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), quiet)))
             with dask.config.set({f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker")}):
                 where = self.cluster = LocalCluster(
                     n_workers=self.jobs or None,
