@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import shutil
 import tempfile
@@ -46,6 +47,7 @@ def grade_class(root: Path) -> ClassFolder:
 @functools.cache
 def _graded_once() -> Path:
     root = Path(tempfile.mkdtemp(prefix="graded-class-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
     make_class(root)
     grade_class(root)
     return root
