@@ -38,7 +38,7 @@ def written(day, tmp_path, *, solved):
 def test_the_solved_notebook_gets_full_marks(day, tmp_path):
     record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
     assert record.infrastructure is None
-    assert [f"{v.check}: {v.message}" for v in record.verdicts if not v.passed] == []
+    assert [f"{v.check}: {v.message}" for v in record.verdicts if v.failed] == []
     assert record.points == record.max_points == lesson(day).points
 
 
