@@ -26,6 +26,7 @@ from autograder.grading.run import grade_all
 from autograder.grading.tasks import Task
 from autograder.lessons import ROOT, lesson
 from tests.submissions import SOFTMAX, hand_in, released, solved, with_cell
+from tests.test_resume import lives
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install -e '.[cluster]'")
 if not sys.platform.startswith("linux"):
@@ -194,7 +195,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_nobody_is_graded_twice_into_t
             zygote = psutil.Process(pid).children(recursive=True)
             assert zygote, "a worker at work has a zygote"
             os.kill(pid, signal.SIGKILL)
-            until(lambda zygote=zygote: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in zygote))
+            until(lambda zygote=zygote: not any(lives(each) for each in zygote))
         assert done() < len(students), "the run was over before the workers were killed"
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
         assert run.returncode == 0, (out, err)
@@ -237,7 +238,7 @@ def test_a_cluster_of_its_own_ends_with_the_command_even_where_that_is_killed(tm
         run.send_signal(how)
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
         assert run.returncode == (130 if how == signal.SIGINT else -how)
-        until(lambda family=family: not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in family))
+        until(lambda family=family: not any(lives(p) for p in family))
         assert out == ""
     assert err.startswith("autograder: stopped: ")
     assert "--executor dask --jobs 2 --resume" in err

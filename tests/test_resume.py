@@ -66,6 +66,14 @@ for line in sys.stdin:
 """
 
 
+def lives(process: psutil.Process) -> bool:
+    """Whether it still runs; it may end while it is asked."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 class Runs:
     """Grading runs in one class's folder."""
 
@@ -110,7 +118,7 @@ class Runs:
     def assert_nothing_left(self) -> None:
         until = time.monotonic() + LEFT_SECONDS
         while True:
-            left = [p for p in psutil.Process(self.process.pid).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+            left = [p for p in psutil.Process(self.process.pid).children(recursive=True) if lives(p)]
             folders = list(self.tmp.iterdir())
             if not left and not folders:
                 return
