@@ -632,7 +632,7 @@ def test_answer_lines_are_those_between_marks_only(day: Day) -> None:
     }
 
 
-@pytest.mark.parametrize("path", sorted((lessons.ROOT / "solutions").glob("[!_]*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [day.solutions_path for day in READY], ids=lambda path: path.stem)
 def test_every_stub_of_a_solutions_module_is_python_without_an_answer(path: Path) -> None:
     source, answers = path.read_text(), _answer_lines(path)
     assert answers

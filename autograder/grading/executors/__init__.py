@@ -1,4 +1,4 @@
-"""Where a run's submissions are graded: in this process, or on a dask cluster."""
+"""Where a run's submissions are graded: in this process, in several of this machine, or on a dask cluster."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callabl
 
     isolation.want(level)
     if kind == "local":
-        from .local import Local
+        from .processes import Processes
 
         isolation.require_safe()
-        return Local()
+        return Processes(level)
     try:
         from .cluster import Dask
     except ImportError as missing:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Protocol
 
 from ...lessons import Day
-from ..grade import Options
+from ..grade import Options, new_record, scores
 from ..records import Record
 from ..tasks import Task
 
@@ -28,3 +28,11 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Gives back what `prepare` and `graded` have started."""
+
+
+def lost(task: Task, options: Options, reason: str) -> Record:
+    """The record of a submission that nobody could grade: for a person, never a zero."""
+    record = new_record(task, options, level="")
+    record.infrastructure = reason
+    record.scores = scores(task.day, record)
+    return record

@@ -22,12 +22,12 @@ from distributed.comm import CommClosedError
 
 from ...errors import CourseError, InfrastructureFault
 from ...lessons import Day
-from ..grade import Options, new_record, scores
+from ..grade import Options
 from ..handed_in import collect
 from ..records import Record, record_of
 from ..tasks import Task
 from . import errands, station
-from .base import Keep
+from .base import Keep, lost
 
 CONNECT_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
@@ -221,11 +221,3 @@ class Dask:
 
 
 NEEDS = "it needs this checkout, installed (`pip install -e '.[cluster]'`)"
-
-
-def lost(task: Task, options: Options, reason: str) -> Record:
-    """The record of a submission that nobody could grade: for a person, never a zero."""
-    record = new_record(task, options, level="")
-    record.infrastructure = reason
-    record.scores = scores(task.day, record)
-    return record

@@ -1,0 +1,93 @@
+"""Grading on this machine with several graders: processes, each with a zygote of its own.
+
+A check is Python, and Python runs one thread at a time: in one process the checks of two submissions wait for each other although their
+workers do not. For a class it pays to start more graders; for a handful of submissions it does not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Generator, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from ...errors import InfrastructureFault
+from ...lessons import Day
+from ..grade import Options, canaries
+from ..handed_in import collect
+from ..records import Record, record_of
+from ..tasks import Task
+from . import station
+from .base import Keep, lost
+from .local import Local
+
+WORTH_IT = 60
+"""Submissions; for fewer the second grader's start, some seconds, is more than it saves."""
+AHEAD = 2
+"""Orders for each grader that are sent before their turn."""
+PR_SET_PDEATHSIG = 1
+
+
+class Processes:
+    """level: the isolation level that is wanted. Small classes are graded in this process."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+
+    def prepare(self, days: Iterable[Day], options: Options) -> None:
+        for day in days:
+            canaries(day, options)
+
+    def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
+        graders = options.jobs or os.cpu_count() or 1
+        if len(tasks) < WORTH_IT or graders < 2:
+            yield from Local().graded(tasks, options, keep)
+            return
+        terms = {task.day.slug: station.terms(task.day, options, self.level) for task in tasks.values()}
+        left = iter(tasks.items())
+        under_way: dict[Future[station.Table], int] = {}
+        pool = ProcessPoolExecutor(graders, multiprocessing.get_context("spawn"), initializer=begin, initargs=(os.getpid(), self.level))
+        try:
+            while True:
+                for number, task in left:
+                    try:
+                        file = collect(task.path)
+                    except OSError as error:
+                        record = lost(task, options, f"{type(error).__name__}: {error}")
+                        keep(record)
+                        yield number, record
+                        continue
+                    under_way[pool.submit(station.grade, station.order(task, file, terms[task.day.slug]))] = number
+                    if len(under_way) >= AHEAD * graders:
+                        break
+                if not under_way:
+                    return
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    number = under_way.pop(future)
+                    answer = future.result()
+                    if "refused" in answer:
+                        raise InfrastructureFault(f"a grader of this machine does not grade: {answer['refused']}")
+                    record = record_of(answer["record"])
+                    keep(record)
+                    yield number, record
+        except BrokenProcessPool:
+            raise InfrastructureFault("a grader's process ended (killed, or no memory left); what is graded is kept: --resume") from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        pass
+
+
+def begin(parent: int, level: str) -> None:
+    """In a new grader: it ends with the run, leaves Ctrl-C to it, and has its zygote ready."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it had ended before the line above
+            os._exit(1)
+    station.warm_up(level)

@@ -1,0 +1,74 @@
+"""A class graded by several graders of one machine."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from autograder.errors import InfrastructureFault
+from autograder.grading.executors import processes
+from autograder.grading.executors.processes import Processes
+from autograder.grading.grade import Options
+from autograder.grading.run import grade_all
+from tests.submissions import hand_in, solved
+
+pytestmark = pytest.mark.slow
+WRONG = "def softmax(logits):\n    return logits\n"
+
+
+def children() -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1] == str(os.getpid()):  # noqa: SIM115
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def test_two_graders_say_what_one_says(tmp_path, monkeypatch):
+    tasks = [hand_in(tmp_path, f"s{n}", solved(softmax=WRONG) if n % 3 == 0 else solved()) for n in range(6)]
+    alone = grade_all(tasks, Options(jobs=2), tmp_path / "alone")
+    monkeypatch.setattr(processes, "WORTH_IT", 2)
+    together = grade_all(tasks, Options(jobs=2), tmp_path / "together", executor=Processes("auto"))
+    assert [(r.student, r.points, r.status) for r in together] == [(r.student, r.points, r.status) for r in alone]
+    assert {r.isolation for r in together} == {r.isolation for r in alone}
+    assert sorted(p.name for p in (tmp_path / "together").glob("*/*.json")) == [f"s{n}.json" for n in range(6)]
+
+
+def test_a_grader_that_is_killed_ends_the_run_with_what_is_graded_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "WORTH_IT", 2)
+    tasks = [hand_in(tmp_path, f"s{n}", solved()) for n in range(8)]
+    before = set(children())
+    seen = []
+
+    def progress(done, total, record):
+        seen.append(record.student)
+        if len(seen) == 2:
+            graders = [pid for pid in set(children()) - before if b"multiprocessing.spawn" in open(f"/proc/{pid}/cmdline", "rb").read()]  # noqa: SIM115
+            assert graders
+            os.kill(graders[0], signal.SIGKILL)
+
+    with pytest.raises(InfrastructureFault, match="resume"):
+        grade_all(tasks, Options(jobs=2), tmp_path / "records", progress=progress, executor=Processes("auto"))
+    monkeypatch.undo()
+    again = []
+    records = grade_all(tasks, Options(jobs=2), tmp_path / "records", resume=True, progress=lambda d, t, r: again.append(r.seconds))
+    assert [r.status for r in records] == ["pass"] * 8
+
+
+def test_graders_end_with_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "WORTH_IT", 2)
+    before = set(children())
+    grade_all([hand_in(tmp_path, f"s{n}", solved()) for n in range(3)], Options(jobs=2), tmp_path / "records", executor=Processes("auto"))
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        left = [pid for pid in set(children()) - before if b"spawn_main" in open(f"/proc/{pid}/cmdline", "rb").read()]  # noqa: SIM115
+        if not left:
+            break
+        time.sleep(0.2)
+    assert not left
+    assert threading.active_count() < 20
