@@ -130,6 +130,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
             scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
     else:
         from autograder.grading import isolation
+        from autograder.grading.executors.processes import Processes
         from autograder.grading.grade import Options
         from autograder.grading.run import grade_all
         from autograder.grading.tasks import find_tasks
@@ -145,10 +146,10 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         begin, used = time.perf_counter(), time.process_time()
         if path == "bulk":
             with WriterThread(place) as writer:
-                grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks))
+                grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks), executor=Processes("auto"))
             failures = writer.failures
         else:
-            grade_all(tasks, Options(jobs=jobs), place.records)
+            grade_all(tasks, Options(jobs=jobs), place.records, executor=Processes("auto"))
             failures = store(place, tasks)
         seconds, grader = time.perf_counter() - begin, time.process_time() - used
         assert not failures, failures

@@ -15,9 +15,11 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
+import torch
+
 from ...errors import InfrastructureFault
 from ...lessons import Day
-from ..grade import Options, canaries
+from ..grade import Options
 from ..handed_in import collect
 from ..records import Record, record_of
 from ..tasks import Task
@@ -25,7 +27,7 @@ from . import station
 from .base import Keep, lost
 from .local import Local
 
-WORTH_IT = 60
+WORTH_IT = 100
 """Submissions; for fewer the second grader's start, some seconds, is more than it saves."""
 AHEAD = 2
 """Orders for each grader that are sent before their turn."""
@@ -37,15 +39,18 @@ class Processes:
 
     def __init__(self, level: str) -> None:
         self.level = level
+        self.days: tuple[Day, ...] = ()
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        for day in days:
-            canaries(day, options)
+        """The canaries belong to where grading is done, which the size of the class decides."""
+        self.days = tuple(days)
 
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
         graders = options.jobs or os.cpu_count() or 1
         if len(tasks) < WORTH_IT or graders < 2:
-            yield from Local().graded(tasks, options, keep)
+            here = Local()
+            here.prepare(self.days, options)
+            yield from here.graded(tasks, options, keep)
             return
         terms = {task.day.slug: station.terms(task.day, options, self.level) for task in tasks.values()}
         left = iter(tasks.items())
@@ -90,4 +95,5 @@ def begin(parent: int, level: str) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it had ended before the line above
             os._exit(1)
+    torch.set_num_threads(1)  # as many graders as cores: threads of theirs would only wait for each other, at full speed
     station.warm_up(level)
