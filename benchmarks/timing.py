@@ -29,10 +29,11 @@ from autograder.lessons import syllabus
 from autograder.runner import Check, fixtures, load_checks
 
 SLOW = {
-    "kv_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),
-    "batching": ("wrong_generate_batch_row_by_row.py",),
+    "test_faster_than_without_a_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),
+    "test_a_step_hardly_grows": ("wrong_forward_recomputes_old_ids.py", "wrong_forward_turns_old_keys_one_by_one.py"),
+    "test_sixteen_rows_at_once": ("wrong_generate_batch_row_by_row.py", "wrong_generate_batch_cache_for_each_row.py"),
 }
-"""Specimens that give the right answer too slowly: what a timing check is there for."""
+"""For each timing check, specimens that give the right answer and that this check is there for."""
 WORDS = """\
 Each run starts a new worker with one version and holds it against one check. A right version must never fail, a slow one never
 pass; an inconclusive run is no verdict (grading measures it again with more rounds, then asks a person). "Ratio" is the version's processor
@@ -66,14 +67,14 @@ def load(kind: str) -> Iterator[None]:
                 process.kill()
 
 
-def versions(topic: str, exercise: str, *, right: bool) -> dict[str, str]:
+def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
     """{name: source to run after the reference}."""
     if right:
         paths = sorted((SPECIMENS / topic).glob("right_*.py"))
         found = [read_specimen(path, topic) for path in paths]
-        chosen = [s for s in found if s.exercise == exercise][:4]
+        chosen = [s for s in found if s.exercise == check.exercise][:4]
         return {"reference": "", **{s.file: s.source for s in chosen}}
-    return {name: read_specimen(SPECIMENS / topic / name, topic).source for name in SLOW.get(topic, ())}
+    return {name: read_specimen(SPECIMENS / topic / name, topic).source for name in SLOW[check.name]}
 
 
 def once(topic: str, check: Check, source: str) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def experiment(runs: int, only: list[str]) -> list[dict[str, Any]]:
             if not check.timing or (only and check.name not in only):
                 continue
             for right in (True, False):
-                turns = itertools.cycle(versions(day.topic, check.exercise, right=right).items())
+                turns = itertools.cycle(versions(day.topic, check, right=right).items())
                 done = [{"version": name, **once(day.topic, check, source)} for name, source in itertools.islice(turns, runs)]
                 row = {"topic": day.topic, "check": check.name, "right": right, "runs": done}
                 rows.append(row)
