@@ -1,11 +1,13 @@
 """The reference engine against its peers: prefill and decode of SmolLM2, tokens a second, all in one process and in turn.
 
-python benchmarks/engine.py                 # about 25 minutes on two cores; writes benchmarks/results/engine.json and engine.md
-python benchmarks/engine.py --quick         # one small point
+python benchmarks/engine.py                 # all points, an hour or more on two cores; writes benchmarks/results/engine.json and engine.md
+python benchmarks/engine.py --prompt 64 --batch 1 4      # some points; the others keep their rows
+python benchmarks/engine.py --quick         # one small point, nothing written
 """
 
 import argparse
 import importlib.util
+import json
 import statistics
 import sys
 import time
@@ -14,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from common import ROOT, machine, save
+from common import RESULTS, ROOT, machine, save
 from torch import Tensor
 
 sys.path.append(str(ROOT))
@@ -217,7 +219,8 @@ def main() -> int:
         arguments.batch, arguments.prompt, arguments.dtype, arguments.new, arguments.no_compile = [1], [64], ["float32"], 9, True
     torch.manual_seed(0)
     peaks = measure_machine()
-    rows: list[dict[str, Any]] = []
+    rows = [] if arguments.quick else known_rows()
+    more = llama_cpp_rows(arguments.prompt, arguments.new) if arguments.llama_cpp else [llama_cpp_note()]
     for dtype in arguments.dtype:
         model = load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
         theirs, simple = transformers_generate(model), day11(model)
@@ -229,34 +232,47 @@ def main() -> int:
                 ids = torch.randint(5, model.config.vocab_size, (B, T))
                 rounds = arguments.large_rounds if B * T > 4000 else arguments.rounds
                 found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)
-                rows += found
+                rows = sorted([r for r in rows if key(r) != key(found[0])] + found, key=key)
                 print("\n".join(table(found)[2:]), flush=True)
+                if not arguments.quick:
+                    save("engine", {"machine": machine(), "rows": rows}, page(rows, peaks, more))
                 torch._dynamo.reset()
     good, lines = verdict(rows)
+    print("\n".join(lines))
+    return 0 if good else 1
+
+
+def key(row: dict[str, Any]) -> tuple[str, int, int]:
+    """The point a row belongs to."""
+    return row["dtype"], row["prompt"], row["batch"]
+
+
+def known_rows() -> list[dict[str, Any]]:
+    """Rows of earlier runs: a run of some points leaves the others as they are."""
+    path = RESULTS / "engine.json"
+    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
+
+
+def page(rows: list[dict[str, Any]], peaks: Machine, more: list[str]) -> str:
     import transformers
 
-    more = llama_cpp_rows(arguments.prompt, arguments.new) if arguments.llama_cpp else [llama_cpp_note()]
-    text = "\n".join(
+    speeds = f"{peaks.peak_flops / 1e9:.0f} GFLOP/s in float32, {peaks.bandwidth / 1e9:.1f} GB/s for a plain sum"
+    versions = f"torch {torch.__version__}, transformers {transformers.__version__}, {torch.get_num_threads()} threads"
+    return "\n".join(
         [
             "# The reference engine and its peers, SmolLM2-135M",
             "",
             *table(rows),
             "",
-            *lines,
+            *verdict(rows)[1],
             "",
             *more,
             "",
-            f"Machine: {machine()}; measured peak {peaks.peak_flops / 1e9:.0f} GFLOP/s in float32, {peaks.bandwidth / 1e9:.1f} GB/s "
-            f"for a plain sum; torch {torch.__version__}, transformers {transformers.__version__}, {torch.get_num_threads()} threads.",
+            f"Machine: {machine()}; measured {speeds}; {versions}.",
             "",
             COUNTED,
         ]
     )
-    print("\n".join(lines))
-    if not arguments.quick:
-        result = {"machine": machine(), "peak_flops": peaks.peak_flops, "bandwidth": peaks.bandwidth, "rows": rows}
-        save("engine", result, text)
-    return 0 if good else 1
 
 
 if __name__ == "__main__":
