@@ -25,7 +25,7 @@ from .errors import CourseError
 from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.namespaces import Cell, Far
-from .runner import Verdict, load_checks, run_checks, select
+from .runner import Check, Verdict, load_checks, run_check, run_checks, select
 
 SPECIMENS = Path(__file__).parent / "specimens"
 HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)")
@@ -110,10 +110,10 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
     return [topic]
 
 
-def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False) -> Judgement:
+def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
     """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
 
-    timing: against those that measure speed, else against all others.
+    timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails.
     """
     selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=timing)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
@@ -127,7 +127,12 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
                 name, outcome = next(iter(far.cell_outcomes.items()))
                 note = f"{name} does not run: {outcome.message}"
                 return Judgement(specimen, as_due=False, note=note)
-            verdicts = measured(specimen.topic, selected, far, [], seed) if timing else run_checks(specimen.topic, selected, far, seed=seed)
+            if timing:
+                verdicts = measured(specimen.topic, selected, far, [], seed)
+            elif briefly and not specimen.right:
+                verdicts = until_one_fails(specimen.topic, selected, far, seed)
+            else:
+                verdicts = run_checks(specimen.topic, selected, far, seed=seed)
             here = [v for v in verdicts if v.failed]
         finally:
             far.close()
@@ -139,6 +144,15 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note)
 
 
+def until_one_fails(topic: str, selected: list[Check], far: Far, seed: int) -> list[Verdict]:
+    verdicts = []
+    for check in selected:
+        verdicts.append(run_check(topic, check, far, seed=seed))
+        if verdicts[-1].failed:
+            break
+    return verdicts
+
+
 def certify(
     topic: str | None = None,
     *,
@@ -147,8 +161,12 @@ def certify(
     jobs: int | None = None,
     limits: Limits | None = None,
     progress: Callable[[int, int, Judgement], None] | None = None,
+    briefly: bool = False,
 ) -> list[TopicResult]:
-    """Judges all specimens of a topic, or of all topics, with `seeds` different seeds each."""
+    """Judges all specimens of a topic, or of all topics, with `seeds` different seeds each.
+
+    briefly: as in `judge`; which checks no wrong specimen fails is not found out then.
+    """
     folder = folder or SPECIMENS
     limits = limits or Limits()
     results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
@@ -174,7 +192,7 @@ def certify(
 
     to_measure = []
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        for judgement in pool.map(lambda s: judge(s, range(seeds), limits), specimens):
+        for judgement in pool.map(lambda s: judge(s, range(seeds), limits, briefly=briefly), specimens):
             if needs_measuring(judgement):
                 to_measure.append(judgement.specimen)
             else:
@@ -182,6 +200,8 @@ def certify(
     for specimen in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
         judged(judge(specimen, range(1), limits, timing=True))
     for t, result in results.items():
+        if briefly:
+            continue
         result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
     return list(results.values())
 
