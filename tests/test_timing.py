@@ -90,6 +90,12 @@ def test_a_call_that_runs_into_the_time_limit_is_too_slow():
         Race(TOPIC, far).against(SLOW, call)
 
 
+def test_growth_that_runs_into_the_time_limit_is_too_slow():
+    far = Far(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
+    with pytest.raises(CheckFailed, match="too slow"):
+        Race(TOPIC, far).growth(lambda s, size: size, lambda s, state: s.softmax(torch.ones(state)), short=8, long=64, limit=2.0)
+
+
 def test_a_naive_version_that_is_not_slow_makes_the_race_inconclusive():
     with pytest.raises(Inconclusive, match="only"):
         Race(TOPIC, far_with("")).against("pass\n", call)

@@ -111,9 +111,6 @@ class Race:
         """
         with _alone, _one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
-            for size in (short, long):
-                values = [call(s, state=prepare(s, size)) for s in (self.student, reference)]
-                _same(*values)
 
             def ratio(flip: bool) -> float:
                 seconds = {}
@@ -121,9 +118,17 @@ class Race:
                     seconds[size] = _timed(self.student, functools.partial(call, state=prepare(self.student, size)))[1]
                 return seconds[long] / seconds[short]
 
-            ratios, verdict = self._rounds(ratio, limit)
-        if not verdict:
             expected = f"at most {limit:g} times the processor time at {long} of that at {short}"
+            try:
+                for size in (short, long):
+                    values = [call(s, state=prepare(s, size)) for s in (self.student, reference)]
+                    _same(*values)
+                ratios, verdict = self._rounds(ratio, limit)
+            except WorkerDied as died:
+                if died.outcome != "timeout":
+                    raise
+                raise CheckFailed("too slow", expected=expected, got=str(died), cause=cause) from None
+        if not verdict:
             got = f"{statistics.median(ratios):.1f} times"
             raise CheckFailed("the cost grows with the length", expected=expected, got=got, cause=cause)
 
