@@ -113,7 +113,8 @@ class Maker:
         used = set().union(*uses.values())
         self.unused = [name for name in self.exercises if name not in used] or self.exercises[-1:]
         self.victim = self.unused[0]
-        self.first = next(name for name in self.exercises if not uses[name] and self.answers[name].startswith("def "))
+        alone = [name for name in self.exercises if not uses[name]]
+        self.first = next((name for name in alone if self.answers[name].startswith("def ")), alone[0])
 
     @staticmethod
     def zero(*exercises: str) -> Due:
@@ -197,8 +198,11 @@ class Maker:
 
     def with_helper(self) -> str:
         helper = f"my_{self.first}"
-        code = self.answers[self.first].replace(f"def {self.first}(", f"def {helper}(", 1)
+        answer = self.answers[self.first]
+        code = answer.replace(f"def {self.first}(", f"def {helper}(", 1).replace(f"class {self.first}:", f"class {helper}:", 1)
         caller = f"def {self.first}(*args, **kwargs):\n    return {helper}(*args, **kwargs)\n"
+        if answer.startswith("class "):
+            caller = f"class {self.first}({helper}):\n    pass\n"
 
         def add(notebook: Notebook) -> None:
             new: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
