@@ -145,8 +145,8 @@ class Maker:
                 yield read_specimen(path, topic)
 
     def written_differently(self) -> str:
-        """For each exercise the first right specimen there is."""
-        first = {s.exercise: answer(s) for s in reversed(list(self.specimens(right=True)))}
+        """The first right specimen of each exercise that no other uses: two right versions need not fit each other."""
+        first = {s.exercise: answer(s) for s in reversed(list(self.specimens(right=True))) if s.exercise in self.unused}
         return self.solved(**first)
 
     def mistakes(self) -> list[Specimen]:
