@@ -10,11 +10,16 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def machine() -> str:
-    """Processor, cores and load, in one line: an absolute figure means nothing without them."""
+def processor() -> str:
+    """Processor and cores: an absolute figure means nothing without them."""
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     name = names[0].partition(":")[2].strip() if names else platform.processor()
-    return f"{name}, {os.cpu_count()} CPU cores, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
+    return f"{name}, {os.cpu_count()} CPU cores"
+
+
+def machine() -> str:
+    """Processor, cores and load, in one line."""
+    return f"{processor()}, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
 
 
 def save(name: str, result: dict[str, Any], text: str) -> None:

@@ -18,9 +18,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from common import ROOT, processor, save
+
 sys.path.insert(0, str(ROOT))
-RESULTS = ROOT / "benchmarks" / "results"
 PATHS = {"stock": "stock nbgrader", "nbgrader": "ours, through nbgrader", "bulk": "ours, in bulk"}
 STUDENTS = ("ada", "bela", "chidi", "dara", "emeka", "fatima")
 COUNTED = """\
@@ -234,12 +234,6 @@ def proportional_bytes(pid: int) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
-def machine() -> str:
-    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    name = names[0].partition(":")[2].strip() if names else platform.processor()
-    return f"{name}, {os.cpu_count()} CPU cores, {platform.system()}, Python {platform.python_version()}"
-
-
 def report(rows: list[dict[str, Any]], machine_text: str) -> str:
     stock = [row["seconds_per_submission"] for row in rows if row["path"] == "stock"]
     heads = ["path", "submissions", "s a submission", "times as fast as stock", "processor s a submission: grader", "workers", "start, s"]
@@ -284,16 +278,14 @@ def main() -> int:
     if arguments.once:
         print(json.dumps(once(arguments.once, arguments.folder, arguments.count[0], arguments.jobs)))
         return 0
-    text = machine() + (f"; {arguments.note}" if arguments.note else "")
-    RESULTS.mkdir(exist_ok=True)
+    text = f"{processor()}, {platform.system()}, Python {platform.python_version()}" + (f"; {arguments.note}" if arguments.note else "")
     rows: list[dict[str, Any]] = []
     ours = [(path, count) for count in arguments.count for path in ("nbgrader", "bulk")]
     ours = [(path, count) for path, count in ours if path == "bulk" or count <= arguments.most_nbgrader]
     stock = [("stock", arguments.stock)] if arguments.stock else []
     for path, count in [*stock, *ours, *stock]:
         rows.append(measure(path, count, arguments.jobs))
-        (RESULTS / "grading.json").write_text(json.dumps({"machine": text, "rows": rows}, indent=2) + "\n")
-        (RESULTS / "grading.md").write_text(report(rows, text))
+        save("grading", {"machine": text, "rows": rows}, report(rows, text))
     print(report(rows, text))
     return 0
 

@@ -305,7 +305,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         assert reason in refused["refused"]
         assert refused["ours"] is False
         with pytest.raises(CourseError, match="worker tcp://x:1 does not grade"):
-            cluster.heed({"worker": "tcp://x:1", **refused})
+            station.heed(refused, "worker tcp://x:1")
     isolation.want("auto")
 
 
@@ -321,7 +321,7 @@ def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypa
     assert broken["ours"] is True
     assert broken["refused"].startswith("the reference of day01_softmax got 0.0 points where 10")
     with pytest.raises(InfrastructureFault, match="does not grade: the reference of day01_softmax"):
-        cluster.heed({"worker": "tcp://x:1", **broken})
+        station.heed(broken, "worker tcp://x:1")
 
 
 def test_two_runs_that_want_different_levels_do_not_share_a_worker():

@@ -1,10 +1,9 @@
 """A class graded by several graders of one machine."""
 
-import os
-import signal
+import contextlib
 import threading
-import time
 
+import psutil
 import pytest
 
 from autograder.errors import InfrastructureFault
@@ -18,14 +17,13 @@ pytestmark = pytest.mark.slow
 WRONG = "def softmax(logits):\n    return logits\n"
 
 
-def children() -> list[int]:
+def graders() -> list[psutil.Process]:
+    """The graders among this process's children: those that multiprocessing started anew."""
     found = []
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1] == str(os.getpid()):  # noqa: SIM115
-                found.append(int(entry))
-        except OSError:
-            continue
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any("multiprocessing.spawn" in word for word in child.cmdline()):
+                found.append(child)
     return found
 
 
@@ -42,15 +40,12 @@ def test_two_graders_say_what_one_says(tmp_path, monkeypatch):
 def test_a_grader_that_is_killed_ends_the_run_with_what_is_graded_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "WORTH_IT", 2)
     tasks = [hand_in(tmp_path, f"s{n}", solved()) for n in range(8)]
-    before = set(children())
     seen = []
 
     def progress(done, total, record):
         seen.append(record.student)
         if len(seen) == 2:
-            graders = [pid for pid in set(children()) - before if b"multiprocessing.spawn" in open(f"/proc/{pid}/cmdline", "rb").read()]  # noqa: SIM115
-            assert graders
-            os.kill(graders[0], signal.SIGKILL)
+            graders()[0].kill()
 
     with pytest.raises(InfrastructureFault, match="resume"):
         grade_all(tasks, Options(jobs=2), tmp_path / "records", progress=progress, executor=Processes("auto"))
@@ -62,13 +57,7 @@ def test_a_grader_that_is_killed_ends_the_run_with_what_is_graded_kept(tmp_path,
 
 def test_graders_end_with_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "WORTH_IT", 2)
-    before = set(children())
     grade_all([hand_in(tmp_path, f"s{n}", solved()) for n in range(3)], Options(jobs=2), tmp_path / "records", executor=Processes("auto"))
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        left = [pid for pid in set(children()) - before if b"spawn_main" in open(f"/proc/{pid}/cmdline", "rb").read()]  # noqa: SIM115
-        if not left:
-            break
-        time.sleep(0.2)
+    _, left = psutil.wait_procs(graders(), timeout=20)
     assert not left
     assert threading.active_count() < 20

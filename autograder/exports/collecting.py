@@ -9,14 +9,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
+from ..files import write_whole
 from ..grading.tasks import find_tasks, is_student_id
 from ..lessons import Day, syllabus
 from . import naming
@@ -94,20 +93,6 @@ class Notes:
     def save(self) -> None:
         table = {f"{student}/{slug}": asdict(entry) for (student, slug), entry in sorted(self.entries.items())}
         write_whole(self.path, json.dumps({"format": FORMAT, "submissions": table}, indent=1, ensure_ascii=False).encode())
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """A file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".collect-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 class Collector:

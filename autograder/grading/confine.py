@@ -67,16 +67,21 @@ def prepare(wanted: Confinement) -> None:
         syscalls.compiled()
 
 
+def die_with_parent() -> None:
+    """From now on the kernel kills this process when the thread that started it ends (Linux)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def confine(wanted: Confinement, scratch: str, uid: int) -> None:
     """Applies a level to this process. Raises OSError (or ImportError) if a layer cannot be had; the caller must then end."""
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     if wanted.drop_user and os.getuid() == 0:
         os.chown(scratch, uid, uid)
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
+        die_with_parent()  # a change of user clears it
     set_limits(wanted)
     if wanted.level == "none":
         return

@@ -130,9 +130,14 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
         seed=options.seed,
         isolation=isolation.level() if level is None else level,
         machine=machine_name(),
-        submission_sha256=task.file.sha256 if task.file else file_sha256(task.path),
+        submission_sha256=submission_sha256(task),
         course_sha256=course_sha256(task.day),
     )
+
+
+def submission_sha256(task: Task) -> str:
+    """The checksum of what was handed in: of the bytes that came along, else of the file as it lies there now."""
+    return task.file.sha256 if task.file else file_sha256(task.path)
 
 
 def course_sha256(day: Day) -> str:

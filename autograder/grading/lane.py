@@ -12,8 +12,7 @@ from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from ..lessons import Day
 from ..runner import INCONCLUSIVE, Check, Verdict, load_checks, run_timing, select
-from .grade import Options, explain_missing, grade_task, read_task, scores, start_cells
-from .handed_in import file_sha256
+from .grade import Options, explain_missing, grade_task, read_task, scores, start_cells, submission_sha256
 from .namespaces import Cell, Far
 from .records import Record, write_record
 from .tasks import Task
@@ -27,7 +26,7 @@ def time_task(task: Task, record: Record, options: Options) -> Record:
     """The record with the verdicts of its timing checks and final scores. A fault of ours is tried once more, then kept for a person."""
     if not record.timing_due:
         return record
-    if (task.file.sha256 if task.file else file_sha256(task.path)) != record.submission_sha256:
+    if submission_sha256(task) != record.submission_sha256:
         record.infrastructure = "the file changed while the class was graded: grade it again"
         return record
     for last in (False, True):

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
+from ..files import write_whole
 from ..runner import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
 
 try:
@@ -97,18 +97,7 @@ class Record:
 def write_record(folder: Path, record: Record) -> Path:
     """Writes records/<slug>/<student>.json whole or not at all."""
     target = record_path(folder, record.student, record.slug)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    text = record_text(record)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".record-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_whole(target, record_text(record).encode(errors="backslashreplace"), prefix=".record-", mode=0o600, durable=True)
     return target
 
 

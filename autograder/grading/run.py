@@ -12,8 +12,7 @@ from ..errors import CourseError
 from . import isolation
 from .executors.base import Executor
 from .executors.local import Local
-from .grade import Options, course_sha256
-from .handed_in import file_sha256
+from .grade import Options, course_sha256, submission_sha256
 from .lane import time_task, timing_canary, timing_checks
 from .records import Record, read_record, record_path, write_record
 from .tasks import Task
@@ -29,7 +28,7 @@ def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool 
     except CourseError:
         return None
     same = (
-        record.submission_sha256 == file_sha256(task.path)
+        record.submission_sha256 == submission_sha256(task)
         and (record.submission_sha256 or record.problem)
         and record.course_version == __version__
         and record.course_sha256 == course_sha256(task.day)

@@ -173,7 +173,6 @@ class Rivals:
         rival = self.namespaces[naive]
         if isinstance(rival, Far):
             rival._begin_check()
-            rival._used = 0.0
         return rival
 
     def spread(self, naive: str, call: Call) -> float:

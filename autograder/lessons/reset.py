@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import CourseError
+from autograder.files import write_whole
 from autograder.lessons.release import release_notebook_path
 from autograder.lessons.syllabus import Day
 from autograder.lessons.work import copy_to_work
@@ -51,9 +51,7 @@ def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
             cells.insert(before + 1, cell)
         known = {each.get("id"): index for index, each in enumerate(cells)}
     backup = _back_up(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    write_whole(path, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
     return backup
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import shutil
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,6 +22,7 @@ import sqlalchemy as sql
 from nbformat import NotebookNode
 from nbgrader import api, utils
 
+from ..files import write_whole
 from ..grading.records import Record
 from ..grading.tasks import Task
 from ..lessons import Day, source_path
@@ -102,12 +101,7 @@ class Writer:
         target.mkdir()
         copy_extras(source_path(task.day).parent, target)  # ours first: what a student has called the same stays behind
         copy_extras(task.path.parent, target)
-        text = notebook_text(notebook)
-        handle, name = tempfile.mkstemp(dir=target, prefix=".")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o444)
-        os.replace(name, target / f"{task.day.slug}.ipynb")
+        write_whole(target / f"{task.day.slug}.ipynb", notebook_text(notebook).encode(), mode=0o444)
 
     @staticmethod
     def write_rows(connection: sql.Connection, day: DayInGradebook, task: Task, record: Record, notebook: NotebookNode) -> None:

@@ -46,13 +46,6 @@ class GivenUp(Exception):
     """The scheduler gave an order up, because every worker that had it ended."""
 
 
-def heed(answer: station.Table) -> None:
-    """Raises what a worker refused with."""
-    if "refused" in answer:
-        kind = InfrastructureFault if answer["ours"] else CourseError
-        raise kind(f"worker {answer['worker']} does not grade: {answer['refused']}")
-
-
 class Dask:
     """level: the isolation level that every worker must reach. say: is given a line where the run has to wait."""
 
@@ -109,7 +102,7 @@ class Dask:
                 continue  # it ended meanwhile
             if isinstance(answer, BaseException):
                 raise InfrastructureFault(f"worker {worker} cannot grade: {type(answer).__name__}: {answer}; {NEEDS}")
-            heed({"worker": worker, **answer})
+            station.heed(answer, f"worker {worker}")
 
     def gone(self, reason: str) -> InfrastructureFault:
         what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster made here ended ({reason})"
@@ -198,7 +191,7 @@ class Dask:
             if isinstance(error, TimeoutError):
                 raise Again from None
             raise self.gone(str(error)) from None
-        heed(answer)
+        station.heed(answer, f"worker {answer['worker']}")
         return record_of(answer["record"])
 
     def next_of(self, finished: queue.SimpleQueue[Future], client: Client) -> Future:

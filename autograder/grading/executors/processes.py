@@ -6,7 +6,6 @@ workers do not. For a class it pays to start more graders; for a handful of subm
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -19,6 +18,7 @@ import torch
 
 from ...errors import InfrastructureFault
 from ...lessons import Day
+from ..confine import die_with_parent
 from ..grade import Options
 from ..handed_in import collect
 from ..records import Record, record_of
@@ -31,7 +31,6 @@ WORTH_IT = 100
 """Submissions; for fewer the second grader's start, some seconds, is more than it saves."""
 AHEAD = 2
 """Orders for each grader that are sent before their turn."""
-PR_SET_PDEATHSIG = 1
 
 
 class Processes:
@@ -74,8 +73,7 @@ class Processes:
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     number = under_way.pop(future)
                     answer = future.result()
-                    if "refused" in answer:
-                        raise InfrastructureFault(f"a grader of this machine does not grade: {answer['refused']}")
+                    station.heed(answer, "a grader of this machine")
                     record = record_of(answer["record"])
                     keep(record)
                     yield number, record
@@ -92,7 +90,7 @@ def begin(parent: int, level: str) -> None:
     """In a new grader: it ends with the run, leaves Ctrl-C to it, and has its zygote ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent()
         if os.getppid() != parent:  # it had ended before the line above
             os._exit(1)
     torch.set_num_threads(1)  # as many graders as cores: threads of theirs would only wait for each other, at full speed

@@ -75,6 +75,13 @@ def grade(order: Table) -> Table:
         return {"refused": str(fault), "ours": True}
 
 
+def heed(answer: Table, who: str) -> None:
+    """Raises what a station refused with. who: its name in the message."""
+    if "refused" in answer:
+        kind = InfrastructureFault if answer["ours"] else CourseError
+        raise kind(f"{who} does not grade: {answer['refused']}")
+
+
 def warm_up(level: str) -> None:
     """Starts the zygote ahead of the first order. What hinders it is said when there is one."""
     try:

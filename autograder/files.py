@@ -1,0 +1,27 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes, *, prefix: str = ".part-", mode: int = 0o644, durable: bool = False) -> None:
+    """Writes beside the path under a name that begins with prefix, and renames; folders on the way are made.
+
+    durable: waits until the disk has it, so that not even a power cut leaves an empty file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
