@@ -2,6 +2,8 @@
 
 python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
+python benchmarks/timing.py --load quiet --versions right --check test_a_step_hardly_grows    # these rows anew; the others stay
+python benchmarks/timing.py --load busy --at-once 2     # two of the rows at a time: sooner done, and busier still
 """
 
 import argparse
@@ -14,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
@@ -97,20 +100,26 @@ def once(topic: str, check: Check, source: str) -> dict[str, Any]:
     return {"outcome": outcome, "ratios": race.ratios, "limit": race.limit, "seconds": time.perf_counter() - start}
 
 
-def experiment(runs: int, only: list[str]) -> list[dict[str, Any]]:
-    """A row for each check and kind of version."""
-    rows = []
+def wanted_rows(kinds: list[str], only: list[str]) -> Iterator[tuple[str, str, bool]]:
+    """(topic, check, whether of right versions)"""
     for day in syllabus():
         for check in load_checks(day.topic) if day.ready else ():
-            if not check.timing or (only and check.name not in only):
-                continue
-            for right in (True, False):
-                turns = itertools.cycle(versions(day.topic, check, right=right).items())
-                done = [{"version": name, **once(day.topic, check, source)} for name, source in itertools.islice(turns, runs)]
-                row = {"topic": day.topic, "check": check.name, "right": right, "runs": done}
-                rows.append(row)
-                print(line(row), flush=True)
-    return rows
+            if check.timing and (not only or check.name in only):
+                yield from ((day.topic, check.name, kind == "right") for kind in kinds)
+
+
+def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
+    """The row of one check and one kind of version."""
+    check = next(check for check in load_checks(topic) if check.name == name)
+    turns = itertools.cycle(versions(topic, check, right=right).items())
+    start = time.perf_counter()
+    done = [{"version": version, **once(topic, check, source)} for version, source in itertools.islice(turns, runs)]
+    return {"topic": topic, "check": name, "right": right, "machine": machine(), "seconds": time.perf_counter() - start, "runs": done}
+
+
+def place(row: dict[str, Any]) -> tuple[str, str, bool]:
+    """Where a row stands: by day, right versions first."""
+    return row["topic"] != "kv_cache", row["check"], not row["right"]
 
 
 def line(row: dict[str, Any]) -> str:
@@ -129,11 +138,12 @@ def line(row: dict[str, Any]) -> str:
 
 def page(result: dict[str, Any]) -> str:
     lines = ["# Timing checks: right versions never fail, slow ones never pass", ""]
-    for kind, part in result.items():
-        lines += [f"## {kind}", "", f"{part['machine']}.", ""]
+    for kind in sorted(result, reverse=True):
+        rows = sorted(result[kind]["rows"], key=place)
+        lines += [f"## {kind}", "", *dict.fromkeys(f"{row['machine']}; {row['beside']}." for row in rows), ""]
         lines += ["| check | versions | pass | fail | inconclusive | median ratio of a run | limit | seconds a run |"]
         lines += ["|---|---|---:|---:|---:|---|---|---:|"]
-        lines += [line(row) for row in part["rows"]]
+        lines += [line(row) for row in rows]
         lines.append("")
     return "\n".join([*lines, WORDS])
 
@@ -142,16 +152,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=WORDS)
     parser.add_argument("--load", choices=("quiet", "busy"), required=True)
     parser.add_argument("--runs", type=int, default=100, help="runs of each check on right versions, and as many on slow ones")
-    parser.add_argument("--check", nargs="*", default=[], help="these checks only; nothing is written then")
+    parser.add_argument("--check", nargs="*", default=[], help="these checks only")
+    parser.add_argument("--versions", nargs="*", choices=("right", "slow"), default=["right", "slow"], help="these versions only")
+    parser.add_argument("--at-once", type=int, default=1, help="rows that are measured at the same time, each in a process of its own")
     arguments = parser.parse_args()
-    with load(arguments.load):
-        rows = experiment(arguments.runs, arguments.check)
+    beside = ["nothing"] if arguments.load == "quiet" else [f"{os.cpu_count()} busy processes"]
+    beside += [f"{arguments.at_once - 1} more such experiment"] if arguments.at_once > 1 else []
     path = RESULTS / "timing.json"
-    result = json.loads(path.read_text()) if path.exists() else {}
-    result[arguments.load] = {"machine": machine(), "rows": rows}
-    if not arguments.check:
-        save("timing", result, page(result))
-    wrong = [row for row in rows for run in row["runs"] if run["outcome"] == ("fail" if row["right"] else "pass")]
+    wrong = 0
+    with load(arguments.load), ProcessPoolExecutor(arguments.at_once, multiprocessing.get_context("spawn")) as pool:
+        under_way = [pool.submit(experiment, *each, arguments.runs) for each in wanted_rows(arguments.versions, arguments.check)]
+        for future in as_completed(under_way):
+            row = {**future.result(), "beside": "beside it " + " and ".join(beside)}
+            print(line(row), flush=True)
+            result = json.loads(path.read_text()) if path.exists() else {}
+            rows = result.setdefault(arguments.load, {"rows": []})["rows"]
+            rows[:] = [known for known in rows if place(known) != place(row)] + [row]
+            save("timing", result, page(result))
+            wrong += sum(run["outcome"] == ("fail" if row["right"] else "pass") for run in row["runs"])
     return 1 if wrong else 0
 
 

@@ -64,8 +64,9 @@ class Race:
         self.topic, self.student = topic, student
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
         self.ratios: list[float] = []
-        """Of the last measurement, and what they were held against."""
+        """Of the last measurement, what they were held against, and what they are ratios to."""
         self.limit = math.nan
+        self.of = ""
 
     def against(self, naive: str, call: Call, *, cause: str | None = None) -> None:
         """Fails where `call(student)` takes more processor time than the geometric mean of reference and naive version.
@@ -73,6 +74,7 @@ class Race:
         naive: Python source that runs after the reference module and redefines what is naive. call: does the work on a namespace and
         returns its value, which must be the reference's. Raises CheckFailed, Inconclusive.
         """
+        self.of = "the reference's processor time"
         with _alone, _one_thread():
             rivals = _rivals(self.topic, isinstance(self.student, Near))
             reference = rivals.get("")
@@ -109,28 +111,34 @@ class Race:
         prepare(namespace, size) makes a state and is not timed; call(namespace, state=state) is, and returns a value, which must be the
         reference's. Raises CheckFailed, Inconclusive.
         """
+        self.of = f"its own processor time at {short}, at {long}"
         with _alone, _one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
 
+            def timed(size: int) -> tuple[Any, float]:
+                return _timed(self.student, functools.partial(call, state=prepare(self.student, size)))
+
             def ratio(flip: bool) -> float:
-                seconds = {}
-                for size in (long, short) if flip else (short, long):
-                    seconds[size] = _timed(self.student, functools.partial(call, state=prepare(self.student, size)))[1]
+                seconds = {size: timed(size)[1] for size in ((long, short) if flip else (short, long))}
                 return seconds[long] / seconds[short]
 
             expected = f"at most {limit:g} times the processor time at {long} of that at {short}"
+            slow = "the cost grows with the length"
             try:
-                for size in (short, long):
-                    values = [call(s, state=prepare(s, size)) for s in (self.student, reference)]
-                    _same(*values)
+                first = {size: timed(size) for size in (short, long)}
+                grown = first[long][1] / first[short][1]
+                if grown > HOPELESS * limit:
+                    self.ratios, self.limit = [grown], limit
+                    raise CheckFailed(slow, expected=expected, got=f"{grown:.1f} times", cause=cause)
+                for size, (value, _) in first.items():
+                    _same(value, call(reference, state=prepare(reference, size)))
                 ratios, verdict = self._rounds(ratio, limit)
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
                 raise CheckFailed("too slow", expected=expected, got=str(died), cause=cause) from None
         if not verdict:
-            got = f"{statistics.median(ratios):.1f} times"
-            raise CheckFailed("the cost grows with the length", expected=expected, got=got, cause=cause)
+            raise CheckFailed(slow, expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
         """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
