@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import statistics
 import time
 import traceback
 import types
@@ -62,6 +63,11 @@ class Verdict:
     cause: str | None = None
     lines: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    ratio: float | None = None
+    """What a check that measures speed measured: the median of its rounds. None where nothing was measured."""
+    ratio_limit: float | None = None
+    ratio_of: str | None = None
+    """What the ratio is taken to: words that are the same on every machine."""
 
     @property
     def passed(self) -> bool:
@@ -147,8 +153,10 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
     start = time.perf_counter()
     if isinstance(student, Far):
         student._begin_check()
+    given: dict[str, Any] = {}
     try:
-        check.function(**fixtures(topic, check, student, seed, patient))
+        given = fixtures(topic, check, student, seed, patient)
+        check.function(**given)
     except CheckFailed as failed:
         verdict.outcome, verdict.message = FAIL, failed.what
         verdict.expected, verdict.got, verdict.cause = failed.expected, failed.got, failed.cause
@@ -160,6 +168,8 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
         _student_error(verdict, error)
     verdict.message = verdict.message[:MAX_MESSAGE]
     verdict.seconds = time.perf_counter() - start
+    if isinstance(race := given.get("race"), Race) and race.ratios:
+        verdict.ratio, verdict.ratio_limit, verdict.ratio_of = round(statistics.median(race.ratios), 4), round(race.limit, 4), race.of
     return verdict
 
 

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.exports import report
+from autograder.exports import report, speeds
 from autograder.exports.collecting import Entry, Notes
 from autograder.exports.deadlines import set_due
 from autograder.exports.results import ClassResults, class_results
@@ -159,6 +159,11 @@ def test_points_are_spread_over_ten_bins():
     assert report.histogram([], 0) == (0,) * 10
 
 
+def test_a_day_whose_checks_measure_no_speed_says_nothing_of_it(folder):
+    assert speeds.speed_lines(SOFTMAX, read(folder).results) == []
+    assert "Speed" not in report.html(read(folder), NOW)
+
+
 # The command
 
 
@@ -166,7 +171,7 @@ def test_report_writes_a_page_and_two_tables(folder):
     result = CliRunner().invoke(app, ["report", "softmax", "--submitted", str(folder.submitted)])
     assert result.exit_code == 0
     into = folder.root / "report"
-    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "scores.csv"]
+    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "scores.csv", "speed.csv"]
     rows = list(csv.DictReader((into / "checks.csv").open()))
     assert rows
     assert all(row["likely_cause"] for row in rows)

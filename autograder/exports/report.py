@@ -14,6 +14,7 @@ from ..lessons import Day
 from ..render import WORDS, points_text
 from ..runner import Verdict, load_checks
 from .results import ClassResults, Result, lost, need_person
+from .speeds import SpeedLine, axis, place, speed_lines
 from .tables import written
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -76,6 +77,7 @@ class DayReport:
     """How many submissions have up to 10 %, 20 % ... of the points."""
     exercises: tuple[ExerciseLine, ...]
     checks: tuple[CheckLine, ...]
+    speeds: tuple[SpeedLine, ...]
     stopped: tuple[StoppedLine, ...]
     unreadable: tuple[Result, ...]
     late: tuple[Result, ...]
@@ -97,6 +99,7 @@ def day_report(day: Day, results: Sequence[Result]) -> DayReport:
         bins=histogram(points, most),
         exercises=tuple(exercise_lines(graded)),
         checks=tuple(check_lines(day, read)),
+        speeds=tuple(speed_lines(day, read)),
         stopped=tuple(line for r in read for line in stopped_lines(r)),
         unreadable=tuple(r for r in graded if r.record.problem is not None),
         late=tuple(r for r in results if r.late),
@@ -179,12 +182,12 @@ def html(results: ClassResults, now: datetime.datetime) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"points": points_text, "percent": lambda share: f"{share * 100:.0f} %"}
+    environment.filters |= {"points": points_text, "percent": lambda share: f"{share * 100:.0f} %", "place": place}
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
     return environment.get_template("report.html.j2").render(
         days=days, matrix=matrix, damaged=results.damaged, version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost,
-        status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
+        ratios=axis(), status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ class Race:
         prepare(namespace, size) makes a state and is not timed; call(namespace, state=state) is, and returns a value, which must be the
         reference's. Raises CheckFailed, Inconclusive.
         """
-        self.of = f"its own processor time at {short}, at {long}"
+        self.of = f"its own processor time at size {short}, measured at size {long}"
         with _alone, _one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
 
