@@ -13,7 +13,7 @@ import statistics
 import time
 import traceback
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,8 +175,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
 
 def why_skipped(topic: str, check: Check, student: Any) -> str | None:
     """Why this check says nothing here, or None."""
-    asked = inspect.signature(check.function).parameters.keys()
-    if asked & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
+    if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
     if not check.gpu:
         return None
@@ -185,10 +184,16 @@ def why_skipped(topic: str, check: Check, student: Any) -> str | None:
     return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
 
 
+@functools.cache
+def asked(function: Callable[..., None]) -> Set[str]:
+    """The names of what a check asks for: its parameters, in order."""
+    return inspect.signature(function).parameters.keys()
+
+
 def fixtures(topic: str, check: Check, student: Any, seed: int, patient: bool = False) -> dict[str, Any]:
     """The arguments a check asks for by name."""
     made: dict[str, Any] = {}
-    for name in inspect.signature(check.function).parameters:
+    for name in asked(check.function):
         match name:
             case "student":
                 made[name] = student

@@ -143,6 +143,8 @@ class _Encoder:
             return {"$": "dict", "v": [[self.tree(k, depth + 1), self.tree(v, depth + 1)] for k, v in value.items()]}
         if kind is Tensor:
             return self._tensor(value)
+        if kind is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
+            return value
         if kind is list:
             return [self.tree(v, depth + 1) for v in value]
         if isinstance(value, bool):
