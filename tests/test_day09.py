@@ -222,6 +222,12 @@ def test_the_stepper_says_what_the_roofline_says(tmp_path) -> None:
         seconds = roofline_seconds(2 * model.num_params, moved, h100.peak_flops, h100.bandwidth)
         assert words.inner_text().startswith("Decode step 3 of Llama 3 8B on H100: 1 token in, one token out.")
         assert f"{seconds * 1e3:.3g} ms at the least" in words.inner_text()
+        page.keyboard.press("ArrowLeft")
+        assert words.inner_text().startswith("Decode step 2 ")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("ArrowDown")  # on a list the keys choose, and do not step
+        assert words.inner_text().startswith("Decode step 2 ")
         page.get_by_label("model").select_option("Llama 3 70B")
         assert "several of them" in page.locator("[data-part=warning]").inner_text()
         browser.close()

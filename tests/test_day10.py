@@ -210,5 +210,12 @@ def test_the_stepper_counts_what_the_loop_counts(tmp_path) -> None:
             if step < steps - 1:
                 page.keyboard.press("Enter")
         assert page.get_by_role("button", name="Next step").is_disabled()
+        at_the_end = words.inner_text()
+        page.keyboard.press("ArrowLeft")  # the focus has moved to a button that can still be pressed
+        assert f"So far {sum(passed[:-1])} positions" in words.inner_text()
+        page.keyboard.press("Home")
+        assert f"So far {passed[0]} positions" in words.inner_text()
+        page.keyboard.press("End")
+        assert words.inner_text() == at_the_end
         browser.close()
     assert errors == []

@@ -1,11 +1,8 @@
-"""A figure to step through: a KV cache as it fills, and what happens when the window slides. Plain HTML, SVG and JavaScript."""
+"""A figure to step through: a KV cache as it fills, and what happens when the window slides."""
 
 from __future__ import annotations
 
-import json
-import uuid
-
-from .plots import GREY, LIGHT
+from .stepping import stepping_figure
 
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "and", "the", "dog", "ran", "to", "it", ".")
 NUM_PROMPT, NUM_SLOTS, NUM_LAYERS = 6, 10, 3
@@ -18,52 +15,19 @@ def cache_filling() -> str:
 
     A prompt of 6 tokens, 10 slots, 7 steps: one prefill, four decode steps that fill the cache, then two in which the window slides.
     """
-    key = f"cache-{uuid.uuid4().hex[:12]}"
     data = {
-        "key": key,
         "words": WORDS,
         "prompt": NUM_PROMPT,
         "slots": NUM_SLOTS,
         "layers": NUM_LAYERS,
         "bytes": BYTES_PER_TOKEN,
-        "steps": len(WORDS) - NUM_PROMPT,
+        "fresh": NEW,
+        "old": OLD,
     }
-    page = _PAGE
-    for name, text in {"KEY": key, "DATA": json.dumps(data), "NEW": NEW, "OLD": OLD, "GREY": GREY, "LIGHT": LIGHT}.items():
-        page = page.replace(f"%{name}%", text)
-    return page
+    return stepping_figure("A KV cache as it fills, step by step", data, _DRAW, last_step=len(WORDS) - NUM_PROMPT - 1)
 
 
-_PAGE = """
-<div id="%KEY%" class="course-stepper" role="group" aria-label="A KV cache as it fills, step by step">
-<style>
-#%KEY% { font-family: sans-serif; font-size: 14px; color: #222; background: white; border: 1px solid %LIGHT%; border-radius: 4px;
-  padding: 12px; max-width: 760px; box-sizing: border-box; }
-#%KEY% .row { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 8px; }
-#%KEY% button { font: inherit; padding: 3px 8px; color: #222; background: white; border: 1px solid %GREY%; border-radius: 3px;
-  cursor: pointer; }
-#%KEY% button:disabled { color: #767676; border-color: %LIGHT%; cursor: default; }
-#%KEY% button:focus-visible { outline: 3px solid #d9822b; outline-offset: 1px; }
-#%KEY% svg { width: 100%; height: auto; display: block; }
-#%KEY% p { margin: 6px 0 0; line-height: 1.45; }
-</style>
-<div class="row">
-<button type="button" data-part="previous">Previous step</button>
-<button type="button" data-part="next">Next step</button>
-<button type="button" data-part="first">Back to the prefill</button>
-</div>
-<svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
-<p data-part="words" role="status" aria-live="polite"></p>
-</div>
-<script>
-(function () {
-  "use strict";
-  const data = %DATA%;
-  const root = document.getElementById(data.key);
-  const part = (name) => root.querySelector("[data-part='" + name + "']");
-  const svg = root.querySelector("svg");
-  let step = 0;
-
+_DRAW = """
   function state(index) {
     const text = data.prompt + index;                       // tokens that are there when the step begins
     const first = Math.max(0, text - data.slots);           // the first token of the window
@@ -72,20 +36,18 @@ _PAGE = """
     return { text, first, rebuilt, fresh, naive: text - first, filled: text - first };
   }
 
-  function draw() {
+  function drawn(step) {
     const now = state(step);
     let cached = 0, naive = 0, s = "";
     for (let i = 0; i <= step; i++) { cached += state(i).fresh; naive += state(i).naive; }
     const wide = 50, left = 66;
-    const text = (x, y, words, more) => "<text x='" + x + "' y='" + y + "' fill='#222' " + (more || "") + ">" + words + "</text>";
-    const box = (x, y, w, h, fill) =>
-      "<rect x='" + x + "' y='" + y + "' width='" + w + "' height='" + h + "' fill='" + fill + "' stroke='%GREY%'/>";
+    const cell = (x, y, w, h, fill) => box(x, y, w, h, fill, "stroke='%GREY%'");
     const name = step === 0 ? "Prefill" : "Step " + step + (now.rebuilt ? ": the window has slid" : ": decode");
     s += text(0, 18, name, "font-size='16' font-weight='bold'");
     s += text(0, 56, "text");
     for (let i = 0; i <= now.text; i++) {
       const out = i === now.text, lost = i < now.first, isNew = !out && i >= now.text - now.fresh;
-      s += box(left + i * wide, 36, wide - 4, 30, out || lost ? "white" : isNew ? "%NEW%" : "%OLD%");
+      s += cell(left + i * wide, 36, wide - 4, 30, out || lost ? "white" : isNew ? data.fresh : data.old);
       s += text(left + i * wide + wide / 2 - 2, 56, data.words[i],
         "text-anchor='middle' font-size='12'" + (lost ? " opacity='0.45'" : out ? " font-weight='bold'" : ""));
     }
@@ -95,16 +57,15 @@ _PAGE = """
       s += text(0, y + 19, "layer " + layer);
       for (let slot = 0; slot < data.slots; slot++) {
         const filled = slot < now.filled, isNew = filled && slot >= now.filled - now.fresh;
-        s += box(left + slot * wide, y, wide - 4, 30, isNew ? "%NEW%" : filled ? "%OLD%" : "white");
+        s += cell(left + slot * wide, y, wide - 4, 30, isNew ? data.fresh : filled ? data.old : "white");
         const middle = left + slot * wide + wide / 2 - 2;
         if (filled) s += text(middle, y + 19, "k v " + (now.first + slot), "text-anchor='middle' font-size='11'");
       }
     }
     const scale = 560 / 64;
     s += text(0, 226, "so far");
-    s += box(left, 214, cached * scale, 14, "%NEW%") + text(left + cached * scale + 6, 226, cached + " with a cache", "font-size='11'");
-    s += box(left, 234, naive * scale, 14, "%LIGHT%") + text(left + naive * scale + 6, 246, naive + " without", "font-size='11'");
-    svg.innerHTML = s;
+    s += cell(left, 214, cached * scale, 14, data.fresh) + text(left + cached * scale + 6, 226, cached + " with a cache", "font-size='11'");
+    s += cell(left, 234, naive * scale, 14, "%LIGHT%") + text(left + naive * scale + 6, 246, naive + " without", "font-size='11'");
 
     const tokens = (n) => n === 1 ? "1 token passes" : n + " tokens pass";
     let words = name + ". " + tokens(now.fresh) + " through the layers, and the model chooses \\u201c" + data.words[now.text] + "\\u201d. ";
@@ -115,16 +76,6 @@ _PAGE = """
     words += "Without a cache " + tokens(now.naive) + ". So far " + cached + " positions, without a cache " + naive + ". " +
       "In SmolLM2, 16 bits a value: " + (now.filled * data.bytes).toLocaleString("en") + " bytes filled of " +
       (data.slots * data.bytes).toLocaleString("en") + " allocated.";
-    part("words").textContent = words;
-    part("previous").disabled = step === 0;
-    part("next").disabled = step === data.steps - 1;
+    return { svg: s, words };
   }
-
-  function go(to) { step = Math.min(Math.max(to, 0), data.steps - 1); draw(); }
-  part("previous").addEventListener("click", () => { go(step - 1); if (step === 0) part("next").focus(); });
-  part("next").addEventListener("click", () => { go(step + 1); if (step === data.steps - 1) part("previous").focus(); });
-  part("first").addEventListener("click", () => go(0));
-  draw();
-})();
-</script>
 """

@@ -1,15 +1,13 @@
-"""A figure to step through: one prefill and the decodes after it. Plain HTML, SVG and JavaScript; it needs no kernel."""
+"""A figure to step through: one prefill and the decodes after it."""
 
 from __future__ import annotations
 
-import json
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from .hardware import HARDWARE
 from .machine import Machine
-from .plots import BLUE, GREEN, GREY, LIGHT, ORANGE, PURPLE
+from .stepping import stepping_figure
 
 NUM_DECODES = 12
 PROMPTS = (16, 128, 512, 2048, 8192)
@@ -52,25 +50,15 @@ def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B"
     ]
     if here is not None:
         machines.append({"name": here.name, "peak": here.peak_flops, "bandwidth": here.bandwidth, "memory": None, "bytes": 4})
-    models = [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES]
-    key = f"stepper-{uuid.uuid4().hex[:12]}"
-    data = {"key": key, "models": models, "machines": machines, "decodes": NUM_DECODES}
-    page = _PAGE
-    for name, text in {
-        "KEY": key,
+    data = {"models": [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES], "machines": machines}
+    controls = _CONTROLS
+    for name, options in {
         "MODELS": _options([s.name for s in SHAPES], model),
         "MACHINES": _options([str(m["name"]) for m in machines], machine),
         "PROMPTS": _options([f"{p:,}" for p in PROMPTS], f"{prompt:,}"),
-        "DATA": json.dumps(data).replace("<", "\\u003c"),
-        "BLUE": BLUE,
-        "ORANGE": ORANGE,
-        "GREEN": GREEN,
-        "PURPLE": PURPLE,
-        "GREY": GREY,
-        "LIGHT": LIGHT,
     }.items():
-        page = page.replace(f"%{name}%", text)
-    return page
+        controls = controls.replace(f"%{name}%", options)
+    return stepping_figure("One prefill and the decodes after it, step by step", data, _DRAW, last_step=NUM_DECODES, controls=controls)
 
 
 def _options(names: list[str], chosen: str) -> str:
@@ -79,44 +67,15 @@ def _options(names: list[str], chosen: str) -> str:
     return "".join(f"<option{' selected' if name == chosen else ''}>{name}</option>" for name in names)
 
 
-_PAGE = """
-<div id="%KEY%" class="course-stepper" role="group" aria-label="One prefill and the decodes after it, step by step">
-<style>
-#%KEY% { font-family: sans-serif; font-size: 14px; color: #222; background: white; border: 1px solid %LIGHT%; border-radius: 4px;
-  padding: 12px; max-width: 760px; box-sizing: border-box; }
-#%KEY% .row { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 8px; }
-#%KEY% select, #%KEY% button { font: inherit; padding: 3px 8px; color: #222; background: white;
-  border: 1px solid %GREY%; border-radius: 3px; }
-#%KEY% button { cursor: pointer; }
-#%KEY% button:disabled { color: #767676; border-color: %LIGHT%; cursor: default; }
-#%KEY% select:focus-visible, #%KEY% button:focus-visible { outline: 3px solid %ORANGE%; outline-offset: 1px; }
-#%KEY% svg { width: 100%; height: auto; display: block; }
-#%KEY% p { margin: 6px 0 0; line-height: 1.45; }
-#%KEY% .warning { font-weight: bold; }
-</style>
+_CONTROLS = """
 <div class="row">
 <label>model <select data-part="model">%MODELS%</select></label>
 <label>machine <select data-part="machine">%MACHINES%</select></label>
 <label>prompt, in tokens <select data-part="prompt">%PROMPTS%</select></label>
 </div>
-<div class="row">
-<button type="button" data-part="previous">Previous step</button>
-<button type="button" data-part="next">Next step</button>
-<button type="button" data-part="first">Back to the prefill</button>
-</div>
-<svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
-<p data-part="words" role="status" aria-live="polite"></p>
-<p data-part="warning" class="warning" role="status" aria-live="polite"></p>
-</div>
-<script>
-(function () {
-  "use strict";
-  const data = %DATA%;
-  const root = document.getElementById(data.key);
-  const part = (name) => root.querySelector("[data-part='" + name + "']");
-  const svg = root.querySelector("svg");
-  let step = 0;
+"""
 
+_DRAW = """
   const digits = (x) => x >= 100 ? Math.round(x).toLocaleString("en") : x.toPrecision(3);
   function seconds(s) {
     for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) if (s >= size) return digits(s / size) + " " + unit;
@@ -139,7 +98,7 @@ _PAGE = """
     return { tokens, flops, weights, cache, arithmetic, reading, time, used: flops / (machine.peak * time) };
   }
 
-  function draw() {
+  function drawn(step) {
     const model = data.models[part("model").selectedIndex];
     const machine = data.machines[part("machine").selectedIndex];
     const prompt = Number(part("prompt").value.replace(/,/g, ""));
@@ -149,9 +108,6 @@ _PAGE = """
     const name = step === 0 ? "Prefill" : "Decode step " + step;
     const longest = now.time, width = 410, left = 150;
     let s = "";
-    const text = (x, y, words, more) => "<text x='" + x + "' y='" + y + "' fill='#222' " + (more || "") + ">" + words + "</text>";
-    const box = (x, y, w, h, fill, more) =>
-      "<rect x='" + x + "' y='" + y + "' width='" + Math.max(w, 1.5) + "' height='" + h + "' fill='" + fill + "' " + (more || "") + "/>";
 
     s += text(0, 18, name, "font-size='16' font-weight='bold'");
     const shown = Math.min(now.tokens, 24);
@@ -184,28 +140,17 @@ _PAGE = """
       x += w;
     });
     s += text(left, 258, "the prefill is green, each decode step purple", "font-size='11'");
-    svg.innerHTML = s;
 
     const decides = larger ? "reading the weights" + (now.cache > 0 ? " and the cache" : "") + " decides" : "the arithmetic decides";
-    part("words").textContent = name + " of " + model.name + " on " + machine.name + ": " +
+    const words = name + " of " + model.name + " on " + machine.name + ": " +
       (now.tokens === 1 ? "1 token" : now.tokens.toLocaleString("en") + " tokens") + " in, one token out. Reading " +
       amount(now.weights + now.cache, "B") + " takes " + seconds(now.reading) + ", the arithmetic (" + amount(now.flops, "FLOP") + ") " +
       seconds(now.arithmetic) + "; " + decides + ": " + seconds(now.time) + " at the least, and " + share(now.used) +
       " of the peak is used. So far " + (step + 1) + (step === 0 ? " token" : " tokens") + " in " + seconds(total) + ".";
     const needed = now.weights + model.cache * machine.bytes * (prompt + step);
-    part("warning").textContent = machine.memory !== null && needed > machine.memory ?
+    const warning = machine.memory !== null && needed > machine.memory ?
       "Weights and cache are " + amount(needed, "B") + ", one " + machine.name + " has " + amount(machine.memory, "B") +
       ": it would take several of them." : "";
-    part("previous").disabled = step === 0;
-    part("next").disabled = step === data.decodes;
+    return { svg: s, words, warning };
   }
-
-  function go(to) { step = Math.min(Math.max(to, 0), data.decodes); draw(); }
-  part("previous").addEventListener("click", () => { go(step - 1); if (step === 0) part("next").focus(); });
-  part("next").addEventListener("click", () => { go(step + 1); if (step === data.decodes) part("previous").focus(); });
-  part("first").addEventListener("click", () => go(0));
-  for (const name of ["model", "machine", "prompt"]) part(name).addEventListener("change", draw);
-  draw();
-})();
-</script>
 """

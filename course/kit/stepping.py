@@ -1,0 +1,116 @@
+"""The frame of the figures that one steps through: looks, buttons, keys and words. Plain HTML, SVG and JavaScript; it needs no kernel.
+
+A figure gives the part that draws: a JavaScript function body that gets `step` and returns {svg, words, warning}. At hand are
+`data`, `part(name)` for an element with that `data-part`, and the drawing helpers `text` and `box`.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from . import plots
+
+COLOURS = {name: str(getattr(plots, name)) for name in ("BLUE", "ORANGE", "GREEN", "PURPLE", "GREY", "LIGHT")}
+
+
+def stepping_figure(label: str, data: Mapping[str, Any], draw: str, *, last_step: int, controls: str = "") -> str:
+    """HTML of a figure with steps 0 to last_step, to be shown with `IPython.display.HTML`.
+
+    label: what a screen reader calls the figure. draw: see above; %BLUE% and so on stand for the plots' colours. controls: rows of
+    HTML above the buttons; where an element with a `data-part` changes, the step is drawn again. What `words` says is read aloud.
+    """
+    key = f"stepper-{uuid.uuid4().hex[:12]}"
+    parts = {
+        "DRAW": draw,
+        "CONTROLS": controls,
+        "LABEL": label,
+        "KEY": key,
+        "LAST": str(last_step),
+        "DATA": json.dumps(dict(data)).replace("<", "\\u003c"),
+        **COLOURS,
+    }
+    page = _PAGE
+    for name, text in parts.items():
+        page = page.replace(f"%{name}%", text)
+    return page
+
+
+_PAGE = """
+<div id="%KEY%" class="course-stepper" role="group" aria-label="%LABEL%">
+<style>
+#%KEY% { font-family: sans-serif; font-size: 14px; color: #222; background: white; border: 1px solid %LIGHT%; border-radius: 4px;
+  padding: 12px; max-width: 760px; box-sizing: border-box; }
+#%KEY% .row { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin-bottom: 8px; }
+#%KEY% select, #%KEY% button { font: inherit; padding: 3px 8px; color: #222; background: white;
+  border: 1px solid %GREY%; border-radius: 3px; }
+#%KEY% button { cursor: pointer; }
+#%KEY% button:disabled { color: #767676; border-color: %LIGHT%; cursor: default; }
+#%KEY% select:focus-visible, #%KEY% button:focus-visible { outline: 3px solid %ORANGE%; outline-offset: 1px; }
+#%KEY% svg { width: 100%; height: auto; display: block; }
+#%KEY% p { margin: 6px 0 0; line-height: 1.45; }
+#%KEY% .warning { font-weight: bold; }
+#%KEY% .keys { color: #595959; font-size: 12px; }
+</style>
+%CONTROLS%
+<div class="row">
+<button type="button" data-part="previous">Previous step</button>
+<button type="button" data-part="next">Next step</button>
+<button type="button" data-part="first">Back to the prefill</button>
+<span class="keys">keys, on a button: left, right, Home</span>
+</div>
+<svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
+<p data-part="words" role="status" aria-live="polite"></p>
+<p data-part="warning" class="warning" role="status" aria-live="polite"></p>
+</div>
+<script>
+(function () {
+  "use strict";
+  const data = %DATA%, last = %LAST%;
+  const root = document.getElementById("%KEY%");
+  const part = (name) => root.querySelector("[data-part='" + name + "']");
+  let step = 0;
+
+  const text = (x, y, words, more) => "<text x='" + x + "' y='" + y + "' fill='#222' " + (more || "") + ">" + words + "</text>";
+  const box = (x, y, w, h, fill, more) =>
+    "<rect x='" + x + "' y='" + y + "' width='" + Math.max(w, 1) + "' height='" + h + "' fill='" + fill + "' " + (more || "") + "/>";
+
+  const picture = (function () {
+%DRAW%
+    return drawn;
+  })();
+
+  function draw() {
+    const now = picture(step);
+    root.querySelector("svg").innerHTML = now.svg;
+    part("words").textContent = now.words;
+    part("warning").textContent = now.warning || "";
+    part("previous").disabled = step === 0;
+    part("next").disabled = step === last;
+  }
+
+  // A button that is switched off loses the focus, and keys would go nowhere.
+  function go(to) {
+    const held = document.activeElement;
+    step = Math.min(Math.max(to, 0), last);
+    draw();
+    if (held === part("previous") && held.disabled) part("next").focus();
+    if (held === part("next") && held.disabled) part("previous").focus();
+  }
+  part("previous").addEventListener("click", () => go(step - 1));
+  part("next").addEventListener("click", () => go(step + 1));
+  part("first").addEventListener("click", () => go(0));
+  root.addEventListener("keydown", (event) => {
+    const to = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: last }[event.key];
+    if (to === undefined || event.target.tagName !== "BUTTON") return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(to);
+  });
+  root.addEventListener("change", draw);
+  draw();
+})();
+</script>
+"""
