@@ -154,22 +154,22 @@ def test_bad_settings_are_named_also_when_nothing_would_be_drawn() -> None:
 
 def test_the_playground_says_in_words_what_is_left() -> None:
     box = sampler_playground(torch.tensor([2.0, -1.5, 0.3, 4.2, -0.8]), ["a", " b", "<c>", "d", "\n"], **OWN)
-    tau, k, p, reset, shown = box.children
-    assert "5 of 5 tokens survive" in shown.value
+    tau, k, p, reset, said, shown = box.children
+    assert "5 of 5 tokens survive" in said.value
     p.value = 0.9
-    assert "2 of 5 tokens survive; before the cut, 97.3% of the probability was theirs." in shown.value
+    assert "2 of 5 tokens survive; before the cut, 97.3% of the probability was theirs." in said.value
     assert "90.02%" in shown.value
     assert "cut (was 1.77%)" in shown.value
     assert "&lt;c&gt;" in shown.value  # a token is text, never HTML
     assert "␣b" in shown.value
     tau.value = 2.0
-    assert "3 of 5 tokens survive" in shown.value
+    assert "3 of 5 tokens survive" in said.value
     k.value = 1
-    assert "1 token survives" in shown.value
-    assert "Entropy 0.00 nats: as undecided as 1.0" in shown.value
+    assert "1 token survives" in said.value
+    assert "Entropy 0.00 nats: as undecided as 1.0" in said.value
     reset.click()
     assert (tau.value, k.value, p.value) == (1.0, "off", 1.0)
-    assert "5 of 5 tokens survive" in shown.value
+    assert "5 of 5 tokens survive" in said.value
     assert all(s.style.description_width == "initial" for s in (tau, k, p))
 
 
@@ -181,7 +181,7 @@ def test_the_playground_switches_off_what_is_not_written_and_survives_what_is_wr
     assert [slider.disabled for slider in box.children[:3]] == [True, True, True]
     assert "temperature_probs, top_k_probs, top_p_probs" in box.children[4].value
     box = sampler_playground(torch.zeros(1, 4), temperature_probs=wrong)
-    assert "RuntimeError: a &lt;mistake&gt;" in box.children[-1].value
+    assert "RuntimeError: a &lt;mistake&gt;" in box.children[-2].value
 
 
 def test_a_description_counts_mass_before_the_cut() -> None:

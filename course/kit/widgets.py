@@ -13,6 +13,8 @@ from .plots import BLUE, readable
 
 Distribution = Callable[[Tensor, Any], Tensor]
 
+READ_ALOUD = "read-aloud"
+"""The class of a widget whose text a screen reader says whenever it changes."""
 TOP_K = ("off", 1, 2, 3, 5, 10, 20, 50, 100, 200, 1000)
 BAR_PIXELS = 320
 
@@ -49,7 +51,7 @@ def sampler_playground(
     for slider, function, _ in given:
         slider.disabled = function is None
 
-    shown = ipywidgets.HTML()
+    said, shown = ipywidgets.HTML(), ipywidgets.HTML()
     name = _html_namer(labels)
 
     def redraw(_: Any = None) -> None:
@@ -57,9 +59,9 @@ def sampler_playground(
         try:
             before, after = _distributions(row, tau.value, k_value, p.value, temperature_probs, top_k_probs, top_p_probs)
         except Exception as error:  # a student's function may raise anything; say so, and stay usable
-            shown.value = f"<p role='status'>Your function raised {type(error).__name__}: {html.escape(str(error))}</p>"
+            said.value, shown.value = _paragraph(f"Your function raised {type(error).__name__}: {html.escape(str(error))}"), ""
             return
-        shown.value = _summary_html(before, after) + _bars_html(row, before, after, name, n)
+        said.value, shown.value = _paragraph(describe(before, after)), _bars_html(row, before, after, name, n)
 
     def restore(_: Any) -> None:
         tau.value, k.value, p.value = 1.0, "off", 1.0
@@ -69,7 +71,55 @@ def sampler_playground(
     reset.on_click(restore)
     redraw()
     note = [ipywidgets.HTML(f"<p>Switched off until it is written: {', '.join(missing)}.</p>")] if missing else []
-    return ipywidgets.VBox([tau, k, p, reset, *note, shown])
+    playground = ipywidgets.VBox([tau, k, p, reset, *note, said, shown])
+    playground.add_class("sampler-playground")
+    said.add_class(READ_ALOUD)
+    _help_screen_readers()
+    return playground
+
+
+def interact(*functions: Any, **controls: Any) -> Any:
+    """ipywidgets' interact, whose sliders have names for a screen reader too."""
+    import ipywidgets
+
+    _help_screen_readers()
+    return ipywidgets.interact(*functions, **controls)
+
+
+# ipywidgets names a slider for the eye alone, and lets nobody set an attribute. So the page does it: for what is there and what comes.
+_NAME_SLIDERS = """<script>
+(function () {
+  if (window.courseNamesSliders) return;
+  window.courseNamesSliders = true;
+  function name() {
+    document.querySelectorAll(".widget-slider").forEach((slider) => {
+      const words = slider.querySelector(".widget-label")?.textContent || "value";
+      slider.querySelectorAll("[role=slider]").forEach((handle) => {
+        if (handle.ariaLabel !== words) handle.ariaLabel = words;
+        const shown = slider.querySelector(".widget-readout")?.textContent;
+        if (shown && handle.ariaValueText !== shown) handle.ariaValueText = shown;
+      });
+      slider.querySelectorAll("[contenteditable]").forEach((box) => {
+        if (box.ariaLabel === null) { box.setAttribute("role", "textbox"); box.ariaLabel = words + ", typed"; }
+      });
+    });
+    document.querySelectorAll(".READ_ALOUD > *").forEach((words) => {
+      if (words.ariaLive === null) { words.setAttribute("role", "status"); words.ariaLive = "polite"; }
+    });
+  }
+  new MutationObserver(name).observe(document.body, { childList: true, subtree: true, characterData: true });
+  name();
+})();
+</script>""".replace("READ_ALOUD", READ_ALOUD)
+
+
+def _help_screen_readers() -> None:
+    """Gives sliders their names and makes texts that change be read aloud, in the page that shows this cell's output."""
+    from IPython.core.getipython import get_ipython
+    from IPython.display import HTML, display
+
+    if get_ipython() is not None:
+        display(HTML(_NAME_SLIDERS))
 
 
 def describe(before: Tensor, after: Tensor) -> str:
@@ -107,8 +157,8 @@ def _distributions(
     return before[0], after[0]
 
 
-def _summary_html(before: Tensor, after: Tensor) -> str:
-    return f"<p role='status' aria-live='polite' style='margin:8px 0;line-height:1.4'>{describe(before, after)}</p>"
+def _paragraph(text: str) -> str:
+    return f"<p style='margin:8px 0;line-height:1.4'>{text}</p>"
 
 
 def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int], str], n: int) -> str:
