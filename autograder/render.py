@@ -47,7 +47,7 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     parts = [
         '<div class="check-table">',
         '<table style="border-collapse:collapse;margin:4px 0;">',
-        f'<caption style="text-align:left;font-weight:bold;padding:4px 0;">{escape(caption)}</caption>',
+        f'<caption style="text-align:left;font-weight:bold;padding:4px 0;color:inherit;">{escape(caption)}</caption>',
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
     ]
     if note:
