@@ -1,4 +1,4 @@
-# From a fresh clone: `make lab` opens the course, `make test` proves it. Both do their own set-up.
+# From a fresh clone: `make lab` opens the course, `make docs` builds its site, `make test` proves it. All do their own set-up.
 
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -8,11 +8,15 @@ BIN := $(VENV)/bin
 TWO_AT_A_TIME := -n 2 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab test quick gpu demo doctor build release check lint certify lock clean model
+.PHONY: lab docs test quick gpu demo doctor build release check lint certify lock clean model
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
 	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/work/start_here.ipynb
+
+# The site, in build/site/: every lesson with its outputs. `make docs ANSWERS=0` leaves the answers out.
+docs: $(VENV)/docs.done model
+	@$(BIN)/python -m autograder.site$(if $(filter 0,$(ANSWERS)), --no-answers)
 
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
@@ -58,11 +62,15 @@ $(VENV)/course.done: requirements.lock pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(VENV)/docs.done: requirements-docs.lock $(VENV)/course.done
+	$(PIP) install -q --progress-bar on -r requirements-docs.lock
+	@touch $@
+
 $(VENV)/dev.done: requirements-dev.lock $(VENV)/course.done
 	$(PIP) install -q --progress-bar on -r requirements-dev.lock
 	@touch $@
 
-# Renews both locks from what pyproject.toml asks for today.
+# Renews the locks from what pyproject.toml asks for today.
 lock:
 	bash requirements.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews requirements.lock and requirements-dev.lock from pyproject.toml, in throw-away environments.
+# Renews requirements.lock, requirements-docs.lock and requirements-dev.lock from pyproject.toml, in throw-away environments.
 set -euo pipefail
 cd "$(dirname "$0")"
 python="${PYTHON:-python3.11}"
@@ -15,6 +15,8 @@ freeze() {
 }
 "${pip[@]}" install -q torch==2.13.0 "setuptools>=77"
 "${pip[@]}" install -q -e . && freeze >"$folder/course"
+"${pip[@]}" install -q -e '.[docs]' && freeze >"$folder/docs"
 "${pip[@]}" install -q -e '.[dev]' && freeze >"$folder/dev"
 cp "$folder/course" requirements.lock
+cp "$folder/docs" requirements-docs.lock
 cp "$folder/dev" requirements-dev.lock

@@ -418,7 +418,13 @@ def peak_memory() -> int:
 
 def as_json(results: list[Result]) -> dict[str, Any]:
     dishonest = [asdict(r) for r in results if not r.honest]
-    return {"attacks_total": len(results), "attacks_honest": len(results) - len(dishonest), "attacks_not_honest": dishonest}
+    kinds = {k: [r.honest for r in results if r.kind == k] for k in KINDS}
+    return {
+        "attacks_total": len(results),
+        "attacks_honest": len(results) - len(dishonest),
+        "attacks_by_kind": {k: {"total": len(honest), "honest": sum(honest)} for k, honest in kinds.items() if honest},
+        "attacks_not_honest": dishonest,
+    }
 
 
 def table(results: list[Result]) -> Iterator[tuple[str, ...]]:

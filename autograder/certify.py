@@ -13,21 +13,32 @@ what it defines and takes everything else from the reference.
 from __future__ import annotations
 
 import os
+import platform
 import re
+import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from course.kit.paths import ROOT
+
+from . import __version__
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
+from .grading.isolation import level
 from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.namespaces import Cell, Far
+from .grading.records import machine_name
 from .runner import Check, Verdict, load_checks, run_check, run_checks, select
 
 SPECIMENS = Path(__file__).parent / "specimens"
+COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)")
 
 
@@ -58,6 +69,8 @@ class TopicResult:
     right_passed: int = 0
     wrong_total: int = 0
     wrong_killed: int = 0
+    exercises: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The same four counts for each exercise."""
     survivors: list[dict[str, str]] = field(default_factory=list)
     false_failures: list[dict[str, str]] = field(default_factory=list)
     invalid: list[dict[str, str]] = field(default_factory=list)
@@ -217,6 +230,10 @@ def needs_measuring(judgement: Judgement) -> bool:
 def tally(result: TopicResult, judgement: Judgement) -> None:
     specimen = judgement.specimen
     entry = {"file": specimen.file, "exercise": specimen.exercise, "difference": specimen.difference}
+    counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
+    total, as_due = COUNTS[:2] if specimen.right else COUNTS[2:]
+    counts[total] += 1
+    counts[as_due] += judgement.as_due
     if specimen.right:
         result.right_total += 1
         result.right_passed += judgement.as_due
@@ -242,5 +259,29 @@ def describe(verdict: Verdict) -> str:
 def as_json(results: list[TopicResult]) -> dict[str, Any]:
     """{"topics": {topic: counts and lists}, and the sums over all topics}."""
     topics = {r.topic: {k: v for k, v in asdict(r).items() if k != "topic"} for r in results}
-    sums = {k: sum(getattr(r, k) for r in results) for k in ("right_total", "right_passed", "wrong_total", "wrong_killed")}
+    sums = {k: sum(getattr(r, k) for r in results) for k in COUNTS}
     return {"topics": topics, **sums}
+
+
+def circumstances() -> dict[str, str]:
+    """What a certification was made of, when and where: without it the figures cannot be placed."""
+    return {
+        "course_version": __version__,
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "machine": machine_name(),
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "isolation": level(),
+    }
+
+
+def commit() -> str:
+    """The commit of the checkout, and whether files differ from it; empty where there is no git."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f"{name}, with changes" if changed else name

@@ -41,18 +41,21 @@ def certify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
+    isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
     from . import attack_suite
     from . import certify as c
+    from .grading.isolation import want
 
+    want(isolation)
     if topic not in (None, "attacks"):
         topic = topic_of(topic)
     results = c.certify(topic, folder=specimens, seeds=seeds, jobs=jobs) if topic != "attacks" else []
     attacks = attack_suite.run() if topic == "attacks" or (topic is None and specimens is None) else None
     if as_json:
         told = attack_suite.as_json(attacks) if attacks is not None else {}
-        print(json.dumps({"seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
+        print(json.dumps({"run": c.circumstances(), "seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
     else:
         if results:
             print_certification(results, seeds)

@@ -32,12 +32,14 @@ def test_torch_is_pinned_exactly_everywhere():
 
 def test_every_direct_dependency_is_locked():
     assert set(asked_for()) <= set(lock("requirements.lock"))
+    assert set(asked_for("docs")) <= set(lock("requirements-docs.lock"))
     assert set(asked_for("dev")) <= set(lock("requirements-dev.lock"))
 
 
-def test_the_development_lock_only_adds_to_the_course_lock():
-    course, dev = lock("requirements.lock"), lock("requirements-dev.lock")
-    assert {name: dev.get(name) for name in course} == course
+def test_the_development_lock_only_adds_to_the_others():
+    course, docs, dev = (lock(f"requirements{name}.lock") for name in ("", "-docs", "-dev"))
+    assert {name: docs.get(name) for name in course} == course
+    assert {name: dev.get(name) for name in docs} == docs
 
 
 def test_conda_users_get_the_same_versions():

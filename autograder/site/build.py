@@ -1,0 +1,54 @@
+"""`python -m autograder.site`: the site, from the lessons and docs/ to pages that need no network."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.lessons import ROOT, Day, syllabus
+from course.kit import paths
+
+from . import pages
+from .execute import executed
+
+OUT = ROOT / "build" / "site"
+CACHE = ROOT / "build" / "site-cache"
+
+
+def build(
+    out: Path = OUT,
+    *,
+    answers: bool = True,
+    days: Sequence[Day] = (),
+    cache: Path = CACHE,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Builds the site anew in `out`; what was there stays until the new one is whole. days: all that are ready, if none are named.
+
+    Raises CourseError where a notebook's cell fails or Sphinx warns of anything.
+    """
+    from sphinx.cmd.build import build_main
+
+    start = time.monotonic()
+    chosen = [day for day in days or syllabus() if day.ready]
+    if not paths.SMOLLM2.is_file():
+        say("SmolLM2 is not here (`make model` fetches it): cells that need it are shown without what they would give")
+    ran = executed(chosen, cache, say=say)
+    desk = out.with_name(f"{out.name}-work")
+    site = pages.Site(desk / "source", chosen, answers)
+    shutil.rmtree(desk, ignore_errors=True)
+    pages.write(site, ran)
+    made = desk / "html"
+    settings = ["-b", "html", "-c", str(pages.BY_HAND), "-d", str(desk / "doctrees"), "-q", "-W", "--keep-going"]
+    if build_main([*settings, str(site.source), str(made)]) != 0:
+        raise CourseError(f"the site has faults, listed above; {out} is as it was")
+    shutil.rmtree(out, ignore_errors=True)
+    made.replace(out)
+    shutil.rmtree(desk)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    with_answers = "answers folded" if answers else "without answers"
+    say(f"{out / 'index.html'}: {len(chosen)} days, {with_answers}; {len(files)} files, {size:.1f} MB, {time.monotonic() - start:.0f} s")

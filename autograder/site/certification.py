@@ -1,0 +1,113 @@
+"""The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --json` printed.
+
+`python -m autograder.site.certification` makes it; a test keeps it true.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+from autograder.lessons import ROOT, Day, syllabus
+
+RESULTS = ROOT / "docs" / "certification.json"
+MORE_RESULTS = "certification_*.json"
+PAGE = ROOT / "docs" / "certification.md"
+TEMPLATE = ROOT / "docs" / "site" / "certification.md"
+
+KINDS = {
+    "read": "read answers or other people's files",
+    "forge": "forge points",
+    "persist": "leave something behind for the next submission",
+    "damage": "hang, crash, or eat the machine",
+    "network": "reach a network",
+}
+
+def page(results: Path = RESULTS) -> str:
+    """The whole page as Markdown. Beside the results may lie runs of the attacks at further levels of isolation."""
+    told = read(results)
+    runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
+    text = TEMPLATE.read_text(encoding="utf-8")
+    parts = {"headline": [headline(told)], "run": [circumstances(told)], "versions": versions(told, syllabus()), "attacks": attacks(runs)}
+    for name, lines in parts.items():
+        text = text.replace(f"{{{{ {name} }}}}", "\n".join(lines))
+    return text
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Raises CourseError where the file is not what `autograder certify --json` prints."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CourseError(f"{path}: {error}; make it with `autograder certify --json > {path}`") from None
+    if not isinstance(told, dict) or not {"run", "topics"} <= set(told):
+        raise CourseError(f"{path}: not the output of `autograder certify --json`")
+    return told
+
+
+def headline(told: dict[str, Any]) -> str:
+    attacks = f", and {told['attacks_honest']} of {told['attacks_total']} attacks were held" if "attacks_total" in told else ""
+    return (
+        f"**{told['right_passed']:,} of {told['right_total']:,} right versions passed, "
+        f"{told['wrong_killed']:,} of {told['wrong_total']:,} wrong ones were caught{attacks}.**"
+    )
+
+
+def circumstances(told: dict[str, Any]) -> str:
+    run = told["run"]
+    commit = f", commit {run['commit']}" if run.get("commit") else ""
+    return (
+        "The figures are those of one run of `autograder certify --json`. "
+        f"It ended on {run['date']}, with course version {run['course_version']}{commit}, on {run['machine']}, Python {run['python']}, "
+        f"torch {run['torch']}, at isolation level `{run['isolation']}`, with {told['seeds']} seeds for each version. "
+        "`autograder certify` does it again on your machine."
+    )
+
+
+def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
+    """A table of days, and one of exercises for each day; what did not do as it should is named under it."""
+    rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
+    counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
+    lines = [f"| day | {counted[0]}", counted[1]]
+    lines += [f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} |" for day, topic in rows]
+    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** |")
+    for day, topic in rows:
+        lines += ["", f"### Day {day.number}, {day.title}", "", f"| exercise | {counted[0]}", counted[1]]
+        lines += [f"| `{name}` | {passed(counts)} | {caught(counts)} |" for name, counts in topic["exercises"].items()]
+        entries = {"passed, though wrong": "survivors", "failed, though right": "false_failures", "does not run": "invalid"}
+        faults = [f"- {what}: `{one['file']}`: {one.get('difference', '')}" for what, name in entries.items() for one in topic[name]]
+        lines += ["", *faults] if faults else []
+    return lines
+
+
+def passed(counts: dict[str, Any]) -> str:
+    return f"{counts['right_passed']:,} of {counts['right_total']:,}"
+
+
+def caught(counts: dict[str, Any]) -> str:
+    return f"{counts['wrong_killed']:,} of {counts['wrong_total']:,}"
+
+
+def attacks(runs: list[dict[str, Any]]) -> list[str]:
+    """A row for each kind of attack, a column for each level of isolation that was tried."""
+    runs = [run for run in runs if run.get("attacks_total")]
+    if not runs:
+        return ["This run judged versions only."]
+    levels = " | ".join(f"held at level `{run['run']['isolation']}`" for run in runs)
+    lines = [f"| they try to | {levels} |", f"|---|{'---|' * len(runs)}"]
+    for kind, words in KINDS.items():
+        if all(kind in run["attacks_by_kind"] for run in runs):
+            counts = " | ".join(f"{run['attacks_by_kind'][kind]['honest']} of {run['attacks_by_kind'][kind]['total']}" for run in runs)
+            lines.append(f"| {words} | {counts} |")
+    totals = " | ".join(f"**{run['attacks_honest']} of {run['attacks_total']}**" for run in runs)
+    lines += [f"| **all** | {totals} |", "", "[Attacks](attacks.md) names each of them."]
+    for run in runs:
+        level, date = run["run"]["isolation"], run["run"]["date"]
+        lines += [f"- not held at `{level}` ({date}): `{a['attack']}`, {'; '.join(a['trouble'])}" for a in run["attacks_not_honest"]]
+    return lines
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,172 @@
+"""Solved notebooks with their outputs. A day is run again only when something that its outputs come from has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from autograder import desk
+from autograder.datafiles import hand_computed
+from autograder.errors import CourseError
+from autograder.grading.records import machine_name
+from autograder.lessons import Day, lesson, solved_notebook, syllabus
+from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
+from autograder.runner import load_checks
+from course.kit import paths
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+MAX_SECONDS = 600
+"""For one cell; a machine may be slow, but a build must end."""
+
+SHOWN_BY = ("student", "desk", "ladder", "render", "pictures", "authoring")
+"""Modules of the autograder whose output stands in a notebook."""
+
+# Runs in the kernel before the first cell. A picture of a plot says nothing to who cannot see it; the plot's own words do.
+DESCRIBE_PLOTS = '''
+def _describe(figure):
+    parts = [figure.get_suptitle()] if figure.get_suptitle() else []
+    for axes in figure.axes:
+        title = axes.get_title() or axes.get_title(loc="left")
+        labels = " against ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
+        legend = axes.get_legend()
+        names = ", ".join(text.get_text() for text in legend.get_texts()) if legend else ""
+        words = ": ".join(filter(None, (title, labels))) + (f" ({names})" if names else "")
+        parts += [words] if words else []
+    alt = "Plot. " + ". ".join(" ".join(part.split()) for part in parts)
+    return {}, {"image/png": {"alt": alt}}
+
+
+get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotlib.figure", "Figure", _describe)
+'''
+
+
+def executed(days: Sequence[Day], cache: Path, *, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
+    """{slug: the solved notebook with outputs}, the days in order. What is not in the cache is run and put there.
+
+    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass.
+    """
+    import nbformat
+
+    done: dict[str, NotebookNode] = {}
+    for day in days:
+        path = cache / f"{day.slug}-{key(day, days)}.ipynb"
+        if path.exists():
+            ran = nbformat.read(path, as_version=4)
+        else:
+            say(f"{day.slug}: running its notebook")
+            ran = run(day, [rung for slug in done for rung in done[slug].metadata["site"]["ladder"].items()])
+            say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
+            for old in cache.glob(f"{day.slug}-*.ipynb"):
+                old.unlink()
+            write_if_changed(path, as_bytes(ran))
+        done[day.slug] = with_outputs(solved_notebook(day), ran)
+    return done
+
+
+def key(day: Day, days: Sequence[Day]) -> str:
+    """Changes with whatever the outputs depend on: code cells, answers so far, kit, checks, the model. Prose does not count."""
+    parts: list[Any] = [torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS]
+    parts += [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
+    parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
+    files = [*(day.root / "course" / "kit").glob("*.py"), *(day.root / "autograder" / f"{name}.py" for name in SHOWN_BY)]
+    files += [other.solutions_path for other in syllabus(day.root) if other.number <= day.number and other.solutions_path.exists()]
+    files += [day.root / "autograder" / "checks" / f"test_{day.topic}.py"]
+    parts += [path.read_bytes() for path in sorted(files)]
+    if _uses(day, "rung(", "progress("):  # its outputs show the ladder, and so what earlier days put on it
+        parts += [other.slug for other in days if other.number < day.number and _uses(other, "rung(")]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _uses(day: Day, *calls: str) -> bool:
+    return any(call in cell.source for cell in lesson(day).cells if cell.role == "demo" for call in calls)
+
+
+def run(day: Day, ladder: Sequence[tuple[str, Any]] = ()) -> NotebookNode:
+    """The day's solved notebook, run at the desk of a student who has solved all earlier days."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
+
+    notebook = solved_notebook(day)
+    now = [0]
+
+    def cell_begins(cell: NotebookNode, cell_index: int) -> None:
+        now[0] = cell_index
+
+    with tempfile.TemporaryDirectory(prefix="site-") as folder:
+        place = Path(folder) / "work"
+        _solve_earlier_days(day, place, dict(ladder))
+        copy_figures(day, place / day.slug)
+        startup = Path(folder) / "ipython" / "profile_default" / "startup"
+        startup.mkdir(parents=True)
+        (startup / "describe_plots.py").write_text(DESCRIBE_PLOTS, encoding="utf-8")
+        environment = {**os.environ, "COURSE_WORK": str(place), "IPYTHONDIR": str(startup.parents[1])}
+        resources = {"metadata": {"path": str(place / day.slug)}}
+        # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
+        config = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
+        client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
+        start = time.monotonic()
+        try:
+            client.execute(env=environment)
+        except CellExecutionError as error:
+            raise CourseError(f"{_where(day, notebook, now[0])}: {error.ename}: {error.evalue}") from None
+        except CellTimeoutError:
+            raise CourseError(f"{_where(day, notebook, now[0])}: it has not ended after {MAX_SECONDS} s") from None
+        except DeadKernelError:
+            raise CourseError(f"{_where(day, notebook, now[0])}: its process ended") from None
+        progress = desk.read_progress(place)
+        standings = desk.standings(place)
+    for number, cell in enumerate(notebook.cells):
+        course = cell.metadata["course"]
+        if course["role"] == "check" and not standings[f"{day.topic}/{course['exercise']}"].passed:
+            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here")
+    mine = {name: rung for name, rung in progress.get("ladder", {}).items() if name not in dict(ladder)}
+    notebook.metadata["site"] = {
+        "ladder": mine,
+        "seconds": round(time.monotonic() - start, 1),
+        "machine": machine_name(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    return notebook
+
+
+def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
+    """The notebook as its lesson is now, with the outputs of the run: the two may differ in their prose."""
+    outputs = iter([cell for cell in ran.cells if cell.cell_type == "code"])
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = next(outputs).outputs
+    notebook.metadata["site"] = ran.metadata["site"]
+    notebook.metadata["widgets"] = ran.metadata.get("widgets", {})
+    return notebook
+
+
+def _solve_earlier_days(day: Day, place: Path, ladder: dict[str, Any]) -> None:
+    """Earlier days' notebooks, and a record that says that they pass: certification sees to that, not the site."""
+    progress: dict[str, Any] = {"exercises": {}, "notebooks": {}, "ladder": ladder}
+    for earlier in syllabus(day.root):
+        if earlier.number < day.number and earlier.ready:
+            content = as_bytes(solved_notebook(earlier))
+            write_if_changed(place / earlier.slug / f"{earlier.slug}.ipynb", content)
+            progress["notebooks"][earlier.topic] = {"sha256": hashlib.sha256(content).hexdigest(), "passed": True}
+            for exercise in lesson(earlier).exercises:
+                points = {"points": exercise.points, "max_points": exercise.points, "passed": True, "when": time.time()}
+                progress["exercises"][f"{earlier.topic}/{exercise.name}"] = points
+    place.mkdir(parents=True, exist_ok=True)
+    (place / desk.PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
+
+
+def _where(day: Day, notebook: NotebookNode, number: int) -> str:
+    cell = notebook.cells[number]
+    first = next((line.strip() for line in cell.source.split("\n") if line.strip()), "")
+    return f"{day.slug}, cell {number + 1} ({cell.metadata['course']['role']}, `{first[:60]}`)"

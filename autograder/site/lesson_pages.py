@@ -1,0 +1,102 @@
+"""What a reader sees of an executed notebook: stubs with the answer folded under them, outputs that need no kernel, words for pictures."""
+
+from __future__ import annotations
+
+import copy
+import html
+from typing import TYPE_CHECKING, Any
+
+from autograder.lessons import Day, marks, source_notebook
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+ALT_END = " ¶ "
+"""Between the words for several plots of one cell."""
+WIDGET = "application/vnd.jupyter.widget-view+json"
+STATES = "application/vnd.jupyter.widget-state+json"
+SETUP_SHOWN = "Setup: what this notebook imports"
+SETUP_HIDDEN = "Hide the setup"
+ANSWER = "One way to write it"
+NEEDS_KERNEL = "A still picture. In JupyterLab, where a kernel runs, the sliders move."
+
+
+def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -> NotebookNode:
+    """The notebook that Sphinx is given. note: Markdown, put under the title. With answers=False no answer is in it."""
+    from nbformat import v4
+
+    sources = {
+        cell.metadata["course"]["exercise"]: cell.source
+        for cell in source_notebook(day).cells
+        if cell.metadata["course"]["role"] == "exercise"
+    }
+    models = ran.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
+    cells = []
+    for cell in ran.cells:
+        role = cell.metadata["course"]["role"]
+        if role == "text":
+            cells.append(v4.new_markdown_cell(cell.source, id=cell.id))
+        elif role == "exercise":
+            cells.append(v4.new_markdown_cell(exercise_text(sources[cell.metadata["course"]["exercise"]], answers), id=cell.id))
+        else:
+            metadata: dict[str, Any] = {"tags": ["hide-input"]} if role == "setup" else {}
+            outputs = [kept for output in cell.outputs if (kept := still(output, models)) is not None]
+            if alt := ALT_END.join(filter(None, map(_alt, outputs))):
+                metadata["mystnb"] = {"image": {"alt": alt}}
+            if role == "setup":
+                metadata["mystnb"] = {"code_prompt_show": SETUP_SHOWN, "code_prompt_hide": SETUP_HIDDEN}
+            cells.append(v4.new_code_cell(cell.source, id=cell.id, outputs=outputs, metadata=metadata))
+    cells[0].source = under_title(cells[0].source, note)
+    return v4.new_notebook(cells=cells, metadata={"kernelspec": ran.metadata.kernelspec, "language_info": ran.metadata.language_info})
+
+
+def exercise_text(source: str, answers: bool) -> str:
+    """The stub as a student finds it and, if answers are wanted, the course's own way to write it, folded."""
+    text = f"```python\n{marks.without_answers(source)}\n```"
+    if answers:
+        solution = marks.without_marks(source)
+        text += f'\n\n<details class="answer"><summary>{ANSWER}</summary>\n\n```python\n{solution}\n```\n\n</details>'
+    return text
+
+
+def under_title(text: str, note: str) -> str:
+    """The note behind the title and the line about minutes and difficulty."""
+    lines = text.split("\n")
+    facts = next(number for number, line in enumerate(lines) if " minutes · " in line)
+    return "\n".join([*lines[: facts + 1], "", note, *lines[facts + 1 :]])
+
+
+def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
+    """The output without what needs a kernel: a widget becomes a picture of itself, a progress bar goes."""
+    if output.output_type == "stream":
+        return None if output.name == "stderr" else output
+    data = output.get("data", {})
+    if WIDGET not in data:
+        return output
+    picture = _picture(data[WIDGET]["model_id"], models)
+    if picture is None:
+        return None
+    kept = copy.deepcopy(output)
+    kept.data = {"text/html": f'<div class="still">{picture}<p class="needs-kernel">{NEEDS_KERNEL}</p></div>'}
+    return kept
+
+
+def _picture(model: str, models: dict[str, Any]) -> str | None:
+    """HTML of a widget as it stood when the notebook ended; None for a progress bar."""
+    name, state = models[model]["model_name"], models[model]["state"]
+    if name in ("VBoxModel", "HBoxModel"):
+        children = [_picture(child.removeprefix("IPY_MODEL_"), models) for child in state["children"]]
+        return None if None in children else "".join(filter(None, children))
+    if name == "HTMLModel":
+        return str(state["value"])
+    if name.endswith("ProgressModel"):
+        return None
+    if name.endswith("SliderModel"):
+        options = state.get("_options_labels")
+        value = options[state["index"]] if options else f"{state['value']:g}"
+        return f'<div class="still-slider">{html.escape(state["description"])}: <b>{html.escape(value)}</b></div>'
+    return ""
+
+
+def _alt(output: NotebookNode) -> str:
+    return str(output.get("metadata", {}).get("image/png", {}).get("alt", ""))

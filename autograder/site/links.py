@@ -1,0 +1,51 @@
+"""Links between Markdown files hold on the forge, where files lie as in the repository, and in the site, where pages do not."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+NO_PROSE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+
+
+def relink(
+    text: str,
+    source: Path,
+    page: str,
+    pages: Mapping[Path, str],
+    keep: Callable[[Path], str],
+    special: Callable[[Path, str], str | None] = lambda path, text: None,
+) -> str:
+    """The text of `source`, with its links as the site needs them. Links elsewhere stay; what is in code is no link.
+
+    page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
+    keep: takes a picture along and gives its path in the site's source. special: the whole link for a file that is no page, or None.
+    A file of the repository that is not in the site is named and not linked.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        target, anchor = match["target"], match["anchor"] or ""
+        if not target or "://" in target or target.startswith("mailto:"):
+            return match[0]
+        path = (source.parent / target).resolve()
+        if match["image"]:
+            return f"![{match['text']}]({relative(keep(path), page)})"
+        if path in pages:
+            return f"[{match['text']}]({relative(pages[path], page)}{anchor})"
+        made = special(path, match["text"])
+        if made is not None:
+            return made
+        name = posixpath.basename(target)
+        return match["text"] if name in match["text"] else f"{match['text']} (`{name}`)"
+
+    parts = NO_PROSE.split(text)
+    parts[::2] = [LINK.sub(one, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def relative(target: str, page: str) -> str:
+    """From one file of the site's source to another."""
+    return posixpath.relpath(target, posixpath.dirname(page) or ".")

@@ -1,0 +1,185 @@
+"""Every page of the site as a file of Sphinx's source: which there are, what they are made of, how they hang together."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder.lessons import ROOT, Day, marks, syllabus
+from autograder.lessons.markdown import page as cells_of
+from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
+from course.kit import paths
+
+from . import certification, checks_page
+from .lesson_pages import reading_notebook
+from .links import relative, relink
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+BY_HAND = ROOT / "docs" / "site"
+
+TO_LOOK_UP = ("cheat_sheet",)
+TO_TEACH = ("instructor", "grading", "clusters")
+TO_TRUST = ("certification", "attacks")
+TO_CHANGE = ("contributing",)
+
+FENCE = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is to be built. source: Sphinx's source tree, written anew."""
+
+    source: Path
+    days: Sequence[Day]
+    answers: bool
+
+    @property
+    def pages(self) -> dict[Path, str]:
+        """{file of the repository: the page that is made of it}."""
+        found = {ROOT / "course" / f"{START}.md": f"{START}.ipynb", ROOT / "course" / f"{START}.ipynb": f"{START}.ipynb"}
+        found |= {path: path.name for path in sorted((ROOT / "docs").glob("*.md"))}
+        found |= {path: f"results/{path.name}" for path in sorted((ROOT / "benchmarks" / "results").glob("*.md"))}
+        for day in self.days:
+            found[day.lesson_path] = found[day.folder / f"{day.slug}.ipynb"] = lesson_page(day)
+        return found
+
+
+def lesson_page(day: Day) -> str:
+    return f"days/{day.slug}.ipynb"
+
+
+def write(site: Site, ran: dict[str, NotebookNode]) -> None:
+    """All pages. ran: {slug: the day's executed notebook}."""
+    shutil.rmtree(site.source, ignore_errors=True)
+    for day in site.days:
+        _write_day(site, day, ran[day.slug])
+        _put(site, f"checks/{day.topic}.md", checks_page.page(day))
+    _write_start(site)
+    for path, page in site.pages.items():
+        if path.suffix == ".md" and page.endswith(".md"):
+            _put(site, page, _moved(site, path, path.read_text(encoding="utf-8"), page))
+    _put(site, "checks/index.md", _list("The visible checks", [f"Day {day.number} · {day.title} <{day.topic}>" for day in site.days]))
+    _put(site, "results/index.md", _list("Measured", sorted(Path(p).stem for p in site.pages.values() if p.startswith("results/"))))
+    _write_first_page(site)
+
+
+def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:
+    page = lesson_page(day)
+    notebook = reading_notebook(day, ran, answers=site.answers, note=_note(ran, page))
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _moved(site, day.lesson_path, cell.source, page)
+    _put(site, page, as_bytes(notebook).decode())
+
+
+def _note(ran: NotebookNode, page: str) -> str:
+    made = ran.metadata["site"]
+    without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
+    return (
+        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}).{without} "
+        f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}).*"
+    )
+
+
+def _write_start(site: Site) -> None:
+    """The course's first notebook, not run: what its cells print is about the reader's machine."""
+    from nbformat import v4
+
+    path = ROOT / "course" / f"{START}.md"
+    page = f"{START}.ipynb"
+    cells = []
+    for cell in cells_of(path, ROOT):
+        source = cell.source.replace("# From Prompt to Token", "# How to begin\n\n" + INSTALL, 1)
+        source = _moved(site, path, source, page).replace(DAYS, table_of_days(site, page)) if cell.role == "text" else source
+        cells.append(v4.new_markdown_cell(source) if cell.role == "text" else v4.new_code_cell(source))
+    _put(site, page, as_bytes(v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": LANGUAGE})).decode())
+
+
+INSTALL = """
+```bash
+make lab     # from a fresh clone: environment, SmolLM2, JupyterLab on work/start_here.ipynb
+```
+
+You need Python 3.11, make and git, about 2 GB of disk, and no GPU. After set-up nothing is fetched.
+The rest of this page is the notebook that opens then.
+"""
+
+
+def table_of_days(site: Site, page: str) -> str:
+    by_topic = {day.topic: day for day in syllabus()}
+    ready = {day.topic for day in site.days}
+    lines = ["| Day | Title | The question | Minutes | Difficulty | Builds on |", "|---|---|---|---|---|---|"]
+    for day in by_topic.values():
+        if day.topic not in ready:
+            continue
+        title = f"[{day.title}]({relative(lesson_page(day), page)})"
+        before = ", ".join(str(by_topic[topic].number) for topic in day.prerequisites)
+        lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {day.difficulty} | {before or 'none'} |")
+    return "\n".join(lines)
+
+
+def _write_first_page(site: Site) -> None:
+    told = certification.read(certification.RESULTS)
+    text = _moved(site, BY_HAND / "index.md", (BY_HAND / "index.md").read_text(encoding="utf-8"), "index.md")
+    known = {*TO_LOOK_UP, *TO_TEACH, *TO_TRUST, *TO_CHANGE}
+    others = sorted(path.stem for path, page in site.pages.items() if path.parent == ROOT / "docs" and path.stem not in known)
+    contents = {
+        "The course": [START, *(f"Day {day.number} · {day.title} <{lesson_page(day).removesuffix('.ipynb')}>" for day in site.days)],
+        "To look up": [*TO_LOOK_UP, "checks/index"],
+        "To teach": [*TO_TEACH, *others],
+        "To trust": [*TO_TRUST, "results/index"],
+        "To change": [*TO_CHANGE],
+    }
+    trees = [f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(names) + "\n```" for caption, names in contents.items()]
+    hours = round(sum(day.minutes for day in site.days) / 60)
+    filled = {
+        "days": table_of_days(site, "index.md"),
+        "facts": f"{len(site.days)} days are there, of one and a half to two hours each, {hours} hours in all.",
+        "certified": certification.headline(told),
+        "answers": ANSWERS_HERE if site.answers else ANSWERS_NOT_HERE,
+        "contents": "\n\n".join(trees),
+    }
+    for name, content in filled.items():
+        text = text.replace(f"{{{{ {name} }}}}", content)
+    _put(site, "index.md", text)
+
+
+ANSWERS_HERE = "Under each exercise one way to write it is folded away. Try first."
+ANSWERS_NOT_HERE = "This copy of the site holds no answers to the exercises."
+
+
+def _moved(site: Site, path: Path, text: str, page: str) -> str:
+    """A file's text as the page is to have it: links of its new place, pictures taken along, no answer where none is wanted."""
+
+    def keep(picture: Path) -> str:
+        kept = f"pictures/{picture.relative_to(ROOT)}"
+        (site.source / kept).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, site.source / kept)
+        return kept
+
+    def check(target: Path, words: str) -> str | None:
+        day = next((day for day in site.days if target == ROOT / "autograder" / "checks" / f"test_{day.topic}.py"), None)
+        if day is None:
+            return None
+        label = checks_page.labels(day).get(words)
+        return f"[{words}](#{label})" if label else f"[{words}]({relative(f'checks/{day.topic}.md', page)})"
+
+    if not site.answers:
+        text = FENCE.sub(lambda code: marks.without_answers(code[0]) if marks.BEGIN in code[0] else code[0], text)
+    return relink(text, path, page, site.pages, keep, check)
+
+
+def _list(title: str, names: list[str]) -> str:
+    return "\n".join([f"# {title}", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
+
+
+def _put(site: Site, page: str, text: str) -> None:
+    path = site.source / page
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

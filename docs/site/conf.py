@@ -1,0 +1,26 @@
+"""Sphinx's settings for the course's site. The source tree is made by `python -m autograder.site`, which calls Sphinx."""
+
+project = "From Prompt to Token"
+author = "the course's authors"
+extensions = ["myst_nb", "sphinx_copybutton", "autograder.site.sphinx_ext"]
+
+# Formulas become MathML while the site is built; nothing is fetched and no script runs for them.
+html_math_renderer = "mathml"
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+
+# The notebooks come executed. Widgets are pictures by then, so the scripts for them, which lie elsewhere, are not asked for.
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+nb_merge_streams = True
+
+html_theme = "furo"
+html_title = "From Prompt to Token"
+html_static_path = ["static"]
+html_css_files = ["course.css"]
+html_js_files = ["course.js"]
+html_show_copyright = False
+# The pages' sources are left out: they say nothing more, and a site without answers must hold none anywhere.
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_exclude = ".linenos, .gp, .go"

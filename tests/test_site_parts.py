@@ -1,0 +1,168 @@
+"""The parts that the site is made of: what goes into it, when a notebook is run again, links, pictures, certification."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import ipywidgets
+import nbformat
+import pytest
+import torch
+
+from autograder.errors import CourseError
+from autograder.lessons import find_day, marks, solved_notebook
+from autograder.runner import load_checks
+from autograder.site import certification, checks_page, execute, lesson_pages, links, pages
+from course.kit.widgets import sampler_playground
+
+from .test_site import READY, answers_in, hidden_names, without_indentation
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def all_sources(tmp_path_factory):
+    """What Sphinx is given for all days, with answers and without: notebooks without outputs, which takes no time."""
+
+    def written(answers: bool) -> Path:
+        site = pages.Site(tmp_path_factory.mktemp("source"), READY, answers)
+        ran = {day.slug: solved_notebook(day) for day in READY}
+        for notebook in ran.values():
+            notebook.metadata["site"] = {"machine": "this one", "date": "today"}
+        pages.write(site, ran)
+        return site.source
+
+    return {answers: written(answers) for answers in (True, False)}
+
+
+def test_no_day_leaks_an_answer_into_a_site_without_answers(all_sources):
+    for path in [*all_sources[False].rglob("*.ipynb"), *all_sources[False].rglob("*.md")]:
+        if path.parent.name == "checks":  # the visible checks are the students' own files, slow ways to do it included
+            continue
+        text = path.read_text()
+        if path.suffix == ".ipynb":
+            text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+        text = re.sub(r'<details class="hint".*?</details>', "", text, flags=re.DOTALL)
+        assert answers_in(without_indentation(text)) == [], path.name
+        assert marks.BEGIN not in text
+
+
+def test_no_hidden_check_of_any_day_is_in_the_site(all_sources):
+    names = hidden_names()
+    assert names
+    pattern = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    for path in [*all_sources[True].rglob("*.ipynb"), *all_sources[True].rglob("*.md")]:
+        text = path.read_text()
+        assert pattern.findall(text) == [], path.name
+        assert "autograder.hidden" not in text
+
+
+def test_every_visible_check_has_a_section_with_its_source():
+    for day in READY:
+        page = checks_page.page(day)
+        for check in load_checks(day.topic):
+            if not check.hidden:
+                assert f"({checks_page.label(day, check.name)})=" in page
+                assert f"def {check.name}(" in page
+
+
+# When a notebook is run
+
+
+def test_a_failing_cell_stops_the_build_with_the_day_and_the_cell(monkeypatch):
+    day = find_day("softmax")
+    notebook = solved_notebook(day)
+    notebook.cells = [cell for cell in notebook.cells if cell.metadata["course"]["role"] == "demo"][:2]
+    notebook.cells[0].source, notebook.cells[1].source = "1 + 1", "# divides\n1 / 0"
+    monkeypatch.setattr(execute, "solved_notebook", lambda _: notebook)
+    with pytest.raises(CourseError, match=r"day01_softmax, cell 2 \(demo, `# divides`\): ZeroDivisionError: division by zero"):
+        execute.run(day)
+
+
+def test_prose_runs_nothing_again_and_code_does(monkeypatch):
+    day = find_day("softmax")
+    before = execute.key(day, READY)
+    notebook = solved_notebook(day)
+    monkeypatch.setattr(execute, "solved_notebook", lambda _: notebook)
+    text = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
+    text.source += "\n\nOne more sentence."
+    assert execute.key(day, READY) == before
+    code = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    code.source += "\none_more = 1"
+    assert execute.key(day, READY) != before
+
+
+def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
+    day = find_day("softmax")
+    ran = solved_notebook(day)
+    ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
+    calls = []
+    monkeypatch.setattr(execute, "run", lambda day, ladder: calls.append(day.slug) or ran)
+    for _ in range(2):
+        execute.executed([day], tmp_path, say=lambda line: None)
+    assert calls == [day.slug]
+
+
+def test_a_widget_becomes_a_picture_of_itself_and_a_progress_bar_goes():
+    playground = sampler_playground(torch.tensor([2.0, 1.0, 0.0]), ["a", "<b>", "c"])
+    bar = ipywidgets.HBox([ipywidgets.HTML(""), ipywidgets.IntProgress()])
+    models = ipywidgets.Widget.get_manager_state()["state"]
+
+    def output(widget):
+        data = {lesson_pages.WIDGET: {"model_id": widget.model_id}, "text/plain": "VBox(...)"}
+        return nbformat.v4.new_output("display_data", data=data)
+
+    picture = lesson_pages.still(output(playground), models)
+    assert set(picture.data) == {"text/html"}
+    for words in ("temperature tau: <b>1</b>", "top-k: keep the k best: <b>off</b>", "3 of 3 tokens survive", "&lt;b&gt;", "kernel"):
+        assert words in picture.data["text/html"]
+    assert lesson_pages.still(output(bar), models) is None
+
+
+def test_links_hold_on_the_forge_and_in_the_site():
+    docs = ROOT / "docs"
+    site_pages = {docs / "grading.md": "grading.md", ROOT / "benchmarks" / "results" / "load.md": "results/load.md"}
+    text = (
+        "[a](grading.md#speed) [b](../benchmarks/results/load.md) [c](https://example.org) [d](#here)\n"
+        "[tests](../tests/test_day01.py) `[e](grading.md)` ![f](images/check.png)\n```\n[g](grading.md)\n```"
+    )
+    moved = links.relink(text, docs / "instructor.md", "deep/page.md", site_pages, lambda picture: f"pictures/{picture.name}")
+    assert moved == (
+        "[a](../grading.md#speed) [b](../results/load.md) [c](https://example.org) [d](#here)\n"
+        "tests (`test_day01.py`) `[e](grading.md)` ![f](../pictures/check.png)\n```\n[g](grading.md)\n```"
+    )
+
+
+def test_the_page_on_certification_is_what_its_run_gives():
+    assert certification.PAGE.read_text(encoding="utf-8") == certification.page(), "run `python -m autograder.site.certification`"
+
+
+def test_a_certification_that_fell_short_says_so(tmp_path):
+    entry = {"file": "wrong_dim.py", "exercise": "softmax", "difference": "over the first dimension", "reason": "every check passes"}
+    counts = {"right_total": 2, "right_passed": 2, "wrong_total": 3, "wrong_killed": 2}
+    topic = {**counts, "exercises": {"softmax": counts}, "survivors": [entry], "false_failures": [], "invalid": []}
+    run = {"course_version": "0", "commit": "", "date": "today", "machine": "this", "python": "3", "torch": "2", "isolation": "landlock"}
+    attack = {"attack": "forge_points", "trouble": ["10 points, 4 were due"]}
+    told = {"run": run, "seeds": 3, "topics": {"softmax": topic}, **counts, "attacks_total": 2, "attacks_honest": 1}
+    told |= {"attacks_by_kind": {"forge": {"total": 2, "honest": 1}}, "attacks_not_honest": [attack]}
+    path = tmp_path / "certification.json"
+    path.write_text(certification.json.dumps(told))
+    page = certification.page(path)
+    for words in (
+        "2 of 3 wrong ones were caught, and 1 of 2 attacks were held",
+        "- passed, though wrong: `wrong_dim.py`: over the first dimension",
+        "| forge points | 1 of 2 |",
+        "- not held at `landlock` (today): `forge_points`, 10 points, 4 were due",
+    ):
+        assert words in page
+    path.write_text("{}")
+    with pytest.raises(CourseError, match="not the output of"):
+        certification.page(path)
+
+
+def test_make_docs_builds_the_site_from_a_fresh_clone_and_can_leave_the_answers_out():
+    def commands(*arguments: str) -> str:
+        return subprocess.run(["make", "-n", "docs", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert "-m autograder.site\n" in commands()
+    assert "-m autograder.site --no-answers" in commands("ANSWERS=0")
