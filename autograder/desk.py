@@ -23,7 +23,7 @@ PROGRESS = "progress.json"
 
 
 def desk_folder() -> Path | None:
-    """Where this student's notebooks lie: $COURSE_WORK, or the parent of the day's folder one stands in, or work/.
+    """Where this student's notebooks lie: $COURSE_WORK, or the folder of days that one stands in or beside, or work/.
 
     None inside course/ itself: what runs there is the release, not a student.
     """
@@ -32,9 +32,10 @@ def desk_folder() -> Path | None:
     here = Path.cwd()
     if here.is_relative_to(ROOT / "course"):
         return None
-    if here.name in {day.slug for day in syllabus()}:
+    slugs = {day.slug for day in syllabus()}
+    if here.name in slugs:
         return here.parent
-    return WORK
+    return here if any((here / slug).is_dir() for slug in slugs) else WORK
 
 
 def find_exercise(name: str) -> tuple[Day, float]:

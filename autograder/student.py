@@ -54,9 +54,9 @@ def check(exercise: str) -> None:
     _verdicts[exercise] = (namespace.get(exercise), passed)
     points = max_points * share(verdicts)
     if verdicts and all(v.message.startswith("not written yet") for v in verdicts):
-        _show_text(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
+        _show_line(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
     elif verdicts and all("is not defined" in v.message and exercise in v.message for v in verdicts):
-        _show_text(f"{exercise}: not defined. Run the cell above first; if its first line was changed, the name must stay {exercise}.")
+        _show_line(f"{exercise}: not defined. Run the cell above first; if its first line was changed, the name must stay {exercise}.")
     else:
         hidden = sum(c.hidden for c in select(day.topic, exercise=exercise)) if passed else 0
         note = f"{hidden} more checks with fresh inputs run when it is graded." if hidden else ""
@@ -198,6 +198,11 @@ def _show(table: Table) -> None:
 
 def _show_text(text: str) -> None:
     print(text)
+
+
+def _show_line(text: str) -> None:
+    """A sentence: a notebook breaks printed lines in the middle of words."""
+    _show(Table(f"<p>{render.with_code(text)}</p>", text))
 
 
 def _show_markdown(text: str) -> None:

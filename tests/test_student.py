@@ -1,6 +1,7 @@
 """The student's side: check, hint, earlier, if_solved, progress, and the same verdicts in a terminal."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from autograder import desk, ladder, student
 from autograder.course_table import solution_source
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook
 from course.kit import load_model
+from course.kit.paths import WORK
 
 WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
 
@@ -222,3 +224,36 @@ def test_a_speed_that_is_none_is_refused(tmp_path, monkeypatch, speed):
     monkeypatch.setenv("COURSE_WORK", str(tmp_path))
     with pytest.raises(ValueError, match="positive"):
         student.rung("Day 7", speed, model=load_model("tiny"))
+
+
+def test_the_desk_is_the_folder_of_days_that_one_stands_in_or_beside(tmp_path, monkeypatch):
+    monkeypatch.delenv("COURSE_WORK", raising=False)
+    day = tmp_path / find_day("samplers").slug
+    day.mkdir()
+    for here, desk_is in ((tmp_path, tmp_path), (day, tmp_path), (tmp_path.parent, WORK)):
+        monkeypatch.chdir(here)
+        assert desk.desk_folder() == desk_is
+
+
+WITHOUT_UNIX = """
+import os, signal, sys
+for name in ("fcntl", "grp", "pwd", "pyseccomp", "resource", "termios"):
+    sys.modules[name] = None
+for name in ("fork", "getuid", "killpg", "sched_getaffinity", "setsid"):
+    delattr(os, name)
+for name in ("SIGALRM", "SIGKILL", "SIGPROF", "setitimer"):
+    delattr(signal, name)
+from autograder import doctor, student
+softmax = lambda logits: logits.softmax(dim=-1)
+student.check("softmax")
+print(doctor.isolation())
+"""
+
+
+def test_a_check_runs_where_python_lacks_what_windows_lacks(work):
+    """Notebooks open on Windows; what grades a class needs Linux, and the doctor says so. A stand-in for a machine that nobody here has."""
+    environment = {**os.environ, "COURSE_WORK": str(work)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "7 of 7 checks pass" in done.stdout
+    assert "this system cannot fork" in done.stdout

@@ -8,13 +8,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import resource
 import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import landlock, syscalls
+
+try:
+    import resource
+except ImportError:  # Windows has none: it opens notebooks and grades nothing
+    resource = None  # type: ignore[assignment]
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 FIRST_UID = 200_000
