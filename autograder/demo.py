@@ -71,6 +71,8 @@ class Outcome:
     record: Record
     booked: float | None
     """The score in the gradebook."""
+    trouble: str = ""
+    """Why the record is not in the gradebook, if it is not."""
 
     @property
     def as_due(self) -> bool:
@@ -257,12 +259,12 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
     with bar("grading", len(tasks)) as step:
         records = grade_all(tasks, Options(jobs=jobs), place.records, progress=step)
     with bar("gradebook", len(tasks)) as step:
-        store(place, tasks, step)
+        failures = store(place, tasks, step)
     with bar("feedback", len(tasks)) as step:
         for day in days:
             write_feedback(place, day, step)
     booked = booked_scores(place, days)
-    return [Outcome(made[r.student, r.slug], r, booked.get((r.student, r.slug))) for r in records]
+    return [Outcome(made[r.student, r.slug], r, booked.get((r.student, r.slug)), failures.get((r.student, r.slug), "")) for r in records]
 
 
 def clear(folder: Path) -> None:

@@ -162,7 +162,8 @@ def demo(
     for outcome in wrong:
         record = outcome.record
         scores = ", ".join(f"{s.exercise} {points_text(s.points)}/{points_text(s.max_points)}" for s in record.scores)
-        say(f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}")
+        reason = f" ({outcome.trouble})" if outcome.trouble else ""
+        say(f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}{reason}")
     root = folder.absolute()
     tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as due.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
