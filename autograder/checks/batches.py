@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from autograder.authoring import equal, that
 from course.kit import Config, LayerWeights, Model, Weights, load_model
+from solutions.kv_cache import KVCache, forward_cached
 
 TINY = "tiny"
 
@@ -222,33 +224,39 @@ def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, li
 
 
 class Slots:
-    """Keys and values of prompts in max_len slots, made by the reference: what static_decode and capture_decode are given.
+    """Keys and values of prompts in max_len slots: what static_decode and capture_decode are given.
 
-    prompts grow with every step; filled: slots that are taken. garbage: what the slots hold that nobody may look at.
+    Each row is what its prompt alone leaves in a cache of the day before, put behind the row's pads. prompts
+    grow with every step; filled: slots that are taken. garbage: what the slots hold that nobody may look at.
     """
 
     def __init__(
-        self, reference: Any, rng: torch.Generator, lengths: list[int], *, room: int, garbage: float = 0.0,
+        self, rng: torch.Generator, lengths: list[int], *, room: int, garbage: float = 0.0,
         small: Small | None = None, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
-        self.reference, self.dtype = reference, dtype
+        self.dtype = dtype
         self.model = small.here if small else tiny(dtype)
         self.there = small.there if small else None
         self.prompts = ragged(rng, lengths, self.model.config.vocab_size)
         ids, self.num_pad = padded(self.prompts)
         self.filled = ids.shape[1]
-        cache = self.prefilled(ids, self.filled + room)
-        self.keys, self.values = cache.keys.clone(), cache.values.clone()
+        self.keys, self.values = self.prefilled(self.filled + room)
         noise = torch.randn(self.keys.shape, generator=rng).to(dtype) * garbage
         slots = torch.arange(self.filled + room)
         unseen = ((slots < self.num_pad[:, None]) | (slots >= self.filled))[None, :, None, :, None]  # (1, B, 1, max_len, 1)
         self.keys, self.values = (torch.where(unseen, noise, tensor) for tensor in (self.keys, self.values))
 
-    def prefilled(self, ids: Tensor, max_len: int) -> Any:
-        cache = self.reference.KVCache(self.model.config, len(ids), max_len, self.dtype)
-        with torch.no_grad():
-            self.reference.prefill_batch(self.model, ids, self.num_pad, cache)
-        return cache
+    def prefilled(self, max_len: int) -> tuple[Tensor, Tensor]:
+        """Keys and values (L, B, K, max_len, Dh) of all prompts."""
+        rows = []
+        for prompt, pads in zip(self.prompts, self.num_pad.tolist(), strict=True):
+            cache = KVCache(self.model.config, 1, len(prompt), self.dtype)
+            with torch.no_grad():
+                forward_cached(self.model, torch.tensor([prompt]), cache)
+            behind_pads = (0, 0, pads, max_len - pads - len(prompt))
+            rows.append((pad(cache.keys, behind_pads), pad(cache.values, behind_pads)))
+        keys, values = zip(*rows, strict=True)
+        return torch.cat(keys, dim=1), torch.cat(values, dim=1)
 
     def grow(self, rng: torch.Generator) -> Tensor:
         """One more token for each prompt; ids (B, 1) of them."""
@@ -271,8 +279,8 @@ class Slots:
 
     def due(self) -> tuple[Tensor, Tensor]:
         """Keys and values (L, B, K, Dh) of the newest token of each row."""
-        cache = self.prefilled(padded(self.prompts)[0], self.filled)
-        return cache.keys[..., -1, :], cache.values[..., -1, :]
+        keys, values = self.prefilled(self.filled)
+        return keys[..., -1, :], values[..., -1, :]
 
 
 def worse_than_torch(got: Tensor, prompts: list[list[int]], dtype: torch.dtype, device: str = "cpu") -> float:

@@ -342,18 +342,18 @@ def test_sixteen_rows_at_once(race):
 
 
 @checks("static_decode", weight=2)
-def test_static_steps(student, reference, rng):
+def test_static_steps(student, rng):
     """three steps with fixed shapes, each row as if alone"""
-    slots = Slots(reference, rng, [6, 2, 9], room=5)
+    slots = Slots(rng, [6, 2, 9], room=5)
     for _ in range(3):
         got = slots.step(student, rng)
         close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK} Slots after `position` are masked.")
 
 
 @checks("static_decode", weight=2)
-def test_one_slot_is_written(student, reference, rng):
+def test_one_slot_is_written(student, rng):
     """keys and values go into slot `position`, in place, and nowhere else"""
-    slots = Slots(reference, rng, [4, 7], room=3)
+    slots = Slots(rng, [4, 7], room=3)
     before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
     got = slots.step(student, rng)
     close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK}")
@@ -365,18 +365,18 @@ def test_one_slot_is_written(student, reference, rng):
 
 
 @checks("static_decode")
-def test_other_slots_do_not_matter(student, reference, rng):
+def test_other_slots_do_not_matter(student, rng):
     """what lies in the pads' slots and after `position` makes no difference"""
-    slots = Slots(reference, rng, [3, 8], room=4, garbage=50.0)
+    slots = Slots(rng, [3, 8], room=4, garbage=50.0)
     for _ in range(2):
         got = slots.step(student, rng)
         close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{MASK} All slots are read: what is not there yet must be masked.")
 
 
 @checks("static_decode")
-def test_position_stays_a_tensor(student, reference, rng):
+def test_position_stays_a_tensor(student, rng):
     """no value of a tensor is asked for on the way"""
-    slots = Slots(reference, rng, [5, 3], room=2)
+    slots = Slots(rng, [5, 3], room=2)
     with student.counting() as work:
         got = slots.step(student, rng)
     close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{POSITIONS} {MASK}")
@@ -388,9 +388,9 @@ def test_position_stays_a_tensor(student, reference, rng):
 
 
 @checks("capture_decode", weight=2)
-def test_captured_steps(student, reference, rng):
+def test_captured_steps(student, rng):
     """step after step, each row as if alone"""
-    slots = Slots(reference, rng, [6, 1, 4], room=3)
+    slots = Slots(rng, [6, 1, 4], room=3)
     step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
     for _ in range(3):
         ids = slots.grow(rng)
@@ -399,9 +399,9 @@ def test_captured_steps(student, reference, rng):
 
 
 @checks("capture_decode")
-def test_no_slot_left(student, reference, rng):
+def test_no_slot_left(student, rng):
     """the step after the last slot is refused"""
-    slots = Slots(reference, rng, [3, 2], room=2)
+    slots = Slots(rng, [3, 2], room=2)
     step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
     for _ in range(2):
         ids = slots.grow(rng)
@@ -410,9 +410,9 @@ def test_no_slot_left(student, reference, rng):
 
 
 @checks("capture_decode")
-def test_two_captures(student, reference, rng):
+def test_two_captures(student, rng):
     """two captured steps side by side do not disturb each other"""
-    both = [Slots(reference, rng, lengths, room=2) for lengths in ([2, 5], [4, 3, 1])]
+    both = [Slots(rng, lengths, room=2) for lengths in ([2, 5], [4, 3, 1])]
     steps = [student.capture_decode(student.model(TINY), s.num_pad, s.filled, s.keys, s.values) for s in both]
     for _ in range(2):
         for slots, step in zip(both, steps, strict=True):
@@ -421,9 +421,9 @@ def test_two_captures(student, reference, rng):
 
 
 @checks("capture_decode", weight=2, gpu=True)
-def test_graph_is_replayed(student, reference, rng):
+def test_graph_is_replayed(student, rng):
     """on a GPU: a graph is replayed, nothing waits, and old results stay"""
-    slots = Slots(reference, rng, [6, 1, 4], room=8)
+    slots = Slots(rng, [6, 1, 4], room=8)
     given = [slots.num_pad.cuda(), slots.filled, slots.keys.cuda(), slots.values.cuda()]
     step = student.capture_decode(student.model(TINY, device="cuda"), *given)
     fed, want = [], []

@@ -413,12 +413,12 @@ def test_bfloat16_on_a_gpu(student, rng):
 
 
 @checks("static_decode", weight=2)
-def test_random_slots(student, reference, rng):
+def test_random_slots(student, rng):
     """random models in float64, rubbish in the slots that nobody may see, up to the last slot"""
     for rows, longest, room in ((4, 9, 3), (2, 1, 4), (1, 3, 1)):
         small = Small(student, rng, dtype=torch.float64)
         lengths = lengths_of(rng, rows, longest) if rows > 1 else [longest]
-        slots = Slots(reference, rng, lengths, room=room, garbage=30.0, small=small, dtype=torch.float64)
+        slots = Slots(rng, lengths, room=room, garbage=30.0, small=small, dtype=torch.float64)
         for _ in range(room):
             before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
             got = slots.step(student, rng)
@@ -429,9 +429,9 @@ def test_random_slots(student, reference, rng):
 
 
 @checks("static_decode")
-def test_bfloat16_slots(student, reference, rng):
+def test_bfloat16_slots(student, rng):
     """bfloat16: at most twice the error of PyTorch's own"""
-    slots = Slots(reference, rng, [12, 5, 20, 8] * 3, room=4, dtype=torch.bfloat16)
+    slots = Slots(rng, [12, 5, 20, 8] * 3, room=4, dtype=torch.bfloat16)
     got = slots.step(student, rng)
     ratio = worse_than_torch(got, slots.prompts, torch.bfloat16)
     that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times", cause=f"{POSITIONS} {MASK}")
@@ -441,11 +441,11 @@ def test_bfloat16_slots(student, reference, rng):
 
 
 @checks("capture_decode", weight=2)
-def test_random_captures(student, reference, rng):
+def test_random_captures(student, rng):
     """random models in float64, from any slot, to the last one and no further"""
     for lengths, room in (([3, 8, 1], 4), ([2], 1)):
         small = Small(student, rng, dtype=torch.float64)
-        slots = Slots(reference, rng, lengths, room=room, garbage=20.0, small=small, dtype=torch.float64)
+        slots = Slots(rng, lengths, room=room, garbage=20.0, small=small, dtype=torch.float64)
         step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
         for _ in range(room):
             got = step(slots.grow(rng))
@@ -456,12 +456,12 @@ def test_random_captures(student, reference, rng):
 
 
 @checks("capture_decode")
-def test_capture_of_full_slots(student, reference, rng):
+def test_capture_of_full_slots(student, rng):
     """where no slot is left at the beginning, the first step is refused and not the capture"""
     small = Small(student, rng)
-    full = Slots(reference, rng, [2, 4], room=0, small=small)
+    full = Slots(rng, [2, 4], room=0, small=small)
     step = student.capture_decode(small.there, full.num_pad, full.filled, full.keys, full.values)
     raises(ValueError, lambda: step(torch.ones(2, 1, dtype=torch.int64)), cause="The docstring names the moment: the step.")
-    slots = Slots(reference, rng, [2, 4], room=1, small=small)
+    slots = Slots(rng, [2, 4], room=1, small=small)
     step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
     close(step(slots.grow(rng)), alone(small.here, slots.prompts), atol=1e-4, cause="The last slot can be used.")
