@@ -12,7 +12,7 @@ import torch
 from autograder.errors import CourseError
 from autograder.lessons import find_day, marks, solved_notebook
 from autograder.runner import load_checks
-from autograder.site import certification, checks_page, execute, lesson_pages, links, pages
+from autograder.site import certification, checks_page, execute, lesson_pages, links, pages, sphinx_ext
 from course.kit.widgets import sampler_playground
 
 from .test_site import READY, answers_in, hidden_names, without_indentation
@@ -117,6 +117,23 @@ def test_a_widget_becomes_a_picture_of_itself_and_a_progress_bar_goes():
     for words in ("temperature tau: <b>1</b>", "top-k: keep the k best: <b>off</b>", "3 of 3 tokens survive", "&lt;b&gt;", "kernel"):
         assert words in picture.data["text/html"]
     assert lesson_pages.still(output(bar), models) is None
+
+
+def test_printed_text_stays_where_it_was_between_what_was_shown():
+    def printed(text):
+        return nbformat.v4.new_output("stream", name="stdout", text=text)
+
+    shown = nbformat.v4.new_output("display_data", data={"text/html": "<p>boxes</p>"})
+    outputs = [printed("a\n"), printed("b\n"), shown, printed("c\n")]
+    assert lesson_pages.joined(outputs) == [printed("a\nb\n"), shown, printed("c\n")]
+    assert outputs[0].text == "a\n"
+
+
+def test_a_function_in_a_formula_keeps_its_distance():
+    thin = sphinx_ext.THIN
+    assert sphinx_ext.spaced("<mi>p</mi><mi>ln</mi><mi>p</mi>") == f"<mi>p</mi>{thin}<mi>ln</mi>{thin}<mi>p</mi>"
+    bracket = '<mi>ln</mi><mo stretchy="false">&#x00028;</mo>'
+    assert sphinx_ext.spaced(bracket) == bracket
 
 
 def test_links_hold_on_the_forge_and_in_the_site():

@@ -73,6 +73,8 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     lines = [f"| day | {counted[0]}", counted[1]]
     lines += [f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} |" for day, topic in rows]
     lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** |")
+    if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in told["topics"]]:
+        lines += ["", f"Not in this run: {', '.join(newer)}."]
     for day, topic in rows:
         lines += ["", f"### Day {day.number}, {day.title}", "", f"| exercise | {counted[0]}", counted[1]]
         lines += [f"| `{name}` | {passed(counts)} | {caught(counts)} |" for name, counts in topic["exercises"].items()]

@@ -40,7 +40,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
             cells.append(v4.new_markdown_cell(exercise_text(sources[cell.metadata["course"]["exercise"]], answers), id=cell.id))
         else:
             metadata: dict[str, Any] = {"tags": ["hide-input"]} if role == "setup" else {}
-            outputs = [kept for output in cell.outputs if (kept := still(output, models)) is not None]
+            outputs = joined([kept for output in cell.outputs if (kept := still(output, models)) is not None])
             if alt := ALT_END.join(filter(None, map(_alt, outputs))):
                 metadata["mystnb"] = {"image": {"alt": alt}}
             if role == "setup":
@@ -64,6 +64,18 @@ def under_title(text: str, note: str) -> str:
     lines = text.split("\n")
     facts = next(number for number, line in enumerate(lines) if " minutes · " in line)
     return "\n".join([*lines[: facts + 1], "", note, *lines[facts + 1 :]])
+
+
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The outputs with printed text that follows printed text in one piece; what was shown in between keeps its place."""
+    kept: list[NotebookNode] = []
+    for output in outputs:
+        if kept and output.output_type == kept[-1].output_type == "stream":
+            kept[-1] = copy.deepcopy(kept[-1])
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    return kept
 
 
 def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:

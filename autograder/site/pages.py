@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.errors import CourseError
 from autograder.lessons import ROOT, Day, marks, syllabus
 from autograder.lessons.markdown import page as cells_of
 from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 BY_HAND = ROOT / "docs" / "site"
 
+FIRST = ("first_hour",)
 TO_LOOK_UP = ("cheat_sheet",)
-TO_TEACH = ("instructor", "grading", "clusters")
+TO_TEACH = ("first_class", "instructor", "grading", "clusters")
 TO_TRUST = ("certification", "attacks")
 TO_CHANGE = ("contributing",)
 
@@ -127,27 +129,33 @@ def table_of_days(site: Site, page: str) -> str:
 def _write_first_page(site: Site) -> None:
     told = certification.read(certification.RESULTS)
     text = _moved(site, BY_HAND / "index.md", (BY_HAND / "index.md").read_text(encoding="utf-8"), "index.md")
-    known = {*TO_LOOK_UP, *TO_TEACH, *TO_TRUST, *TO_CHANGE}
-    others = sorted(path.stem for path, page in site.pages.items() if path.parent == ROOT / "docs" and path.stem not in known)
-    contents = {
-        "The course": [START, *(f"Day {day.number} · {day.title} <{lesson_page(day).removesuffix('.ipynb')}>" for day in site.days)],
-        "To look up": [*TO_LOOK_UP, "checks/index"],
-        "To teach": [*TO_TEACH, *others],
-        "To trust": [*TO_TRUST, "results/index"],
-        "To change": [*TO_CHANGE],
-    }
-    trees = [f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(names) + "\n```" for caption, names in contents.items()]
     hours = round(sum(day.minutes for day in site.days) / 60)
     filled = {
         "days": table_of_days(site, "index.md"),
         "facts": f"{len(site.days)} days are there, of one and a half to two hours each, {hours} hours in all.",
-        "certified": certification.headline(told),
+        "certified": certification.headline(told).strip("*"),
         "answers": ANSWERS_HERE if site.answers else ANSWERS_NOT_HERE,
-        "contents": "\n\n".join(trees),
+        "contents": contents(site),
     }
     for name, content in filled.items():
         text = text.replace(f"{{{{ {name} }}}}", content)
     _put(site, "index.md", text)
+
+
+def contents(site: Site) -> str:
+    """The site's table of contents, in parts. A page of docs/ that nobody has placed stands among those for teachers."""
+    here = {path.stem for path in site.pages if path.parent == ROOT / "docs"}
+    others = sorted(here - {*FIRST, *TO_LOOK_UP, *TO_TEACH, *TO_TRUST, *TO_CHANGE})
+    lessons = [f"Day {day.number} · {day.title} <{lesson_page(day).removesuffix('.ipynb')}>" for day in site.days]
+    parts = {
+        "The course": [START, *(name for name in FIRST if name in here), *lessons],
+        "To look up": [*TO_LOOK_UP, "checks/index"],
+        "To teach": [*(name for name in TO_TEACH if name in here), *others],
+        "To trust": [*TO_TRUST, "results/index"],
+        "To change": [*TO_CHANGE],
+    }
+    trees = [f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(names) + "\n```" for caption, names in parts.items()]
+    return "\n\n".join(trees)
 
 
 ANSWERS_HERE = "Under each exercise one way to write it is folded away. Try first."
@@ -158,6 +166,8 @@ def _moved(site: Site, path: Path, text: str, page: str) -> str:
     """A file's text as the page is to have it: links of its new place, pictures taken along, no answer where none is wanted."""
 
     def keep(picture: Path) -> str:
+        if not picture.is_file():
+            raise CourseError(f"{path.relative_to(ROOT)}: no such picture: {picture.name}")
         kept = f"pictures/{picture.relative_to(ROOT)}"
         (site.source / kept).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, site.source / kept)

@@ -11,6 +11,9 @@ from sphinx.util import logging
 
 from .lesson_pages import ALT_END
 
+FUNCTION = "(?:ln|log|exp|sin|cos|tan)"
+THIN = '<mspace width="0.17em"></mspace>'
+
 log = logging.getLogger(__name__)
 
 
@@ -22,7 +25,13 @@ def mathml(tex: str, node: nodes.Node, *, display: bool) -> str:
         return f"<code>{nodes.unescape(tex)}</code>"
     if unknown := re.search(r">\\[A-Za-z]+<", made):
         log.warning("formula %r: %s is not known", tex, unknown[0], location=node)
-    return made
+    return spaced(made)
+
+
+def spaced(made: str) -> str:
+    """With the thin spaces around ln, sin and the like that TeX sets and the converter leaves out."""
+    made = re.sub(rf"(</(?:mi|mn|msub|msup|msubsup)>)(<mi>{FUNCTION}</mi>)", rf"\1{THIN}\2", made)
+    return re.sub(rf'(<mi>{FUNCTION}</mi>)(?!<mo stretchy="false">&#x00028;)', rf"\1{THIN}", made)
 
 
 def inline(translator: Any, node: nodes.math) -> None:

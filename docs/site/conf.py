@@ -12,7 +12,9 @@ myst_heading_anchors = 4
 # The notebooks come executed. Widgets are pictures by then, so the scripts for them, which lie elsewhere, are not asked for.
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
-nb_merge_streams = True
+
+# Quotes stay as they are written: many of them stand in values.
+smartquotes = False
 
 html_theme = "furo"
 html_title = "From Prompt to Token"
