@@ -68,6 +68,16 @@ def test_failed_checks_are_told_with_their_cause_and_without_what_timed_out(fold
         assert (line.failed, line.attempts) == (1, 4)  # ada, bob, eve, ivan
 
 
+def test_a_cell_that_did_not_run_is_counted_once_and_not_at_every_check(folder):
+    record = read_record(folder.records / SOFTMAX.slug / "bob.json")
+    for verdict in record.exercise("softmax"):
+        verdict.outcome, verdict.message = "error", "the cell that defines softmax did not run to its end: SyntaxError"
+    write_record(folder.records, record)
+    found = report.day_report(SOFTMAX, read(folder).results)
+    assert not [line for line in found.checks if line.exercise == "softmax"]
+    assert {line.exercise: line.not_run for line in found.exercises}["softmax"] == 1
+
+
 def test_time_outs_and_crashes_stand_apart(folder):
     lines = {(row["student"], row["where"]): row["outcome"] for row in table(page(folder), "Ran out")}
     assert lines["eve", "softmax"] == "timed out"

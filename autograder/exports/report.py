@@ -21,6 +21,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 STOPPED = ("timeout", "memory", "crashed")
 WRONG = ("fail", "error")
 NOT_WRITTEN = "not written yet"
+NOT_RUN = "the cell that defines"
+"""How every check of an exercise begins whose cell did not run to its end: one mistake, not one a check."""
 NUM_BINS = 10
 MAX_CAUSES = 3
 
@@ -36,6 +38,7 @@ class ExerciseLine:
     partly: int
     zero: int
     not_written: int
+    not_run: int
     corrected: int
 
 
@@ -115,9 +118,14 @@ def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
     return tuple(bins)
 
 
-def is_written(verdicts: Sequence[Verdict]) -> bool:
-    """Whether a student has begun an exercise: a stub fails every check with the same words."""
-    return not all(v.message.startswith(NOT_WRITTEN) for v in verdicts) if verdicts else False
+def all_say(words: str, verdicts: Sequence[Verdict]) -> bool:
+    """Whether all checks of an exercise fail with the same words, as they do at a stub, or at a cell that did not run."""
+    told = [v for v in verdicts if v.outcome != "skipped" and not v.message.startswith("not measured")]
+    return bool(told) and all(v.message.startswith(words) for v in told)
+
+
+def is_begun(verdicts: Sequence[Verdict]) -> bool:
+    return bool(verdicts) and not all_say(NOT_WRITTEN, verdicts)
 
 
 def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
@@ -128,20 +136,21 @@ def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
         zero = sum(e.points <= 1e-6 for _, e in mine)
         lines.append(ExerciseLine(
             name, mine[0][1].max_points, mean(e.points for _, e in mine), full, len(mine) - full - zero, zero,
-            sum(not is_written(r.record.exercise(name)) for r, _ in mine), sum(e.by_hand for _, e in mine),
+            sum(not is_begun(r.record.exercise(name)) for r, _ in mine),
+            sum(all_say(NOT_RUN, r.record.exercise(name)) for r, _ in mine), sum(e.by_hand for _, e in mine),
         ))  # fmt: skip
     return lines
 
 
 def check_lines(day: Day, read: Sequence[Result]) -> list[CheckLine]:
-    """The checks that wrong answers fail, the commonest first; exercises that are not begun do not count."""
+    """The checks that wrong answers fail, the commonest first; exercises that are not begun, or whose cell did not run, do not count."""
     attempts: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = {}
     for result in read:
         for exercise in result.exercises:
             verdicts = result.record.exercise(exercise.exercise)
-            if not is_written(verdicts):
+            if not is_begun(verdicts) or all_say(NOT_RUN, verdicts):
                 continue
             for v in verdicts:
                 attempts[v.check] += v.outcome != "skipped"
