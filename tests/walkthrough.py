@@ -1,0 +1,202 @@
+"""Walks through a student's first hour and an instructor's first class in a real browser, and takes the pictures of docs/first_*.md.
+
+    python -m tests.walkthrough [hour] [class]
+
+Everything happens in a throw-away folder; only docs/images/first_*.png is written. The clock is printed where somebody waits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from autograder.lessons import prepare_work
+
+from . import lab, test_instructor
+from .test_browser import scroll_until
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+HIDE = """root => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(root, '~/from-prompt-to-token');
+}"""
+SIZE = {"width": 1180, "height": 760}
+FIRST_TRY = """def softmax(logits: Tensor) -> Tensor:
+    weights = logits.exp()
+    return weights / weights.sum()
+"""
+SECOND_TRY = """def softmax(logits: Tensor) -> Tensor:
+    shifted = logits - logits.amax(dim=-1, keepdim=True)
+    weights = shifted.exp()
+    return weights / weights.sum(dim=-1, keepdim=True)
+"""
+
+
+class Desk:
+    """A page of JupyterLab, worked with mouse and keys as a person does."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def open(self, address: str) -> None:
+        self.page.goto(address)
+        self.page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=180_000)
+
+    def run(self, saying: str, *, typed: str | None = None, wait: bool = True) -> Any:
+        """Runs the cell whose source holds `saying`; `typed` takes its place first."""
+        cell = f".jp-NotebookPanel:visible .jp-CodeCell:has(.cm-content:has-text('{saying}'))"
+        scroll_until(self.page, cell)
+        self.page.locator(f"{cell} .cm-content").first.click()
+        if typed is not None:
+            self.page.keyboard.press("Control+A")
+            self.page.keyboard.insert_text(typed)
+        self.page.keyboard.press("Shift+Enter")
+        if wait:
+            self.page.wait_for_timeout(400)
+            self.idle()
+        return cell
+
+    def idle(self, seconds: float = 180) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if not self.page.locator(".jp-NotebookPanel:visible .jp-InputPrompt", has_text="[*]").count():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("a cell did not finish")
+
+    def picture(self, name: str, show: str | None = None) -> None:
+        if show is not None:
+            scroll_until(self.page, show)
+            self.page.locator(show).first.evaluate("e => e.scrollIntoView({block: 'center'})")
+            self.page.wait_for_timeout(600)
+        shot(self.page, name)
+
+
+def shot(page: Any, name: str) -> None:
+    """Without the name of the folder that the course lies in here."""
+    page.evaluate(HIDE, str(ROOT))
+    page.screenshot(path=IMAGES / f"{name}.png")
+    print(f"docs/images/{name}.png")
+
+
+def first_hour(browser: Any) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="first-hour-"))
+    prepare_work(folder / "work")
+    started = time.monotonic()
+    with lab.lab(folder) as address:
+        serving = time.monotonic()
+        desk = Desk(browser.new_page(viewport=SIZE))
+        desk.open(f"{address}/")
+        desk.page.wait_for_selector(".jp-NotebookPanel:visible h1")
+        shown = time.monotonic()
+        desk.run("autograder.doctor import")
+        ran = time.monotonic()
+        for what, begin, end in (("server", started, serving), ("page", serving, shown), ("first cell", shown, ran), ("all", started, ran)):
+            print(f"{what}: {end - begin:.1f} s")
+        desk.picture("first_hour_start", ".jp-CodeCell:has-text('autograder.doctor import')")
+
+        desk.open(f"{address}/lab/tree/work/day01_softmax/day01_softmax.ipynb?reset")
+        begun = time.monotonic()
+        desk.run("from autograder.student import")
+        print(f"first cell of Day 1: {time.monotonic() - begun:.1f} s")
+        desk.run('check("softmax")')
+        desk.picture("first_hour_stub", ".jp-CodeCell:has(.cm-content:has-text('check(\"softmax\")'))")
+        desk.run("raise NotImplementedError(\"softmax\")", typed=FIRST_TRY)
+        desk.run('check("softmax")')
+        desk.picture("first_hour_wrong", ".check-table")
+        desk.page.keyboard.press("Escape")
+        desk.page.keyboard.press("b")
+        desk.page.keyboard.press("Enter")
+        desk.page.keyboard.insert_text('hint("softmax")')
+        desk.page.keyboard.press("Shift+Enter")
+        desk.idle()
+        desk.picture("first_hour_hint", ".jp-CodeCell:has(.cm-content:has-text('hint(\"softmax\")'))")
+        desk.run("weights / weights.sum()", typed=SECOND_TRY)
+        desk.run('check("softmax")')
+        desk.picture("first_hour_right", ".check-table")
+        desk.open(f"{address}/lab/tree/work/start_here.ipynb?reset")
+        cell = desk.run("progress()")
+        desk.picture("first_hour_progress", f"{cell} .jp-OutputArea-output")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def first_class(browser: Any) -> None:
+    start = Path(tempfile.mkdtemp(prefix="first-class-"))
+    folder, scratch = start / "class2026", start / "scratch"
+    scratch.mkdir()
+    for block in test_instructor.blocks():
+        where = folder if folder.exists() else start
+        if block == test_instructor.SERVER:
+            with test_instructor.lab(folder, scratch) as formgrader:
+                look_and_correct(browser, formgrader)
+            continue
+        print(f"$ {block}", end="", flush=True)
+        command = ["bash", "-euo", "pipefail", "-c", block]
+        environment = {**os.environ, "PATH": f"{test_instructor.BIN}:{os.environ['PATH']}", "COLUMNS": "120"}
+        done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=True)
+        print(done.stdout + done.stderr)
+        if folder.exists() and not (folder / "submissions.zip").exists():
+            test_instructor.download(folder / "submissions.zip")
+    read(browser, folder)
+    shutil.rmtree(start, ignore_errors=True)
+
+
+def read(browser: Any, folder: Path) -> None:
+    """What an instructor reads of a graded class, and a student."""
+    page = browser.new_page(viewport=SIZE)
+    page.goto((folder / "report" / "index.html").as_uri())
+    shot(page, "first_class_report")
+    page.locator("caption:has-text('Exercises (')").evaluate("e => e.scrollIntoView()")
+    shot(page, "first_class_checks")
+    page.goto((folder / "feedback" / "ella" / test_instructor.SLUG / f"{test_instructor.SLUG}.html").as_uri() + "#check_entropy")
+    shot(page, "first_class_feedback")
+    page.close()
+
+
+def look_and_correct(browser: Any, formgrader: test_instructor.Formgrader) -> None:
+    slug = test_instructor.SLUG
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{formgrader.address}/formgrader/gradebook/{slug}/{slug}")
+    page.wait_for_function("document.querySelector('tbody') && !document.body.innerText.includes('Loading, please wait')")
+    page.get_by_role("button", name="Show All Names").click()
+    page.wait_for_timeout(500)
+    shot(page, "first_class_formgrader")
+    submissions = json.loads(formgrader.get(f"/formgrader/api/submitted_notebooks/{slug}/{slug}"))
+    ella = next(s["id"] for s in submissions if s["student"] == "ella")
+    page.goto(f"{formgrader.address}/formgrader/submissions/{ella}/?index=0")
+    box = page.get_by_label("points for entropy", exact=True)
+    box.wait_for()
+    page.wait_for_timeout(1500)
+    box.fill(str(test_instructor.CORRECTED))
+    box.press("Tab")
+    page.wait_for_timeout(1500)
+    box.evaluate("e => e.scrollIntoView({block: 'start'})")
+    page.evaluate("scrollBy(0, -110)")
+    page.wait_for_timeout(400)
+    shot(page, "first_class_correct")
+    page.close()
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    wanted = sys.argv[1:] or ["hour", "class"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+        if "hour" in wanted:
+            first_hour(browser)
+        if "class" in wanted:
+            first_class(browser)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
