@@ -40,14 +40,14 @@ def lab_profile() -> str:
 
 
 @contextmanager
-def lab(folder: Path) -> Iterator[str]:
+def lab(folder: Path, *options: str) -> Iterator[str]:
     """Starts Lab on a folder that has a work/ in it; gives the address of its root."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
         *lab_command(), "--no-browser", f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=",
-        "--ServerApp.password=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={folder}",
+        "--ServerApp.password=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={folder}", *options,
     ]  # fmt: skip
     environment = {
         **os.environ,
@@ -100,9 +100,14 @@ def put_notebook(folder: Path, day: Day, *, solved: bool, changed: dict[str, str
 
 def run_all_cells(page, idle_seconds: float = 240) -> None:
     """Run > Run All Cells, then waits until the kernel is idle and no cell is waiting."""
+    # On a busy machine the kernel takes its time to come, and a notebook without one runs nothing and says nothing.
+    idle = page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator[data-status='idle']")
+    idle.wait_for(state="attached", timeout=idle_seconds * 1000)
     page.locator(".jp-NotebookPanel:visible .jp-Notebook").click(position={"x": 5, "y": 5})
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
+    begun = page.locator(".jp-NotebookPanel:visible .jp-InputPrompt", has_text=re.compile(r"\[(\*|\d+)\]"))
+    begun.first.wait_for(timeout=idle_seconds * 1000)
     page.wait_for_timeout(1500)
     until = time.monotonic() + idle_seconds
     while time.monotonic() < until:

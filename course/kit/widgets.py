@@ -103,7 +103,7 @@ _NAME_SLIDERS = """<script>
         if (box.ariaLabel === null) { box.setAttribute("role", "textbox"); box.ariaLabel = words + ", typed"; }
       });
     });
-    document.querySelectorAll(".READ_ALOUD > *").forEach((words) => {
+    document.querySelectorAll(".READ_ALOUD > .widget-html-content").forEach((words) => {
       if (words.ariaLive === null) { words.setAttribute("role", "status"); words.ariaLive = "polite"; }
     });
   }

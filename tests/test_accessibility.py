@@ -1,0 +1,199 @@
+"""For everybody: what axe-core finds serious on our pages and outputs, and every playground worked with keys alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.lessons import find_day
+from autograder.nbgrader_bridge.bulk import ClassFolder
+
+from . import lab
+from .axe import violations
+from .graded_class import correct_by_hand, graded_class
+from .submissions import SOFTMAX
+from .test_browser import open_page, scroll_until
+from .test_instructor import lab as instructors_lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+if lab.CHROMIUM is None:
+    pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+
+SLUG = SOFTMAX.slug
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
+    """A graded class with feedback and a report; its settings are those that `autograder class` makes."""
+    root = tmp_path_factory.mktemp("class")
+    command = CliRunner()
+    assert command.invoke(app, ["class", str(root)]).exit_code == 0
+    found = graded_class(root)
+    correct_by_hand(found, "eve", "softmax", 1.0)
+    for name in ("feedback", "report"):
+        assert command.invoke(app, [name, "softmax", "--submitted", str(found.submitted)]).exit_code == 0
+    return found
+
+
+# The instructor's desk
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_class_report(browser, folder, scheme):
+    page = browser.new_page(color_scheme=scheme)
+    page.goto((folder.root / "report" / "index.html").as_uri())
+    assert violations(page) == []
+    page.close()
+
+
+@pytest.mark.parametrize("student", ["ada", "bob", "cut", "eve", "ivan"])
+def test_feedback_pages(browser, folder, student):
+    page = browser.new_page()
+    page.goto((folder.root / "feedback" / student / SLUG / f"{SLUG}.html").as_uri())
+    assert violations(page) == []
+    page.close()
+
+
+def test_a_grading_page_in_formgrader(browser, folder, tmp_path):
+    """The notebook with its tables and boxes. The bar above it, and formgrader's lists, are nbgrader's own."""
+    with instructors_lab(folder.root, tmp_path) as formgrader:
+        submissions = json.loads(formgrader.get(f"/formgrader/api/submitted_notebooks/{SLUG}/{SLUG}"))
+        bob = next(s["id"] for s in submissions if s["student"] == "bob")
+        page = browser.new_page()
+        page.goto(f"{formgrader.address}/formgrader/submissions/{bob}/?index=0")
+        page.wait_for_selector("input.score")
+        assert violations(page, "#notebook") == []
+        assert page.locator("html").get_attribute("lang") == "en"
+        assert page.get_by_label("points for softmax", exact=True).is_visible()
+        assert page.get_by_label("comment on entropy", exact=True).is_visible()
+        page.close()
+
+
+# The student's desk: one notebook with everything of ours that a cell can show
+
+CELLS = (
+    """import torch
+from IPython.display import HTML, display
+from ipywidgets import FloatSlider
+from autograder import ladder, render, student
+from autograder.runner import run_checks, select
+from autograder.grading.namespaces import Near
+from course.kit import load_model, widgets
+from course.kit.cache_stepper import cache_filling
+from course.kit.stepper import prefill_and_decode
+from solutions import samplers, softmax
+model = load_model("tiny")""",
+    """def top_p_probs(logits, p):
+    probs = softmax.softmax(logits)
+    ordered, order = probs.sort(dim=-1, descending=True)
+    kept = torch.zeros_like(probs).scatter(-1, order, ordered * (ordered.cumsum(dim=-1) <= p))
+    return kept / kept.sum(dim=-1, keepdim=True)
+student.check("top_p_probs")""",
+    """def causal_mask(q_len, k_len=None, window=None):
+    return torch.ones(q_len, k_len or q_len, dtype=torch.bool)
+student.check("causal_mask")""",
+    "student.hint('top_p_probs')",
+    """student.rung("Day 7, the loop", 12.0, model=model)
+student.rung("Day 10, KV cache", 60.0, model=model)
+student.progress()""",
+    "display(HTML(prefill_and_decode()))",
+    "display(HTML(cache_filling()))",
+    """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
+widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
+                           top_p_probs=samplers.top_p_probs)""",
+    "widgets.interact(lambda floor: print(floor), floor=FloatSlider(description='floor'));",
+)
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The notebook in JupyterLab, all its cells run."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "work" / find_day("samplers").slug).mkdir(parents=True)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS], metadata=kernel)
+    place = f"work/{find_day('samplers').slug}/everything.ipynb"
+    nbformat.write(notebook, folder / place)
+    with lab.lab(folder, "--LabApp.expose_app_in_browser=True") as address:
+        page = open_page(browser, f"{address}/lab/tree/{place}?reset")
+        page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+        lab.run_all_cells(page)
+        errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
+        assert errors.count() == 0, errors.first.inner_text()
+        yield page
+        page.close()
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("selector", [
+    ".check-table:has(caption:text('top_p_probs:'))", ".check-table:has(caption:text('causal_mask:'))",
+    ".jp-OutputArea-output:has(caption:text('Your ladder'))", ".course-stepper:has([data-part=model])",
+    ".course-stepper:not(:has([data-part=model]))", ".sampler-playground", ".widget-interact",
+])  # fmt: skip
+def test_what_a_cell_shows(page, selector, theme):
+    """All but plots: JupyterLab gives their pictures no alternative text, and the words are in the lesson."""
+    choose_theme(page, theme)
+    scroll_until(page, selector)
+    marked = page.locator(selector).first
+    marked.evaluate("e => { document.querySelectorAll('#looked-at').forEach(o => o.removeAttribute('id')); e.id = 'looked-at'; }")
+    assert violations(page, "#looked-at") == []
+
+
+def choose_theme(page: Any, theme: str) -> None:
+    if page.locator("body").get_attribute("data-jp-theme-name") == theme:
+        return
+    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    page.wait_for_function("theme => document.body.dataset.jpThemeName === theme", arg=theme)
+
+
+def test_the_steppers_step_by_keys_inside_the_notebook(page):
+    for selector, first, second in (
+        (".course-stepper:has([data-part=model])", "Prefill of", "Decode step 1"),
+        (".course-stepper:not(:has([data-part=model]))", "Prefill.", "Step 1"),
+    ):
+        scroll_until(page, selector)
+        figure = page.locator(selector).first
+        words = figure.locator("[data-part=words]")
+        assert words.inner_text().startswith(first)
+        figure.locator("[data-part=next]").focus()
+        page.keyboard.press("ArrowRight")
+        assert words.inner_text().startswith(second)
+        page.keyboard.press("Home")
+        assert words.inner_text().startswith(first)
+
+
+def test_the_sampler_playground_is_moved_by_keys_and_says_what_it_shows(page):
+    scroll_until(page, ".sampler-playground")
+    figure = page.locator(".sampler-playground").first
+    words = figure.locator("[aria-live=polite]")
+    said = [words.inner_text()]
+    assert "5 of 5 tokens survive" in said[0]
+    for name, key in (("temperature tau", "ArrowRight"), ("top-k: keep the k best", "ArrowRight"), ("top-p: keep the mass p", "Home")):
+        handle = figure.get_by_role("slider", name=re.compile(re.escape(name)))
+        handle.focus()
+        for _ in range(3):
+            page.keyboard.press(key)
+        page.wait_for_function("([e, before]) => e.innerText !== before", arg=[words.element_handle(), said[-1]], timeout=60_000)
+        said.append(words.inner_text())
+    reset = figure.get_by_role("button", name="Reset")
+    reset.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("([e, first]) => e.innerText === first", arg=[words.element_handle(), said[0]], timeout=60_000)
