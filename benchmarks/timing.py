@@ -4,6 +4,7 @@ python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
 python benchmarks/timing.py --load quiet --versions right --check test_a_step_hardly_grows    # these rows anew; the others stay
 python benchmarks/timing.py --load busy --at-once 2     # two of the rows at a time: sooner done, and busier still
+python benchmarks/timing.py --load quiet --runs 25 --add    # 25 runs more to each row that is there
 """
 
 import argparse
@@ -154,6 +155,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100, help="runs of each check on right versions, and as many on slow ones")
     parser.add_argument("--check", nargs="*", default=[], help="these checks only")
     parser.add_argument("--versions", nargs="*", choices=("right", "slow"), default=["right", "slow"], help="these versions only")
+    parser.add_argument("--add", action="store_true", help="add to rows that are there, instead of measuring them anew")
     parser.add_argument("--at-once", type=int, default=1, help="rows that are measured at the same time, each in a process of its own")
     arguments = parser.parse_args()
     beside = ["nothing"] if arguments.load == "quiet" else [f"{os.cpu_count()} busy processes"]
@@ -167,6 +169,8 @@ def main() -> int:
             print(line(row), flush=True)
             result = json.loads(path.read_text()) if path.exists() else {}
             rows = result.setdefault(arguments.load, {"rows": []})["rows"]
+            if arguments.add:
+                row["runs"] = [run for known in rows if place(known) == place(row) for run in known["runs"]] + row["runs"]
             rows[:] = [known for known in rows if place(known) != place(row)] + [row]
             save("timing", result, page(result))
             wrong += sum(run["outcome"] == ("fail" if row["right"] else "pass") for run in row["runs"])
