@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
-from common import RESULTS, ROOT, machine, save
+from common import RESULTS, ROOT, processor, save
 
 sys.path.append(str(ROOT))
 from autograder.authoring import CheckFailed
@@ -115,7 +115,7 @@ def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
     turns = itertools.cycle(versions(topic, check, right=right).items())
     start = time.perf_counter()
     done = [{"version": version, **once(topic, check, source)} for version, source in itertools.islice(turns, runs)]
-    return {"topic": topic, "check": name, "right": right, "machine": machine(), "seconds": time.perf_counter() - start, "runs": done}
+    return {"topic": topic, "check": name, "right": right, "machine": processor(), "load": os.getloadavg()[2], "seconds": time.perf_counter() - start, "runs": done}
 
 
 def place(row: dict[str, Any]) -> tuple[str, str, bool]:
@@ -141,7 +141,9 @@ def page(result: dict[str, Any]) -> str:
     lines = ["# Timing checks: right versions never fail, slow ones never pass", ""]
     for kind in sorted(result, reverse=True):
         rows = sorted(result[kind]["rows"], key=place)
-        lines += [f"## {kind}", "", *dict.fromkeys(f"{row['machine']}; {row['beside']}." for row in rows), ""]
+        where = dict.fromkeys(f"{row['machine']}; {row['beside']}." for row in rows)
+        loads = [row["load"] for row in rows]
+        lines += [f"## {kind}", "", *where, f"Load average at the end of a row: {min(loads):.1f} to {max(loads):.1f}.", ""]
         lines += ["| check | versions | pass | fail | inconclusive | median ratio of a run | limit | seconds a run |"]
         lines += ["|---|---|---:|---:|---:|---|---|---:|"]
         lines += [line(row) for row in rows]
