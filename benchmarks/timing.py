@@ -115,7 +115,8 @@ def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
     turns = itertools.cycle(versions(topic, check, right=right).items())
     start = time.perf_counter()
     done = [{"version": version, **once(topic, check, source)} for version, source in itertools.islice(turns, runs)]
-    return {"topic": topic, "check": name, "right": right, "machine": processor(), "load": os.getloadavg()[2], "seconds": time.perf_counter() - start, "runs": done}
+    where = {"machine": processor(), "load": os.getloadavg()[2], "seconds": time.perf_counter() - start}
+    return {"topic": topic, "check": name, "right": right, **where, "runs": done}
 
 
 def place(row: dict[str, Any]) -> tuple[str, str, bool]:
