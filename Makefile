@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Two test files side by side, each file in one process: they share a zygote, a Lab, a class.
 TWO_AT_A_TIME := -n 2 --dist loadfile
+# Two processes with two threads each on two cores would wait for each other, at full speed.
+ONE_THREAD := OMP_NUM_THREADS=1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: lab docs test quick gpu demo doctor build release check lint certify lock clean model
@@ -21,10 +23,10 @@ docs: $(VENV)/docs.done model
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(TWO_AT_A_TIME)
+	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME)
 
 quick: $(VENV)/dev.done
-	$(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser"
 
 # Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
 gpu: $(VENV)/course.done model

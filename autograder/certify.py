@@ -35,6 +35,7 @@ from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.namespaces import Cell, Far
 from .grading.records import machine_name
+from .grading.threads import one_thread
 from .runner import Check, Verdict, load_checks, run_check, run_checks, select
 
 SPECIMENS = Path(__file__).parent / "specimens"
@@ -204,7 +205,7 @@ def certify(
             progress(done, len(specimens), judgement)
 
     to_measure = []
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         for judgement in pool.map(lambda s: judge(s, range(seeds), limits, briefly=briefly), specimens):
             if needs_measuring(judgement):
                 to_measure.append(judgement.specimen)

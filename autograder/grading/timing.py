@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from ..authoring import CheckFailed, close, equal
@@ -31,6 +30,7 @@ from . import isolation
 from .limits import Limits
 from .namespaces import Cell, Far, Near
 from .remote import WorkerDied
+from .threads import one_thread
 from .warm import Zygote
 
 MIN_ROUNDS = 3
@@ -75,7 +75,7 @@ class Race:
         returns its value, which must be the reference's. Raises CheckFailed, Inconclusive.
         """
         self.of = "the reference's processor time"
-        with _alone, _one_thread():
+        with _alone, one_thread():
             rivals = _rivals(self.topic, isinstance(self.student, Near))
             reference = rivals.get("")
             wanted, _ = _timed(reference, call)
@@ -112,7 +112,7 @@ class Race:
         reference's. Raises CheckFailed, Inconclusive.
         """
         self.of = f"its own processor time at size {short}, measured at size {long}"
-        with _alone, _one_thread():
+        with _alone, one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
 
             def timed(size: int) -> tuple[Any, float]:
@@ -259,14 +259,3 @@ def _same(got: Any, wanted: Any, *, ours: bool = False) -> None:
         if ours:
             raise InfrastructureFault(f"a rival version is wrong: {failed}") from None
         raise
-
-
-class _one_thread:
-    """This process's own mathematics takes one thread, as the workers' does."""
-
-    def __enter__(self) -> None:
-        self.before = torch.get_num_threads()
-        torch.set_num_threads(1)
-
-    def __exit__(self, *ignored: object) -> None:
-        torch.set_num_threads(self.before)

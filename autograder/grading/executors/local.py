@@ -10,6 +10,7 @@ from ...lessons import Day
 from ..grade import Options, canaries, grade_task
 from ..records import Record
 from ..tasks import Task
+from ..threads import one_thread
 from .base import Keep
 
 
@@ -24,13 +25,14 @@ class Local:
             keep(record)  # here, because a disk takes milliseconds to promise that it has a file
             return record
 
-        pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
-        try:
-            futures = {pool.submit(one, task): number for number, task in tasks.items()}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        with one_thread():
+            pool = ThreadPoolExecutor(options.jobs or os.cpu_count() or 1)
+            try:
+                futures = {pool.submit(one, task): number for number, task in tasks.items()}
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def close(self) -> None:
         pass
