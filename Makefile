@@ -8,13 +8,15 @@ BIN := $(VENV)/bin
 TWO_AT_A_TIME := -n 2 --dist loadfile
 # Two processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
+# Jupyter refuses to start for root, which is whom one is in most containers.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: lab docs test quick gpu demo doctor build release check lint certify lock clean model
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
-	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/work/start_here.ipynb
+	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb
 
 # The site, in build/site/: every lesson with its outputs. `make docs ANSWERS=0` leaves the answers out.
 docs: $(VENV)/docs.done model
