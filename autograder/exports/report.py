@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from .. import __version__
+from ..grading.grade import NOT_RUN
 from ..lessons import Day
 from ..render import WORDS, points_text
 from ..runner import Verdict, load_checks
@@ -21,8 +22,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 STOPPED = ("timeout", "memory", "crashed")
 WRONG = ("fail", "error")
 NOT_WRITTEN = "not written yet"
-NOT_RUN = "the cell that defines"
-"""How every check of an exercise begins whose cell did not run to its end: one mistake, not one a check."""
 NUM_BINS = 10
 MAX_CAUSES = 3
 

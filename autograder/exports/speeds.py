@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from ..grading.timing import TOO_SLOW
 from ..lessons import Day
 from ..runner import FAIL, INCONCLUSIVE, PASS, Check, Verdict, load_checks
 from .results import ClassResults, Result
@@ -19,8 +20,6 @@ from .tables import harmless, written
 STEPS_PER_DOUBLING = 2
 FIRST_EDGE, LAST_EDGE = 0.5, 16.0
 """Bins are equal on a logarithmic scale: half the time is as far from 1 as double the time."""
-STOPPED_AS_SLOW = "too slow"
-"""The message of a race that ran into the time limit: too slow, and without a ratio."""
 NUM_BINS = round(math.log2(LAST_EDGE / FIRST_EDGE) * STEPS_PER_DOUBLING) + 2
 
 
@@ -103,7 +102,7 @@ def speed_lines(day: Day, results: Sequence[Result]) -> list[SpeedLine]:
     for name, verdicts in found.items():
         check, raced = checks[name], [v for v in verdicts if v.ratio is not None]
         passed = sum(v.outcome == PASS for v in verdicts)
-        slow = sum(v.outcome == FAIL and (v.ratio is not None or v.message == STOPPED_AS_SLOW) for v in verdicts)
+        slow = sum(v.outcome == FAIL and (v.ratio is not None or v.message == TOO_SLOW) for v in verdicts)
         unclear = sum(v.outcome == INCONCLUSIVE for v in verdicts)
         lines.append(SpeedLine(
             check=name, exercise=check.exercise, title=check.title, hidden=check.hidden,

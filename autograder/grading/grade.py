@@ -24,6 +24,9 @@ from .records import ExerciseScore, Record, machine_name
 from .submission import BadSubmission, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id
 
+NOT_RUN = "the cell that defines"
+"""How every check of an exercise begins whose cell did not run to its end."""
+
 
 @dataclass
 class Options:
@@ -110,7 +113,7 @@ def explain_missing(verdict: Verdict, far: Far, homes: dict[str, str]) -> None:
     if outcome is None or verdict.outcome != ERROR or "NameError" not in verdict.message:
         return
     verdict.outcome = outcome.outcome
-    verdict.message = f"the cell that defines {verdict.exercise} did not run to its end: {outcome.message}"
+    verdict.message = f"{NOT_RUN} {verdict.exercise} did not run to its end: {outcome.message}"
     verdict.lines = outcome.lines
     verdict.cause = None
 

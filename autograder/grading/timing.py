@@ -33,6 +33,8 @@ from .remote import WorkerDied
 from .threads import one_thread
 from .warm import Zygote
 
+TOO_SLOW = "too slow"
+"""The message of whoever loses a race, or is stopped in it by the time limit."""
 MIN_ROUNDS = 3
 MAX_ROUNDS = 15
 HOPELESS = 3.0
@@ -92,9 +94,9 @@ class Race:
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
-                raise CheckFailed("too slow", expected=expected, got=str(died), cause=cause) from None
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
         if not verdict:
-            raise CheckFailed("too slow", expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
+            raise CheckFailed(TOO_SLOW, expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
 
     def growth(
         self,
@@ -136,7 +138,7 @@ class Race:
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
-                raise CheckFailed("too slow", expected=expected, got=str(died), cause=cause) from None
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
         if not verdict:
             raise CheckFailed(slow, expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
 
