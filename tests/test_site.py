@@ -273,3 +273,11 @@ def test_axe_finds_nothing_serious(visit, name, theme):
     page = visit(name, color_scheme=theme)
     page.evaluate("document.querySelectorAll('article details').forEach((fold) => { fold.open = true; })")
     assert axe.violations(page) == []
+
+
+@slow
+@browser
+def test_nothing_moves_for_whoever_asks_for_less_motion(visit):
+    moving = "document.querySelectorAll('article details').forEach((fold) => { fold.open = true; }); document.getAnimations().length"
+    assert visit(LESSON).evaluate(moving) > 0  # else this test would show nothing
+    assert visit(LESSON, reduced_motion="reduce").evaluate(moving) == 0
