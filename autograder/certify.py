@@ -30,10 +30,10 @@ from course.kit.paths import ROOT
 from . import __version__
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
+from .grading.far import Cell, Far
 from .grading.isolation import level
 from .grading.lane import measured
 from .grading.limits import Limits
-from .grading.namespaces import Cell, Far
 from .grading.records import machine_name
 from .grading.threads import one_thread
 from .runner import Check, Verdict, load_checks, run_check, run_checks, select

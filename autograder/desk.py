@@ -14,7 +14,8 @@ from typing import Any
 from course.kit.paths import ROOT, WORK
 
 from .errors import CourseError
-from .grading.namespaces import Cell, Near
+from .grading.far import Cell
+from .grading.near import Near
 from .grading.submission import read_submission
 from .lessons import Day, lesson, syllabus
 from .runner import reference, run_checks, select

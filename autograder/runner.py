@@ -22,7 +22,8 @@ import torch
 from .authoring import CheckFailed, exception_names
 from .datafiles import hand_computed
 from .errors import CourseError
-from .grading.namespaces import Far, StudentRaised, is_memory
+from .grading.far import Far
+from .grading.raised import StudentRaised, is_memory
 from .grading.remote import WorkerDied
 from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file

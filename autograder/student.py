@@ -12,7 +12,7 @@ from typing import Any
 
 from . import desk, ladder, render
 from .errors import CourseError
-from .grading.namespaces import Near
+from .grading.near import Near
 from .lessons import lesson, syllabus
 from .runner import Verdict, run_checks, select, share
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 sys.path.append(str(ROOT))
 from autograder.authoring import show
-from autograder.grading.namespaces import Near
+from autograder.grading.near import Near
 from autograder.lessons import syllabus
 from autograder.runner import Verdict, load_checks, reference, run_check
 from course.kit import Config, Weights, WeightsOnly, load_model

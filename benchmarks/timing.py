@@ -27,7 +27,7 @@ sys.path.append(str(ROOT))
 from autograder.authoring import CheckFailed
 from autograder.certify import SPECIMENS, read_specimen
 from autograder.course_table import earlier_sources, solution_source
-from autograder.grading.namespaces import Cell, Far
+from autograder.grading.far import Cell, Far
 from autograder.grading.timing import Inconclusive, Race
 from autograder.lessons import syllabus
 from autograder.runner import Check, fixtures, load_checks

@@ -19,9 +19,10 @@ from autograder.authoring import CheckFailed, checks
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
 from autograder.grading import isolation, remote, warm, wire
+from autograder.grading.far import MAX_DEATHS, Cell, Far
 from autograder.grading.lane import grade_one
 from autograder.grading.limits import Limits
-from autograder.grading.namespaces import Cell, Far, Near
+from autograder.grading.near import Near
 from autograder.grading.remote import Connection, WorkerDied
 from autograder.grading.worker import same
 from autograder.lessons import find_day
@@ -251,9 +252,7 @@ def test_a_byte_now_and_then_does_not_stop_the_clock(far):
 
 
 def test_an_iterator_that_never_ends_is_not_waited_for(far, monkeypatch):
-    from autograder.grading import namespaces
-
-    monkeypatch.setattr(namespaces, "MAX_REQUESTS", 200)
+    monkeypatch.setattr("autograder.grading.far.MAX_REQUESTS", 200)
     student = far("import itertools\ndef softmax(x):\n    return itertools.repeat(x)\n")
     assert judged(student, lambda s: list(s.softmax(1))) == "timeout"
     assert judged(student, lambda s: next(s.softmax(1))) in ("pass", "timeout")
@@ -311,14 +310,12 @@ def test_no_reply_can_pass_for_a_fault_of_ours(far, reply):
 
 
 def test_cells_that_end_the_process_are_tried_a_few_times_and_what_was_there_before_counts():
-    from autograder.grading import namespaces
-
     cells = [Cell("good", "def softmax(x):\n    return x"), *(Cell(f"end{n}", "import os\nos._exit(0)") for n in range(40))]
     student = Far("softmax", cells, {}, limits=QUICK.limits)
     try:
         student.start()
         assert student.softmax(5) == 5
-        assert sum("not run" in o.message for o in student.cell_outcomes.values()) == 40 - namespaces.MAX_DEATHS - 1
+        assert sum("not run" in o.message for o in student.cell_outcomes.values()) == 40 - MAX_DEATHS - 1
     finally:
         student.close()
 

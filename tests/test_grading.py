@@ -17,10 +17,11 @@ from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
 from autograder.grading import grade, records
 from autograder.grading.executors import local
+from autograder.grading.far import Cell, Far
 from autograder.grading.grade import canaries, our_cells
 from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
-from autograder.grading.namespaces import Cell, Far, is_memory, student_raised
+from autograder.grading.raised import is_memory, student_raised
 from autograder.grading.run import fresh_record, grade_all
 from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.grading.tasks import find_tasks, left_out

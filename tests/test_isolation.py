@@ -13,7 +13,7 @@ import pytest
 
 from autograder.errors import CourseError, InfrastructureFault
 from autograder.grading import isolation, syscalls
-from autograder.grading.namespaces import Cell, Far
+from autograder.grading.far import Cell, Far
 
 ROOT = Path(__file__).parents[1]
 
@@ -215,7 +215,7 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     os.chown(home, 65534, 65534)
     code = f"""
 from autograder.grading import isolation, syscalls
-from autograder.grading.namespaces import Cell, Far
+from autograder.grading.far import Cell, Far
 isolation.want({level!r})
 far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
 far.start()

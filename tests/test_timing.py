@@ -11,9 +11,10 @@ from autograder.certify import Specimen, judge, needs_measuring
 from autograder.course_table import earlier_sources, solution_source
 from autograder.errors import InfrastructureFault
 from autograder.grading import lane, timing
+from autograder.grading.far import Cell, Far
 from autograder.grading.grade import Options
 from autograder.grading.limits import Limits
-from autograder.grading.namespaces import Cell, Far, Near
+from autograder.grading.near import Near
 from autograder.grading.records import read_record, record_path, write_record
 from autograder.grading.run import fresh_record, grade_all
 from autograder.grading.timing import Inconclusive, Race

@@ -5,8 +5,9 @@ import torch
 from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
 from autograder.course_table import earlier_sources, solution_source
+from autograder.grading.far import Cell, Far
 from autograder.grading.given import named
-from autograder.grading.namespaces import Cell, Far, Near
+from autograder.grading.near import Near
 from autograder.grading.work import counting
 
 T, D, F = 7, 8, 5

@@ -27,8 +27,8 @@ def check(
     """Holds your notebook against the checks you may see, as `check(...)` in the notebook does."""
     from .. import desk, render
     from ..course_table import earlier_sources
+    from ..grading.far import Cell, Far
     from ..grading.grade import explain_missing, our_cells
-    from ..grading.namespaces import Cell, Far
     from ..grading.submission import read_submission
     from ..lessons import lesson
     from ..runner import run_checks, select, share

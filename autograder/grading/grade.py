@@ -17,9 +17,9 @@ from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
 from ..runner import ERROR, Verdict, run_checks, select, share
 from . import isolation
+from .far import Cell, Far
 from .handed_in import collect, file_sha256
 from .limits import Limits
-from .namespaces import Cell, Far
 from .records import ExerciseScore, Record, machine_name
 from .submission import BadSubmission, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id

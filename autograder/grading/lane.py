@@ -12,8 +12,8 @@ from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from ..lessons import Day
 from ..runner import INCONCLUSIVE, Check, Verdict, load_checks, run_timing, select
+from .far import Cell, Far
 from .grade import Options, explain_missing, grade_task, read_task, scores, start_cells, submission_sha256
-from .namespaces import Cell, Far
 from .records import Record, write_record
 from .tasks import Task
 

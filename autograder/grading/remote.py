@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ from .limits import Deadline, Limits
 from .warm import FORK_SECONDS, Zygote
 
 PIECE_BYTES = 65_536
+AHEAD_BYTES = 32_768
+"""Requests that are sent together are no longer than this, a sixth of what a Linux socket holds."""
 CREDENTIALS = struct.Struct("3i")
 MAX_SCRATCH_FILES = 20_000
 MAX_SCRATCH_DEPTH = 50
@@ -146,12 +148,55 @@ class Connection:
         """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
         self.seq += 1
         deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
-        try:
+        with self._ending_it_on_failure():
             try:
                 self._send({"op": op, "seq": self.seq, **fields}, deadline)
-                return self._reply(deadline)
+                return self._reply(deadline, self.seq)
             finally:
                 self.used += deadline.used()
+
+    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The replies to many requests, several of which are sent at once. Each has `seconds`; none may call back. Raises WorkerDied.
+
+        Two processes that wait for each other spend as much time on waking up as on the work.
+        """
+        ahead: dict[int, bytes] = {}
+        for fields in many:
+            self.seq += 1
+            frame = wire.encode({"op": op, "seq": self.seq, **fields}, lambda value: None)
+            if ahead and sum(map(len, ahead.values())) + len(frame) > AHEAD_BYTES:
+                yield from self._exchange(ahead, seconds)
+                ahead = {}
+            ahead[self.seq] = frame
+        yield from self._exchange(ahead, seconds)
+
+    def _exchange(self, ahead: dict[int, bytes], seconds: float) -> Iterator[dict[str, Any]]:
+        """Sends requests, by their numbers, and reads all replies before it gives the first: whoever asks need not ask for the last.
+
+        Nobody reads while they are sent, so together they must fit into the socket.
+        """
+        replies: list[dict[str, Any]] = []
+        died = None
+        try:
+            with self._ending_it_on_failure():
+                deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+                self._send_bytes(b"".join(ahead.values()), deadline)
+                for seq in ahead:
+                    try:
+                        replies.append(self._reply(deadline, seq, may_call_back=False))
+                    finally:
+                        self.used += deadline.used()
+                    deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+        except WorkerDied as error:
+            died = error
+        yield from replies
+        if died is not None:
+            raise died
+
+    @contextlib.contextmanager
+    def _ending_it_on_failure(self) -> Iterator[None]:
+        try:
+            yield
         except wire.WireError as error:
             self.close()
             raise WorkerDied("crashed", f"the submission's process sent nonsense ({str(error)[:300]})") from None
@@ -159,16 +204,18 @@ class Connection:
             self.close()
             raise
 
-    def _reply(self, deadline: Deadline) -> dict[str, Any]:
-        """The reply to the last request; callbacks before it are answered."""
+    def _reply(self, deadline: Deadline, seq: int, *, may_call_back: bool = True) -> dict[str, Any]:
+        """The reply to request number `seq`; callbacks before it are answered."""
         callbacks, seconds = 0, 0.0
         while True:
             received = self.received
             reply = self._receive(deadline)
             if "callback" not in reply:
-                if reply.get("seq") != self.seq:
+                if reply.get("seq") != seq:
                     raise wire.WireError("a reply to something that was not asked")
                 return reply
+            if not may_call_back:
+                raise wire.WireError("a callback that was never given")
             callbacks += 1
             if callbacks > MAX_CALLBACKS or seconds > CALLBACK_SECONDS:
                 raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function that was given: does it end?")
@@ -229,7 +276,10 @@ class Connection:
         return None
 
     def _send(self, value: Any, deadline: Deadline) -> None:
-        frame = memoryview(wire.encode(value, self._extra))
+        self._send_bytes(wire.encode(value, self._extra), deadline)
+
+    def _send_bytes(self, raw: bytes, deadline: Deadline) -> None:
+        frame = memoryview(raw)
         while frame:
             try:
                 frame = frame[self.socket.send(frame) :]

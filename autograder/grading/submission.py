@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
+from .far import Cell
 from .handed_in import HandedIn, collect
-from .namespaces import Cell
 
 MAX_CELLS = 2_000
 MAX_LISTS = 1_000_000

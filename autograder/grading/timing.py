@@ -27,8 +27,9 @@ from ..authoring import CheckFailed, close, equal
 from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from . import isolation
+from .far import Cell, Far
 from .limits import Limits
-from .namespaces import Cell, Far, Near
+from .near import Near
 from .remote import WorkerDied
 from .threads import one_thread
 from .warm import Zygote

@@ -1,0 +1,132 @@
+"""What stands for a student's functions and objects in the grader: calls go over the wire, objects stay where they are."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .raised import LOST, compare_arguments, compare_random_states
+from .remote import WorkerDied
+from .worker import snapshot
+
+if TYPE_CHECKING:
+    from .far import Far
+
+
+class FarFunction:
+    """A name of the student's, called over the pipe."""
+
+    def __init__(self, far: Far, name: str) -> None:
+        self._far = far
+        self._name = name
+
+    def __call__(
+        self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
+    ) -> Any:
+        call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
+        _check_generation(self._far, args, kwargs)
+        reply = self._far._ask("call", self._far._limits.call_seconds, function=self._name, **call.request())
+        return call.result(self._far, reply)
+
+    def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
+        """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
+        calls: deque[_Call] = deque()
+
+        def requests() -> Iterator[dict[str, Any]]:
+            for given in inputs:
+                calls.append(_Call(self._name, (given,), {}, _unchanged, _rng_unchanged))
+                yield calls[-1].request()
+
+        for reply in self._far._ask_each("call", self._far._limits.call_seconds, requests(), function=self._name):
+            call = calls.popleft()
+            yield call.args[0], call.result(self._far, reply)
+
+
+class _Call:
+    """One call of a student's function: what is sent for it, and what is made of the reply."""
+
+    def __init__(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], unchanged: bool, rng_unchanged: bool, arguments: bool = False
+    ) -> None:
+        self.name, self.args, self.kwargs = name, args, kwargs
+        self.unchanged, self.rng_unchanged, self.arguments = unchanged, rng_unchanged, arguments
+        self.before = [snapshot(value) for value in [*args, *kwargs.values()]] if unchanged else []
+
+    def request(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "args": list(self.args), "kwargs": self.kwargs,
+            "unchanged": self.unchanged or self.arguments, "rng_unchanged": self.rng_unchanged,
+        }  # fmt: skip
+
+    def result(self, far: Far, reply: Any) -> Any:
+        """Raises CheckFailed where the call had a side effect that it must not have."""
+        if not (self.unchanged or self.rng_unchanged or self.arguments):
+            return reply
+        # The worker says how its arguments are now; the comparison is made here. A worker that lies about them lies about
+        # its own side effects, and about nothing else.
+        match reply:
+            case {"result": result, "args": list(after), "rng": list(states)}:
+                given = (len(self.args) + len(self.kwargs)) * (self.unchanged or self.arguments)
+                if len(after) == given and len(states) == 2 * self.rng_unchanged:
+                    if self.unchanged:
+                        compare_arguments(self.name, self.before, after)
+                    if states:
+                        compare_random_states(self.name, *states)
+                    return (result, after) if self.arguments else result
+        raise far._nonsense("a reply without its arguments")
+
+
+class Handle:
+    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded."""
+
+    def __init__(self, far: Far, number: int, type_name: str, generation: int, is_callable: bool) -> None:
+        self._far, self._number, self.type_name, self._generation = far, number, type_name, generation
+        self._is_callable = is_callable
+
+    @property
+    def wire_tree(self) -> dict[str, Any]:
+        return {"$": "handle", "id": self._number}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._ask("attr", name=name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        _check_generation(self._far, args, kwargs)
+        return self._ask("apply", args=list(args), kwargs=kwargs)
+
+    def __len__(self) -> int:
+        return int(self._dunder("len"))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._dunder("iter")
+
+    def __next__(self) -> Any:
+        return self._dunder("next")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._dunder("getitem", key)
+
+    def __bool__(self) -> bool:
+        return bool(self._dunder("bool"))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(self._dunder("contains", item))
+
+    def __repr__(self) -> str:
+        return f"a {self.type_name}"
+
+    def _dunder(self, name: str, *args: Any) -> Any:
+        return self._ask("dunder", name=name, args=list(args))
+
+    def _ask(self, op: str, **fields: Any) -> Any:
+        _check_generation(self._far, (self,), {})
+        return self._far._ask(op, self._far._limits.call_seconds, target=self, **fields)
+
+
+def _check_generation(far: Far, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for value in [*args, *kwargs.values()]:
+        if isinstance(value, Handle) and value._generation != far._generation:
+            raise WorkerDied("crashed", LOST)

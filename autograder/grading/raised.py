@@ -1,0 +1,69 @@
+"""What came of a student's code besides a result: its exceptions, and its side effects."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from ..authoring import CheckFailed
+from .worker import same
+
+ALLOWED_EXCEPTIONS = {
+    name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
+}  # fmt: skip
+LOST = "the submission's process ended while this check held an object of it"
+MEMORY_TEXTS = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+class StudentRaised(Exception):
+    """An exception from the student's own code. names: its classes there; lines: the student's lines of the traceback."""
+
+    names: list[str]
+    lines: list[str]
+
+
+def student_raised(names: list[str], message: str, lines: list[str]) -> StudentRaised:
+    """An exception that is a StudentRaised and also the nearest builtin class, so that `except ValueError` works in a check."""
+    base = next((ALLOWED_EXCEPTIONS[name] for name in names if name in ALLOWED_EXCEPTIONS), Exception)
+    if base in (StopIteration, StopAsyncIteration):
+        base = RuntimeError
+    bases: tuple[type, ...] = (StudentRaised,) if base is Exception else (StudentRaised, base)
+    cls = type(names[0] if names and names[0].isidentifier() else "Exception", bases, {"__str__": lambda self: message})
+    try:
+        error = cls(message)
+    except TypeError:  # UnicodeDecodeError and its like want more arguments
+        error = type("StudentError", (StudentRaised,), {"__str__": lambda self: message})(message)
+    error.names, error.lines = names, lines
+    return error
+
+
+def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
+    """Raises CheckFailed if an argument is not as it was."""
+    for position, (old, new) in enumerate(zip(before, after, strict=True)):
+        if not same(old, new):
+            cause = "Work on a copy: operations that end in an underscore, and `x[...] = ...`, write into the caller's tensor."
+            raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=cause)
+
+
+def compare_random_states(name: str, before: Any, after: Any) -> None:
+    if not same(before, after):
+        cause = "Draw from the generator that is given, and only where a draw is asked for."
+        raise CheckFailed(f"{name} moved torch's global random state", cause=cause)
+
+
+def error_parts(error: Any) -> tuple[list[str], str, list[str]]:
+    if not isinstance(error, dict):
+        return ["Exception"], "", []
+    names, lines = _texts(error.get("names")), _texts(error.get("lines"))
+    message = error.get("message")
+    text = message[:2000] if isinstance(message, str) else ""
+    return [n[:80] for n in names[:12]] or ["Exception"], text, [line[:300] for line in lines[:6]]
+
+
+def _texts(value: Any) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def is_memory(names: list[str], message: str) -> bool:
+    """Whether an exception says that no memory was left: Python's own class, or torch's RuntimeError by its words."""
+    return "MemoryError" in names or any(text in message for text in MEMORY_TEXTS)
