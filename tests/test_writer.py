@@ -15,7 +15,7 @@ import pytest
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import find_tasks
 from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
-from autograder.nbgrader_bridge.writer import Writer, WriterThread, copy_extras, submitted_at
+from autograder.nbgrader_bridge.writer import Writer, WriterThread, copy_extras, extras, submitted_at
 from tests.submissions import QUICK, SOFTMAX, cells_of, hand_in, released, solved, with_cell
 from tests.test_bridge import duplicated, forged, hostile, old_schema, without
 
@@ -177,7 +177,8 @@ def test_links_and_too_much_are_not_copied(tmp_path, monkeypatch):
     (source / "a.txt").write_text("a")
     (source / "b.txt").write_bytes(bytes(100))
     monkeypatch.setattr("autograder.nbgrader_bridge.writer.MAX_EXTRA_BYTES", 50)
-    copy_extras(source, tmp_path / "target")
+    (tmp_path / "target").mkdir()
+    copy_extras(source, extras(source), tmp_path / "target")
     assert [p.name for p in (tmp_path / "target").rglob("*")] == ["a.txt"]
     assert submitted_at(source) is None
     assert submitted_at(Path("nowhere")) is None

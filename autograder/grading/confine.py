@@ -60,7 +60,7 @@ def readable_paths() -> tuple[str, ...]:
     return *system, *sorted(prefixes), *map(str, ours)
 
 
-WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work")
+WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "large_pages")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import CourseError, InfrastructureFault
+from . import large_pages
 from .confine import LEVELS, Confinement, readable_paths
 from .limits import Limits
 
@@ -27,11 +28,6 @@ SAFE_LEVELS = ("namespaces", "landlock")
 SCRATCH_BYTES = 256 * 1024**2
 SCRATCH_DISKS = 16
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-LARGE_PAGES = "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=268435456:glibc.malloc.top_pad=33554432"
-"""Memory in pages of 2 MiB where the kernel has them, and kept once it is there: a fork copies a page table, and 100 MB in pages of
-4 KiB have 25,000 entries. Forking and ending a worker take a third less time with it. Other C libraries take no notice."""
-PAGE_SIZES = Path("/sys/kernel/mm/transparent_hugepage")
-"""Where the C library looks, at the zygote's start, whether there are such pages. Landlock keeps submissions out."""
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 
 _lock = threading.Lock()
@@ -106,7 +102,7 @@ def launch(level: str, limits: Limits, scratch: Path) -> Launch:
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")}
     environment |= dict.fromkeys(THREAD_VARIABLES, "1")
     environment |= {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
-    environment |= {"GLIBC_TUNABLES": LARGE_PAGES}
+    environment |= large_pages.FOR_THE_HEAP
     home = "/tmp" if inside else str(scratch)
     environment |= {"HOME": home, "IPYTHONDIR": f"{home}/ipython", "MPLCONFIGDIR": f"{home}/matplotlib"}
     fonts = matplotlib_cache()
@@ -167,7 +163,7 @@ def bubblewrap(fonts: Path | None) -> list[str]:
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
-    command += ["--ro-bind-try", *[str(PAGE_SIZES)] * 2]
+    command += ["--ro-bind-try", *[str(large_pages.SETTINGS)] * 2]  # Landlock keeps submissions out
     if fonts is not None:
         command += ["--ro-bind", str(fonts), "/tmp/matplotlib"]
     return [*command, "--chdir", "/tmp"]

@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any
 
-from . import wire
+from . import large_pages, wire
 from .confine import FIRST_UID, NUM_UIDS, Confinement, confine, prepare
 
 
@@ -51,6 +51,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
     # A worker shares all this with us until it writes to it, and Python's collector would write to every object.
     gc.collect()
     gc.freeze()
+    large_pages.collect()
     control.sendall(b"ready\n")
 
     for number in range(1 << 62):

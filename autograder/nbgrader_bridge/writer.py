@@ -39,12 +39,33 @@ MAX_EXTRA_BYTES = 64 * 1024**2
 STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
 GRADE, COMMENT = api.Grade.__table__, api.Comment.__table__
 
+# Made once: making a statement takes longer than carrying it out.
+FIND_STUDENT = sql.select(STUDENT.c.id).where(STUDENT.c.id == sql.bindparam("student"))
+FIND_SUBMISSION = sql.select(SUBMISSION.c.id).where(
+    (SUBMISSION.c.student_id == sql.bindparam("student")) & (SUBMISSION.c.assignment_id == sql.bindparam("assignment"))
+)
+FIND_NOTEBOOK = sql.select(NOTEBOOK.c.id).where(
+    (NOTEBOOK.c.assignment_id == sql.bindparam("submission")) & (NOTEBOOK.c.notebook_id == sql.bindparam("notebook"))
+)
+WRITE_GRADE = (
+    sql.update(GRADE)
+    .where((GRADE.c.notebook_id == sql.bindparam("of_notebook")) & (GRADE.c.cell_id == sql.bindparam("of_cell")))
+    .values(auto_score=sql.bindparam("points"), needs_manual_grade=GRADE.c.manual_score.is_not(None))
+)
+WRITE_COMMENT = (
+    sql.update(COMMENT)
+    .where((COMMENT.c.notebook_id == sql.bindparam("of_notebook")) & (COMMENT.c.cell_id == sql.bindparam("of_cell")))
+    .values(auto_comment=sql.bindparam("words"))
+)
+NO_PENALTY = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == sql.bindparam("of_notebook")).values(late_submission_penalty=None)
+
 
 class DayInGradebook:
     """What the gradebook and the release say of a day, read once a run."""
 
     def __init__(self, day: Day, db_url: str) -> None:
         self.release = release_notebook(day)
+        self.extras = extras(source_path(day).parent)
         self.exercises = exercises_by_grade_id(self.release)
         with api.Gradebook(db_url) as gradebook:
             notebook = gradebook.find_notebook(day.slug, day.slug)
@@ -99,41 +120,40 @@ class Writer:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
-        copy_extras(source_path(task.day).parent, target)  # ours first: what a student has called the same stays behind
-        copy_extras(task.path.parent, target)
+        # Ours first: what a student has called the same stays behind.
+        copy_extras(source_path(task.day).parent, self.day(task.day).extras, target)
+        copy_extras(task.path.parent, extras(task.path.parent), target)
         write_whole(target / f"{task.day.slug}.ipynb", notebook_text(notebook).encode(), mode=0o444)
 
     @staticmethod
     def write_rows(connection: sql.Connection, day: DayInGradebook, task: Task, record: Record, notebook: NotebookNode) -> None:
-        if connection.execute(sql.select(STUDENT.c.id).where(STUDENT.c.id == task.student)).first() is None:
+        if connection.execute(FIND_STUDENT, {"student": task.student}).first() is None:
             connection.execute(sql.insert(STUDENT).values(id=task.student))
         timestamp = submitted_at(task.path.parent)
-        of_student = (SUBMISSION.c.student_id == task.student) & (SUBMISSION.c.assignment_id == day.assignment_id)
-        found = connection.execute(sql.select(SUBMISSION.c.id).where(of_student)).scalar()
+        found = connection.execute(FIND_SUBMISSION, {"student": task.student, "assignment": day.assignment_id}).scalar()
         if found is None:
             submitted = add_rows(connection, day, task.student, timestamp)
         else:
             if timestamp is not None:
                 connection.execute(sql.update(SUBMISSION).where(SUBMISSION.c.id == found).values(timestamp=timestamp))
-            of_day = (NOTEBOOK.c.assignment_id == found) & (NOTEBOOK.c.notebook_id == day.notebook_id)
-            submitted = connection.execute(sql.select(NOTEBOOK.c.id).where(of_day)).scalar_one()
+            submitted = connection.execute(FIND_NOTEBOOK, {"submission": found, "notebook": day.notebook_id}).scalar_one()
         scores = {exercise: pages.points(record, exercise) for exercise in day.exercises.values()}
-        for grade_id, cell_id in day.grade_cells.items():
-            if grade_id not in day.exercises:
-                continue
-            grade = sql.update(GRADE).where((GRADE.c.notebook_id == submitted) & (GRADE.c.cell_id == cell_id))
-            by_hand = GRADE.c.manual_score.is_not(None)
-            connection.execute(grade.values(auto_score=scores[day.exercises[grade_id]], needs_manual_grade=by_hand))
+        grades = [
+            {"of_notebook": submitted, "of_cell": cell_id, "points": scores[day.exercises[grade_id]]}
+            for grade_id, cell_id in day.grade_cells.items() if grade_id in day.exercises
+        ]  # fmt: skip
+        if grades:
+            connection.execute(WRITE_GRADE, grades)
+        comments = []
         for cell in notebook.cells:
             meta = cell.metadata.get("nbgrader", {})
             if meta.get("solution"):
-                comment = sql.update(COMMENT).where(
-                    (COMMENT.c.notebook_id == submitted) & (COMMENT.c.cell_id == day.solution_cells[meta["grade_id"]])
-                )
                 unchanged = meta.get("checksum") == utils.compute_checksum(cell)
-                connection.execute(comment.values(auto_comment="No response." if unchanged else None))
-        none = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == submitted).values(late_submission_penalty=None)
-        connection.execute(none)
+                words = "No response." if unchanged else None
+                comments.append({"of_notebook": submitted, "of_cell": day.solution_cells[meta["grade_id"]], "words": words})
+        if comments:
+            connection.execute(WRITE_COMMENT, comments)
+        connection.execute(NO_PENALTY, {"of_notebook": submitted})
 
 
 def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, timestamp: Any) -> str:
@@ -160,22 +180,30 @@ def submitted_at(folder: Path) -> Any:
         return None
 
 
-def copy_extras(source: Path, target: Path) -> None:
-    """Other files that were handed in go along, as nbgrader does it; plain ones only, and no more than MAX_EXTRA_BYTES of them."""
-    left = MAX_EXTRA_BYTES
+def extras(source: Path) -> list[Path]:
+    """Other files that were handed in, as nbgrader sees it: plain ones, and no more than MAX_EXTRA_BYTES of them."""
+    left, found = MAX_EXTRA_BYTES, []
     for path in sorted(source.rglob("*")) if source.is_dir() else []:
         ignored = path.suffix in (".ipynb", ".pyc", ".py", ".md") or {"__pycache__", ".ipynb_checkpoints", "feedback"} & set(path.parts)
         if ignored or any(p.is_symlink() for p in (path, *path.parents) if p.is_relative_to(source)):
             continue
         if path.is_file() and (left := left - path.stat().st_size) >= 0:
-            copy = target / path.relative_to(source)
-            try:
+            found.append(path.relative_to(source))
+    return found
+
+
+def copy_extras(source: Path, names: Iterable[Path], target: Path) -> None:
+    for name in names:
+        copy = target / name
+        if copy.exists():
+            continue
+        try:
+            if len(name.parts) > 1:
                 copy.parent.mkdir(parents=True, exist_ok=True)
-            except (FileExistsError, NotADirectoryError):  # a file of ours has the folder's name
-                continue
-            if not copy.exists():
-                shutil.copyfile(path, copy)
-                copy.chmod(0o444)
+        except (FileExistsError, NotADirectoryError):  # a file of ours has the folder's name
+            continue
+        shutil.copyfile(source / name, copy)
+        copy.chmod(0o444)
 
 
 class WriterThread:

@@ -1,0 +1,36 @@
+"""Memory in pages of 2 MiB for the process that workers are forked from.
+
+A fork copies the page table, the end of a process takes it down again, and 180 MB in pages of 4 KiB have 45,000 entries: more work
+than all else that starting a worker takes. Nothing here is needed: where the kernel has no such pages, all goes on without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
+"""Where the kernel says what it allows. The C library looks there too, as it starts."""
+FOR_THE_HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=268435456:glibc.malloc.top_pad=33554432"}
+"""The environment that makes the C library ask for them, and keep what it has. Other C libraries take no notice."""
+PAGE_BYTES = 2 * 1024**2
+MADV_COLLAPSE = 25
+"""Since Linux 6.1: make large pages of these now (linux/mman.h)."""
+
+
+def collect() -> None:
+    """Puts what Python has mapped for itself so far into large pages, as far as that goes: a fifth of a second for 80 MB."""
+    try:
+        if "[never]" in (SETTINGS / "enabled").read_text():
+            return
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        advise = ctypes.CDLL(None).madvise
+    except (OSError, AttributeError):
+        return
+    for line in lines:
+        addresses, rights, _, _, _, *name = line.split(None, 5)
+        if rights != "rw-p" or name:
+            continue
+        first, end = (int(address, 16) for address in addresses.split("-"))
+        for page in range(-(-first // PAGE_BYTES) * PAGE_BYTES, end - PAGE_BYTES + 1, PAGE_BYTES):
+            advise(ctypes.c_void_p(page), ctypes.c_size_t(PAGE_BYTES), ctypes.c_int(MADV_COLLAPSE))
