@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed
-from autograder.grading import remote
+from autograder.grading import wire
 from autograder.grading.far import Cell, Far
 from autograder.grading.near import Near
 from autograder.grading.raised import StudentRaised
@@ -94,6 +94,11 @@ def test_a_loop_may_be_left_and_may_call_other_functions(student):
     assert [result for _, result in both.f.each(range(3))] == [1, 2, 3]
 
 
+def test_inputs_may_be_what_another_function_gave(student):
+    both = student("def f(x):\n    return x + 1\ndef g(x):\n    return 10 * x")
+    assert list(both.f.each(both.g(x) for x in range(3))) == [(0, 1), (10, 11), (20, 21)]
+
+
 def test_what_was_answered_before_the_process_ended_counts(far):
     function = far("import os\ndef f(x):\n    return os._exit(0) if x == 3 else x").f
     seen = []
@@ -131,8 +136,10 @@ def test_a_worker_that_answers_what_was_not_asked_is_ended(far):
 
 
 def test_a_function_as_an_input_is_refused(far):
-    with pytest.raises(remote.wire.WireError, match="cannot be sent"):
-        list(far("def f(x):\n    return x").f.each([len]))
+    student = far("def f(x):\n    return x")
+    with pytest.raises(wire.WireError, match="cannot be sent"):
+        list(student.f.each([len]))
+    assert student.f(1) == 1
 
 
 def test_student_exceptions_keep_their_lines(far):

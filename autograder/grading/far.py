@@ -264,7 +264,7 @@ class Far:
         try:
             yield
         except BaseException as died:
-            self._connection = None
+            self.close()
             if isinstance(died, WorkerDied) and died.outcome == "timeout" and function:
                 self._hung[function] = died  # one wait a function, not one a check
             raise

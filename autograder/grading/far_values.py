@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +30,10 @@ class FarFunction:
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
         """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
-        calls: deque[_Call] = deque()
-
-        def requests() -> Iterator[dict[str, Any]]:
-            for given in inputs:
-                calls.append(_Call(self._name, (given,), {}, _unchanged, _rng_unchanged))
-                yield calls[-1].request()
-
-        for reply in self._far._ask_each("call", self._far._limits.call_seconds, requests(), function=self._name):
-            call = calls.popleft()
+        calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
+        requests = [call.request() for call in calls]
+        replies = self._far._ask_each("call", self._far._limits.call_seconds, requests, function=self._name)
+        for call, reply in zip(calls, replies, strict=True):
             yield call.args[0], call.result(self._far, reply)
 
 

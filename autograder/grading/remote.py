@@ -232,6 +232,9 @@ class Connection:
             self._send(answer, deadline)
 
     def close(self) -> None:
+        """Ends the worker. Once: later its process id may be another's."""
+        if self.socket.fileno() == -1:
+            return
         for target in (lambda: os.killpg(self.pid, signal.SIGKILL), lambda: os.kill(self.pid, signal.SIGKILL)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 target()
