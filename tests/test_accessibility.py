@@ -183,15 +183,31 @@ def test_the_steppers_step_by_keys_inside_the_notebook(page):
 def test_the_sampler_playground_is_moved_by_keys_and_says_what_it_shows(page):
     scroll_until(page, ".sampler-playground")
     figure = page.locator(".sampler-playground").first
-    words = ".sampler-playground [aria-live=polite]"
-    said = [page.locator(words).first.inner_text()]
-    assert "5 of 5 tokens survive" in said[0]
-    for name, key in (("temperature tau", "ArrowRight"), ("top-k: keep the k best", "ArrowRight"), ("top-p: keep the mass p", "Home")):
-        press(figure.get_by_role("slider", name=re.compile(re.escape(name))), key)
-        page.wait_for_function(f"(before) => document.querySelector('{words}').innerText !== before", arg=said[-1], timeout=60_000)
-        said.append(page.locator(words).first.inner_text())
+    words = page.locator(".sampler-playground [aria-live=polite]").first
+    first = words.inner_text()
+    assert "5 of 5 tokens survive" in first
+
+    def says(begin: str, *, other_than: str = "") -> None:
+        page.wait_for_function(
+            """([begin, other]) => {
+                const words = document.querySelector(".sampler-playground [aria-live=polite]").innerText;
+                return words.startsWith(begin) && words !== other;
+            }""",
+            arg=[begin, other_than], timeout=60_000,
+        )  # fmt: skip
+
+    def slider(name: str) -> Any:
+        return figure.get_by_role("slider", name=re.compile(re.escape(name)))
+
+    press(slider("temperature tau"), "ArrowRight")
+    says("5 of 5 tokens survive", other_than=first)
+    for _ in range(3):  # from off over 1 and 2
+        press(slider("top-k: keep the k best"), "ArrowRight")
+    says("3 of 5 tokens survive")
+    press(slider("top-p: keep the mass p"), "Home")
+    says("1 token survives")
     figure.get_by_role("button", name="Reset").press("Enter")
-    page.wait_for_function(f"(first) => document.querySelector('{words}').innerText === first", arg=said[0], timeout=60_000)
+    says(first)
 
 
 def press(slider: Any, key: str) -> None:
