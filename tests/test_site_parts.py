@@ -1,5 +1,6 @@
 """The parts that the site is made of: what goes into it, when a notebook is run again, links, pictures, certification."""
 
+import contextlib
 import re
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ import ipywidgets
 import nbformat
 import pytest
 import torch
+from nbclient import NotebookClient
 
 from autograder.errors import CourseError
 from autograder.lessons import find_day, marks, solved_notebook
@@ -183,3 +185,27 @@ def test_make_docs_builds_the_site_from_a_fresh_clone_and_can_leave_the_answers_
 
     assert "-m autograder.site\n" in commands()
     assert "-m autograder.site --no-answers" in commands("ANSWERS=0")
+
+
+@pytest.mark.slow
+def test_a_kernel_that_does_nothing_is_ended_and_one_that_works_is_left_alone(monkeypatch):
+    monkeypatch.setattr(execute, "STALL_SECONDS", 8.0)
+    for source, stalls in (("import time\ntime.sleep(300)", True), ("import time\nwhile time.process_time() < 14: pass", False)):
+        client = NotebookClient(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), timeout=200)
+        with pytest.raises(execute.Stalled) if stalls else contextlib.nullcontext(), execute.ended_if_it_stalls(client):
+            client.execute()
+
+
+def test_a_notebook_whose_kernel_stalls_is_run_again(monkeypatch):
+    tries = []
+
+    def once(day, ladder):
+        tries.append(day)
+        if len(tries) % 4:
+            raise execute.Stalled
+        return "ran"
+
+    monkeypatch.setattr(execute, "run_once", once)
+    with pytest.raises(CourseError, match="3 kernels stopped answering"):
+        execute.run(find_day("softmax"))
+    assert execute.run(find_day("softmax")) == "ran"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +26,17 @@ from autograder.runner import load_checks
 from course.kit import paths
 
 if TYPE_CHECKING:
+    from nbclient import NotebookClient
     from nbformat import NotebookNode
 
 MAX_SECONDS = 600
 """For one cell; a machine may be slow, but a build must end."""
+
+STALL_SECONDS = 60.0
+STALL_PROCESSOR_SECONDS = 0.5
+"""A kernel that has used less than this for so long, while a cell is due, has lost the request and will never answer: seen once in some
+dozen builds, with ipykernel 7. It is ended, and the notebook run anew."""
+ATTEMPTS = 3
 
 SHOWN_BY = ("student", "desk", "ladder", "render", "pictures", "authoring")
 """Modules of the autograder whose output stands in a notebook."""
@@ -91,8 +101,53 @@ def _uses(day: Day, *calls: str) -> bool:
     return any(call in cell.source for cell in lesson(day).cells if cell.role == "demo" for call in calls)
 
 
+class Stalled(Exception):
+    """A kernel that did nothing while a cell was due."""
+
+
+@contextmanager
+def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
+    """Ends the client's kernel if it does nothing for STALL_SECONDS, and then raises Stalled instead of what came of that."""
+    import psutil
+
+    done, stalled = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        since, used = time.monotonic(), 0.0
+        while not done.wait(1.0):
+            provisioner: Any = getattr(client.km, "provisioner", None)
+            with contextlib.suppress(psutil.Error, AttributeError):  # not there yet, or gone
+                kernel = psutil.Process(provisioner.pid)
+                now = sum(sum(each.cpu_times()[:2]) for each in [kernel, *kernel.children(recursive=True)])
+                if abs(now - used) > STALL_PROCESSOR_SECONDS:  # less, where a child has ended
+                    since, used = time.monotonic(), now
+                elif time.monotonic() - since > STALL_SECONDS:
+                    stalled.set()
+                    kernel.kill()
+                    return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    except Exception:
+        if stalled.is_set():
+            raise Stalled from None
+        raise
+    finally:
+        done.set()
+        watcher.join()
+
+
 def run(day: Day, ladder: Sequence[tuple[str, Any]] = ()) -> NotebookNode:
-    """The day's solved notebook, run at the desk of a student who has solved all earlier days."""
+    """The day's solved notebook, run at the desk of a student who has solved all earlier days. Raises CourseError."""
+    for _ in range(ATTEMPTS):
+        with contextlib.suppress(Stalled):
+            return run_once(day, ladder)
+    raise CourseError(f"{day.slug}: {ATTEMPTS} kernels stopped answering; build again when the machine is less busy")
+
+
+def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
@@ -117,7 +172,8 @@ def run(day: Day, ladder: Sequence[tuple[str, Any]] = ()) -> NotebookNode:
         client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
         start = time.monotonic()
         try:
-            client.execute(env=environment)
+            with ended_if_it_stalls(client):
+                client.execute(env=environment)
         except CellExecutionError as error:
             raise CourseError(f"{_where(day, notebook, now[0])}: {error.ename}: {error.evalue}") from None
         except CellTimeoutError:
