@@ -77,6 +77,10 @@ def random_probs(rng, shape, zeros=False):
     return softmax64(masked_logits(rng, shape) if zeros else 2 * torch.randn(shape, generator=rng))
 
 
+def in_both_precisions(doubles):
+    return doubles + [probs.float() for probs in doubles]
+
+
 # ---- softmax -------------------------------------------------------------------------------------------------------
 
 
@@ -250,7 +254,7 @@ def test_log_softmax_vocabulary(student, rng):
 def test_entropy_random_ranks(student, rng):
     """random distributions of one to five dimensions"""
     doubles = [random_probs(rng, shape) for shape in shapes(rng)]
-    for probs, got in student.entropy.each(doubles + [probs.float() for probs in doubles]):
+    for probs, got in student.entropy.each(in_both_precisions(doubles)):
         close(got, entropy64(probs), atol=1e-5, cause="Sum over the last dimension only: (..., V) becomes (...).")
 
 
@@ -258,7 +262,7 @@ def test_entropy_random_ranks(student, rng):
 def test_entropy_random_zeros(student, rng):
     """zeros in other places for every row"""
     doubles = [random_probs(rng, shape, zeros=True) for shape in [(6,), (4, 5), (2, 3, 4)]]
-    for probs, got in student.entropy.each(doubles + [probs.float() for probs in doubles]):
+    for probs, got in student.entropy.each(in_both_precisions(doubles)):
         close(
             got,
             entropy64(probs),
@@ -307,5 +311,5 @@ def test_entropy_vocabulary(student, rng):
 def test_entropy_input_random(student, rng):
     """the probabilities are not changed, zeros or not"""
     doubles = [random_probs(rng, shape, zeros=zeros) for shape in [(5,), (3, 4), (2, 2, 3)] for zeros in (False, True)]
-    for probs, got in student.entropy.each(doubles + [probs.float() for probs in doubles], _unchanged=True):
+    for probs, got in student.entropy.each(in_both_precisions(doubles), _unchanged=True):
         close(got, entropy64(probs), atol=1e-5, cause=KEEP)

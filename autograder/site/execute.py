@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
 import threading
@@ -34,8 +35,8 @@ MAX_SECONDS = 600
 
 STALL_SECONDS = 60.0
 STALL_PROCESSOR_SECONDS = 0.5
-"""A kernel that has used less than this for so long, while a cell is due, has lost the request and will never answer: seen once in some
-dozen builds, with ipykernel 7. It is ended, and the notebook run anew."""
+"""A kernel that has used less than this for so long while a cell is due: request or answer went astray, and the build would wait for
+MAX_SECONDS (seen once, with ipykernel 7.4). It is ended, and the notebook run anew."""
 ATTEMPTS = 3
 
 SHOWN_BY = ("student", "desk", "ladder", "render", "pictures", "authoring")
@@ -113,7 +114,7 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
     done, stalled = threading.Event(), threading.Event()
 
     def watch() -> None:
-        since, used = time.monotonic(), 0.0
+        since, used = time.monotonic(), -math.inf  # the first look begins the count
         while not done.wait(1.0):
             provisioner: Any = getattr(client.km, "provisioner", None)
             with contextlib.suppress(psutil.Error, AttributeError):  # not there yet, or gone
