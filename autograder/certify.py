@@ -19,7 +19,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,8 @@ class Judgement:
     as_due: bool
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
+    nearest_limit: float = 0.0
+    """The largest share of a time limit that one of its cells or calls has used."""
 
 
 @dataclass
@@ -77,6 +79,8 @@ class TopicResult:
     invalid: list[dict[str, str]] = field(default_factory=list)
     never_failed: list[str] = field(default_factory=list)
     """Checks that no wrong specimen fails: they may be redundant, or a specimen is missing."""
+    nearest_limit: dict[str, Any] = field(default_factory=dict)
+    """The right version that came nearest to a time limit, and the share of it that it used: what is left for slower machines."""
 
     @property
     def clean(self) -> bool:
@@ -132,7 +136,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=timing)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
     failed: list[Verdict] = []
-    killed_every_time = True
+    killed_every_time, nearest_limit = True, 0.0
     for seed in seeds:
         far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
         try:
@@ -151,9 +155,10 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
         finally:
             far.close()
         failed += here
+        nearest_limit = max(nearest_limit, far.nearest_limit)
         killed_every_time &= bool(here)
     if specimen.right:
-        return Judgement(specimen, as_due=not failed, failed=failed)
+        return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
     note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
     return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note)
 
@@ -208,11 +213,11 @@ def certify(
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         for judgement in pool.map(lambda s: judge(s, range(seeds), limits, briefly=briefly), specimens):
             if needs_measuring(judgement):
-                to_measure.append(judgement.specimen)
+                to_measure.append(judgement)
             else:
                 judged(judgement)
-    for specimen in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
-        judged(judge(specimen, range(1), limits, timing=True))
+    for judgement in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
+        judged(replace(judge(judgement.specimen, range(1), limits, timing=True), nearest_limit=judgement.nearest_limit))
     for t, result in results.items():
         if briefly:
             continue
@@ -238,6 +243,8 @@ def tally(result: TopicResult, judgement: Judgement) -> None:
     if specimen.right:
         result.right_total += 1
         result.right_passed += judgement.as_due
+        if judgement.nearest_limit > result.nearest_limit.get("share", 0.0):
+            result.nearest_limit = {"file": specimen.file, "share": round(judgement.nearest_limit, 3)}
         if not judgement.as_due:
             reason = judgement.note or "; ".join(dict.fromkeys(f"{v.check}: {describe(v)}" for v in judgement.failed))
             result.false_failures.append({**entry, "reason": reason})

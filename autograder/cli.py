@@ -82,11 +82,15 @@ def print_certification(results: list, seeds: int) -> None:
     from rich.table import Table
 
     table = Table(title=f"Certification, {seeds} seed(s) a specimen")
-    for column in ("topic", "right passed", "wrong killed", "checks no wrong version fails"):
+    for column in ("topic", "right passed", "wrong killed", "checks no wrong version fails", "nearest to a time limit"):
         table.add_column(column)
     for r in results:
         table.add_row(
-            r.topic, f"{r.right_passed}/{r.right_total}", f"{r.wrong_killed}/{r.wrong_total}", str(len(r.never_failed))
+            r.topic,
+            f"{r.right_passed}/{r.right_total}",
+            f"{r.wrong_killed}/{r.wrong_total}",
+            str(len(r.never_failed)),
+            f"{r.nearest_limit['share']:.0%}" if r.nearest_limit else "",
         )
     console.print(table)
     for r in results:

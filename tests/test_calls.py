@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import torch
@@ -146,3 +148,35 @@ def test_student_exceptions_keep_their_lines(far):
     with pytest.raises(StudentRaised) as raised:
         list(far("def f(x):\n    return 1 / x").f.each([0]))
     assert raised.value.lines == ["f, line 2: return 1 / x"]
+
+
+BURNS = """
+import contextlib
+import time
+def f():
+    start = time.process_time()
+    while time.process_time() - start < 0.8: pass
+"""
+
+
+def test_a_counted_call_has_longer():
+    """The counter takes several times as long as the operations it looks at, and that is not the student's time."""
+    limits = replace(QUICK.limits, call_seconds=0.5)
+    for counted in (True, False):
+        student = Far("softmax", [Cell("probe", BURNS)], {}, limits=limits)
+        try:
+            student.start()
+            with student.counting() if counted else contextlib.nullcontext():
+                if counted:
+                    student.f()
+                else:
+                    with pytest.raises(WorkerDied, match=r"stopped after 0\.5 s"):
+                        student.f()
+        finally:
+            student.close()
+
+
+def test_what_torch_takes_long_to_load_is_not_the_students_time(far):
+    source = "from torch.utils.flop_counter import FlopCounterMode\nimport sys\ndef f(): return 'torch._dynamo' in sys.modules"
+    assert far(source).f() is True
+    assert far("import sys\ndef f(): return 'torch._dynamo' in sys.modules").f() is False

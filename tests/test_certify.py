@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder import certify
 from autograder.errors import CourseError
+from autograder.grading.limits import Limits
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -54,6 +56,16 @@ def test_a_version_that_hangs_dies_or_does_not_define_anything_is_judged_too(tmp
     (result,) = certify.certify("softmax", folder=folder, seeds=1)
     assert result.clean
     assert result.wrong_killed == 3
+
+
+def test_how_near_the_right_versions_come_to_a_time_limit(tmp_path):
+    slow = "import time\nENDS = time.process_time() + {}\nwhile time.process_time() < ENDS: pass\n"
+    folder = folder_with(
+        tmp_path, right_a=RIGHT, right_b=RIGHT + slow.format(0.8), wrong_a=WRONG + slow.format(1.6)
+    )
+    (result,) = certify.certify("softmax", folder=folder, seeds=1, limits=replace(Limits(), cell_seconds=2.0))
+    assert result.nearest_limit["file"] == "right_b.py"
+    assert 0.4 <= result.nearest_limit["share"] < 0.8
 
 
 def test_json_and_exit_status(tmp_path):

@@ -20,7 +20,7 @@ from autograder.authoring import checks, close, equal, raises, that
 
 FALSE_ALARM = 1e-10
 DRAWS = 8_000
-ROWS_PER_CALL = 4_000  # a version that loops over rows in Python must not run into the time limit of a call
+ROWS_PER_CALL = 2_000  # a version that loops over rows in Python must not run into the time limit of a call
 
 
 # ---- helpers -------------------------------------------------------------------------------------------------------

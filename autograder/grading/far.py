@@ -32,6 +32,9 @@ MAX_CHECK_BYTES = 512 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000
 MAX_DEATHS = 20
 """Cells that may end the process before the rest is not tried any more: each costs a new worker and all cells again."""
+SLOW_TO_LOAD = {"torch._dynamo": ("FlopCounterMode", "TorchDispatchMode", "torch.compile")}
+"""Modules that torch loads at the first use of what is named here, in seconds of a processor: not the student's, so they are loaded
+before the clock runs, where a submission names them."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,10 @@ class Far:
         self._used_by_check = 0.0
         self._requests = 0
         self._bytes = 0
+        self._counts = False
         self._handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+        self.nearest_limit = 0.0
+        """The largest share of its time that a cell or call has used."""
         self.cell_outcomes: dict[str, CellOutcome] = {}
         """Cells that did not run to their end, by name."""
 
@@ -107,15 +113,23 @@ class Far:
         return FarFunction(self, name)
 
     def generator(self, seed: int) -> Any:
-        return self._ask("generator", self._limits.call_seconds, seed=seed)
+        return self._ask("generator", self._call_seconds, seed=seed)
+
+    @property
+    def _call_seconds(self) -> float:
+        return self._limits.call_seconds * (self._limits.counted_factor if self._counts else 1.0)
 
     @contextmanager
     def counting(self) -> Iterator[Work]:
         """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end."""
         work = Work()
-        self._ask("counting", self._limits.call_seconds, on=True)
-        yield work
-        counted = self._ask("counting", self._limits.call_seconds, on=False)
+        self._ask("counting", self._call_seconds, on=True)
+        self._counts = True
+        try:
+            yield work
+        finally:
+            self._counts = False
+        counted = self._ask("counting", self._call_seconds, on=False)
         if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
             raise self._nonsense("counts that are no numbers")
         vars(work).update({name: counted[name] for name in vars(work)})
@@ -177,6 +191,7 @@ class Far:
             self._used += connection.used - used_before
             self._used_by_check += connection.used - used_before
             self._bytes += connection.received - bytes_before
+            self.nearest_limit = max(self.nearest_limit, connection.nearest_limit)
 
     def _start_once(self) -> bool:
         """False if a cell killed the worker; that cell is then left out for good."""
@@ -185,8 +200,10 @@ class Far:
         connection = Connection(self._limits, self._resolve, self._parent() if self._parent is not None else None)
         self._connection = connection
         try:
+            source = "\n".join(cell.source for cell in self._cells)
+            load = [module for module, names in SLOW_TO_LOAD.items() if any(name in source for name in names)]
             reply = connection.request(
-                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads
+                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads, load=load
             )
         except WorkerDied as died:
             raise InfrastructureFault(f"a worker did not start: {died}") from None

@@ -25,14 +25,14 @@ class FarFunction:
     ) -> Any:
         call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
         _check_generation(self._far, args, kwargs)
-        reply = self._far._ask("call", self._far._limits.call_seconds, function=self._name, **call.request())
+        reply = self._far._ask("call", self._far._call_seconds, function=self._name, **call.request())
         return call.result(self._far, reply)
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
         """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
         requests = [call.request() for call in calls]
-        replies = self._far._ask_each("call", self._far._limits.call_seconds, requests, function=self._name)
+        replies = self._far._ask_each("call", self._far._call_seconds, requests, function=self._name)
         for call, reply in zip(calls, replies, strict=True):
             yield call.args[0], call.result(self._far, reply)
 
@@ -117,7 +117,7 @@ class Handle:
 
     def _ask(self, op: str, **fields: Any) -> Any:
         _check_generation(self._far, (self,), {})
-        return self._far._ask(op, self._far._limits.call_seconds, target=self, **fields)
+        return self._far._ask(op, self._far._call_seconds, target=self, **fields)
 
 
 def _check_generation(far: Far, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -13,6 +13,9 @@ class Limits:
     wall seconds bound code that sleeps."""
 
     call_seconds: float = 3.0
+    counted_factor: float = 3.0
+    """By which a call may take longer while its work is counted: the counter looks at every operation, and takes several times as long
+    as the small ones themselves."""
     cell_seconds: float = 10.0
     check_seconds: float = 30.0
     """All calls of one check together."""

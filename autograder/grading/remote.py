@@ -93,10 +93,11 @@ def close_zygote() -> None:
 class Connection:
     """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
 
-    used, received: seconds and bytes of all requests so far. answering: a function that stayed here is being called back.
+    used, received: seconds and bytes of all requests so far. nearest_limit: the largest share of its seconds that one has used.
+    answering: a function that stayed here is being called back.
     """
 
-    given, received, used, answering = 0, 0, 0.0, False
+    given, received, used, nearest_limit, answering = 0, 0, 0.0, 0.0, False
     scratch, next_look = "", 0.0
 
     def __init__(self, limits: Limits, resolve: wire.Resolve, parent: Zygote | None = None) -> None:
@@ -153,7 +154,7 @@ class Connection:
                 self._send({"op": op, "seq": self.seq, **fields}, deadline)
                 return self._reply(deadline, self.seq)
             finally:
-                self.used += deadline.used()
+                self._note(deadline)
 
     def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The replies to many requests, several of which are sent at once. Each has `seconds`; none may call back. Raises WorkerDied.
@@ -185,13 +186,18 @@ class Connection:
                     try:
                         replies.append(self._reply(deadline, seq, may_call_back=False))
                     finally:
-                        self.used += deadline.used()
+                        self._note(deadline)
                     deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
         except WorkerDied as error:
             died = error
         yield from replies
         if died is not None:
             raise died
+
+    def _note(self, deadline: Deadline) -> None:
+        used = deadline.used()
+        self.used += used
+        self.nearest_limit = max(self.nearest_limit, used / deadline.seconds)
 
     @contextlib.contextmanager
     def _ending_it_on_failure(self) -> Iterator[None]:

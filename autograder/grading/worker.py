@@ -3,7 +3,8 @@
 Requests come in one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error".
 While a call runs, the worker may ask back ("callback") for a function that stayed with the grader, or for its training flag.
 
-    start     earlier: {topic: source}, seed, threads        -> None
+    start     earlier: {topic: source}, seed, threads,       -> None
+              load: modules that take long to load
     cell      name, source                                   runs a cell   -> None
     call      name, args, kwargs, unchanged, rng_unchanged   a student's function; with `unchanged` or `rng_unchanged` the result
                                                              is {"result", "args", "rng"}: the arguments as they are after the
@@ -149,6 +150,8 @@ class Worker:
     # What requests do
 
     def start(self, request: dict[str, Any]) -> None:
+        for name in request["load"]:
+            importlib.import_module(name)
         sys.meta_path.insert(0, EarlierFinder(request["earlier"]))
         for name in [name for name in sys.modules if name.startswith("solutions")] if "solutions" in sys.modules else []:
             del sys.modules[name]

@@ -70,9 +70,9 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     """A table of days, and one of exercises for each day; what did not do as it should is named under it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
     counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
-    lines = [f"| day | {counted[0]}", counted[1]]
-    lines += [f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} |" for day, topic in rows]
-    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** |")
+    lines = [f"| day | {counted[0]} nearest to a time limit |", f"{counted[1]}---|"]
+    lines += [f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} | {nearest(topic)} |" for day, topic in rows]
+    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | |")
     if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in told["topics"]]:
         lines += ["", f"Not in this run: {', '.join(newer)}."]
     for day, topic in rows:
@@ -82,6 +82,11 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
         faults = [f"- {what}: `{one['file']}`: {one.get('difference', '')}" for what, name in entries.items() for one in topic[name]]
         lines += ["", *faults] if faults else []
     return lines
+
+
+def nearest(counts: dict[str, Any]) -> str:
+    share = counts.get("nearest_limit", {}).get("share")
+    return "" if share is None else f"{share:.0%}"
 
 
 def passed(counts: dict[str, Any]) -> str:
