@@ -131,9 +131,10 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
 def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
     """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
 
-    timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails.
+    timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails,
+    and a right one is measured by its own exercise's checks only.
     """
-    selected = select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=timing)
+    selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
     failed: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
@@ -161,6 +162,11 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
         return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
     note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
     return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note)
+
+
+def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
+    whole_topic = specimen.right and not (timing and briefly)
+    return select(specimen.topic, exercise=None if whole_topic else specimen.exercise, timing=timing)
 
 
 def until_one_fails(topic: str, selected: list[Check], far: Far, seed: int) -> list[Verdict]:
@@ -212,12 +218,12 @@ def certify(
     to_measure = []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         for judgement in pool.map(lambda s: judge(s, range(seeds), limits, briefly=briefly), specimens):
-            if needs_measuring(judgement):
+            if needs_measuring(judgement, briefly=briefly):
                 to_measure.append(judgement)
             else:
                 judged(judgement)
     for judgement in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
-        judged(replace(judge(judgement.specimen, range(1), limits, timing=True), nearest_limit=judgement.nearest_limit))
+        judged(replace(judge(judgement.specimen, range(1), limits, timing=True, briefly=briefly), nearest_limit=judgement.nearest_limit))
     for t, result in results.items():
         if briefly:
             continue
@@ -225,12 +231,12 @@ def certify(
     return list(results.values())
 
 
-def needs_measuring(judgement: Judgement) -> bool:
+def needs_measuring(judgement: Judgement, *, briefly: bool) -> bool:
     """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
     specimen = judgement.specimen
     if judgement.failed or (judgement.note and specimen.right):
         return False
-    return bool(select(specimen.topic, exercise=None if specimen.right else specimen.exercise, timing=True))
+    return bool(held_against(specimen, timing=True, briefly=briefly))
 
 
 def tally(result: TopicResult, judgement: Judgement) -> None:
