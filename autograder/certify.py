@@ -12,6 +12,7 @@ what it defines and takes everything else from the reference.
 
 from __future__ import annotations
 
+import ast
 import os
 import platform
 import re
@@ -132,7 +133,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
 
     timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails,
-    and a right one is measured by its own exercise's checks only.
+    and a right one is held against its own exercise's checks and those of exercises that use it.
     """
     selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
@@ -165,8 +166,28 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
 
 
 def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
-    whole_topic = specimen.right and not (timing and briefly)
-    return select(specimen.topic, exercise=None if whole_topic else specimen.exercise, timing=timing)
+    checks = select(specimen.topic, timing=timing)
+    if not specimen.right:
+        return [c for c in checks if c.exercise == specimen.exercise]
+    if not briefly:
+        return checks
+    concerned = {specimen.exercise} if timing else users(specimen.topic, specimen.exercise)
+    return [c for c in checks if c.exercise in concerned]
+
+
+def users(topic: str, exercise: str) -> set[str]:
+    """The exercise, and what uses it in the reference: directly, or by way of another."""
+    names_in = {
+        node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        for node in ast.parse(solution_source(topic)).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    found: set[str] = set()
+    new = {exercise}
+    while new:
+        found |= new
+        new = {name for name, names in names_in.items() if names & new} - found
+    return found
 
 
 def until_one_fails(topic: str, selected: list[Check], far: Far, seed: int) -> list[Verdict]:

@@ -68,6 +68,19 @@ def test_how_near_the_right_versions_come_to_a_time_limit(tmp_path):
     assert 0.4 <= result.nearest_limit["share"] < 0.8
 
 
+def test_what_a_brief_look_holds_a_right_version_against():
+    def exercises(topic: str, exercise: str, **how: bool) -> set[str]:
+        specimen = certify.Specimen(topic, "right_a.py", exercise, True, "", "")
+        return {c.exercise for c in certify.held_against(specimen, **{"timing": False, "briefly": True, **how})}
+
+    assert exercises("softmax", "entropy") == {"entropy"}
+    assert exercises("kv_cache", "decode_step") == {"decode_step", "generate_cached"}
+    assert exercises("kv_cache", "KVCache") == {"KVCache", "forward_cached", "prefill", "decode_step", "generate_cached"}
+    assert exercises("kv_cache", "prefill", timing=True) == set()
+    assert exercises("kv_cache", "prefill", timing=True, briefly=False) == {"forward_cached", "generate_cached"}
+    assert exercises("softmax", "entropy", briefly=False) == {"softmax", "log_softmax", "entropy"}
+
+
 def test_json_and_exit_status(tmp_path):
     good = run("certify", "softmax", "--specimens", str(folder_with(tmp_path, right_a=RIGHT, wrong_a=WRONG)), "--json", "--seeds", "1")
     assert good.returncode == 0, good.stderr
