@@ -6,6 +6,7 @@ python benchmarks/engine.py --quick         # one small point, nothing written
 """
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import statistics
@@ -20,9 +21,10 @@ from common import RESULTS, ROOT, machine, save
 from torch import Tensor
 
 sys.path.append(str(ROOT))
+from llama import LlamaCpp
 from peers import transformers_twin
 
-from course.kit import load_model
+from course.kit import load_model, paths
 from course.kit.model import WeightsOnly
 from solutions.batching import decode_batch, prefill_batch
 from solutions.costs import Machine, kv_cache_bytes, measure_machine
@@ -38,6 +40,7 @@ figures); "transformers" is `generate` of the same weights with its own cache. A
 the median of the rounds."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 LEAST_MEDIAN = 1.2
+LLAMA = "llama.cpp, 4 bits"
 
 
 @dataclass
@@ -117,11 +120,11 @@ def point(contenders: dict[str, Contender], ids: Tensor, new: int, rounds: int) 
 
 def summary(runs: dict[str, list[Run]], model: WeightsOnly, B: int, T: int, new: int, peaks: Machine) -> list[dict[str, Any]]:
     """A row for each contender: tokens/s, ratio to transformers, share of what the machine can do."""
-    size = model.dtype.itemsize
-    weights = model.num_parameters * size
-    kv = kv_cache_bytes(model.config, T + new // 2, B, size)
     rows = []
     for name, found in runs.items():
+        size = 2 if name == LLAMA else model.dtype.itemsize  # of a value in the cache
+        weights = paths.SMOLLM2.stat().st_size if name == LLAMA else model.num_parameters * size
+        kv = kv_cache_bytes(model.config, T + new // 2, B, size)
         prefill, decode = (statistics.median(getattr(run, part) for run in found) for part in ("prefill", "decode"))
         theirs = runs["transformers"]
         ratios = {
@@ -164,7 +167,7 @@ def verdict(rows: list[dict[str, Any]]) -> tuple[bool, list[str]]:
     """Whether the best of ours is ahead at every point and by 1.2 in the median, and the lines that say so."""
     best: dict[tuple[Any, ...], float] = {}
     for r in rows:
-        if r["engine"] == "transformers":
+        if r["engine"] in ("transformers", LLAMA):
             continue
         for part in ("prefill", "decode"):
             key = (part, r["dtype"], r["prompt"], r["batch"])
@@ -177,30 +180,22 @@ def verdict(rows: list[dict[str, Any]]) -> tuple[bool, list[str]]:
     return not behind and middle >= LEAST_MEDIAN, lines
 
 
+def llama_cpp(batch: int, max_len: int) -> Contender:
+    contender = LlamaCpp(paths.SMOLLM2, batch, max_len, torch.get_num_threads())
+
+    def run(ids: Tensor, new: int) -> Run:
+        _, prefill, decode = contender.run(ids, new)
+        return Run(prefill, decode)
+
+    return run
+
+
 def llama_cpp_note() -> str:
     if importlib.util.find_spec("llama_cpp") is None:
-        return "llama.cpp: not measured, `llama-cpp-python` is not installed (it compiles; it is no part of the environment)."
-    return "llama.cpp: installed; run `python benchmarks/engine.py --llama-cpp` for its figures on the same GGUF file."
-
-
-def llama_cpp_rows(prompts: list[int], new: int) -> list[str]:
-    """llama.cpp on the GGUF file itself (4-bit weights), B = 1."""
-    from llama_cpp import Llama
-
-    from course.kit import paths
-
-    lines = []
-    for T in prompts:
-        llama = Llama(str(paths.SMOLLM2), n_ctx=T + new, n_threads=torch.get_num_threads(), verbose=False)
-        ids = torch.randint(5, 49_000, (T,)).tolist()
-        start = time.perf_counter()
-        llama.eval(ids)
-        first = time.perf_counter()
-        for _ in range(new - 1):
-            llama.eval([7])
-        prefill, decode = T / (first - start), (new - 1) / (time.perf_counter() - first)
-        lines.append(f"llama.cpp, Q4_1, prompt {T}, B = 1: prefill {prefill:.0f}, decode {decode:.1f} tokens/s.")
-    return lines
+        return "llama.cpp: not measured, `llama-cpp-python` is not installed (extra `llama`; it is compiled for some minutes)."
+    version = importlib.metadata.version("llama-cpp-python")
+    size = paths.SMOLLM2.stat().st_size
+    return f'"{LLAMA}" is llama.cpp (llama-cpp-python {version}) on the GGUF file as it is, {size / 1e6:.0f} MB of weights.'
 
 
 def main() -> int:
@@ -212,7 +207,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--large-rounds", type=int, default=2, help="rounds where a prefill has more than 4,000 tokens")
     parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--llama-cpp", action="store_true")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -220,7 +214,7 @@ def main() -> int:
     torch.manual_seed(0)
     peaks = measure_machine()
     rows = [] if arguments.quick else known_rows()
-    more = llama_cpp_rows(arguments.prompt, arguments.new) if arguments.llama_cpp else [llama_cpp_note()]
+    more = [llama_cpp_note()]
     for dtype in arguments.dtype:
         model = load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
         theirs, simple = transformers_generate(model), day11(model)
@@ -229,6 +223,8 @@ def main() -> int:
                 contenders = {"Day 11": simple, "engine": engine(model, B, T + arguments.new, compiled=False), "transformers": theirs}
                 if not arguments.no_compile:
                     contenders["compiled"] = engine(model, B, T + arguments.new, compiled=True)
+                if dtype == "float32" and importlib.util.find_spec("llama_cpp") is not None:
+                    contenders[LLAMA] = llama_cpp(B, T + arguments.new)
                 ids = torch.randint(5, model.config.vocab_size, (B, T))
                 rounds = arguments.large_rounds if B * T > 4000 else arguments.rounds
                 found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)

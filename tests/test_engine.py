@@ -1,11 +1,12 @@
 """The engine gives what Day 11's functions give."""
 
+import importlib
 import shutil
 
 import pytest
 import torch
 
-from course.kit import load_model
+from course.kit import load_model, load_tokenizer, paths
 from solutions.batching import generate_batch
 from solutions.engine import Engine
 
@@ -38,3 +39,24 @@ def test_compiled_tokens_are_the_same():
     plain, compiled = Engine(model, 4, max_len=40), Engine(model, 4, max_len=40)
     compiled.compile_decode()
     assert torch.equal(plain.generate(PROMPTS, 12), compiled.generate(PROMPTS, 12))
+
+
+@pytest.mark.slow
+def test_llama_cpp_as_the_benchmark_calls_it_gives_a_row_the_same_tokens_alone_and_in_a_batch(monkeypatch):
+    pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)")
+    if not paths.SMOLLM2.exists():
+        pytest.skip("SmolLM2 is not here: `make model` fetches it")
+    monkeypatch.syspath_prepend(str(paths.ROOT / "benchmarks"))
+    llama = importlib.import_module("llama")
+    text = load_tokenizer("smollm2").encode("The capital of France is Paris. The capital of Italy is")
+    ids = torch.tensor([text, text[::-1], text])
+    batch = llama.LlamaCpp(paths.SMOLLM2, 3, ids.shape[1] + 6, 1)
+    alone = llama.LlamaCpp(paths.SMOLLM2, 1, ids.shape[1] + 6, 1)
+    tokens, prefill, decode = batch.run(ids, 6)
+    assert tokens == batch.run(ids, 6)[0]
+    assert tokens[0] == tokens[2] == alone.run(ids[:1], 6)[0][0] != tokens[1]
+    assert prefill > 0 < decode
+    want = load_model("smollm2")(ids[:1])[0, -1].argmax()
+    assert tokens[0][0] == int(want)
+    batch.close()
+    alone.close()

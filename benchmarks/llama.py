@@ -1,0 +1,61 @@
+"""llama.cpp as a contender, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+
+class LlamaCpp:
+    """`batch` sequences of up to max_len tokens each, with so many threads. The weights stay as the file has them."""
+
+    def __init__(self, path: Path, batch: int, max_len: int, threads: int) -> None:
+        import llama_cpp
+
+        self.api: Any = llama_cpp
+        self.quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)  # it must live as long as the library calls it
+        llama_cpp.llama_log_set(self.quiet, None)
+        llama_cpp.llama_backend_init()
+        self.model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+        settings = llama_cpp.llama_context_default_params()
+        settings.n_ctx, settings.n_batch, settings.n_seq_max = batch * max_len, batch * max_len, batch
+        settings.n_threads = settings.n_threads_batch = threads
+        self.context = llama_cpp.llama_init_from_model(self.model, settings)
+        if not self.model or not self.context:
+            raise RuntimeError(f"llama.cpp did not load {path}")
+        self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
+        self.slots = llama_cpp.llama_batch_init(batch * max_len, 0, 1)
+
+    def run(self, ids: Tensor, new: int) -> tuple[list[list[int]], float, float]:
+        """New tokens of each row, seconds to the first token's logits, seconds from there to the last one's."""
+        api, (B, T) = self.api, ids.shape
+        api.llama_memory_clear(api.llama_get_memory(self.context), True)
+        start = time.perf_counter()
+        token = self._decode(ids.numpy().ravel(), np.tile(np.arange(T), B), np.repeat(np.arange(B), T))
+        first = time.perf_counter()
+        tokens = [token]
+        for step in range(new - 1):
+            token = self._decode(token, np.full(B, T + step), np.arange(B))
+            tokens.append(token)
+        return np.stack(tokens, axis=1).tolist(), first - start, time.perf_counter() - first
+
+    def _decode(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """One call of llama.cpp; the most probable token after each row's last one."""
+        n, slots = len(tokens), self.slots
+        last = np.append(rows[1:] != rows[:-1], True)
+        slots.n_tokens = n
+        for name, values in (("token", tokens), ("pos", positions), ("n_seq_id", np.ones(n)), ("logits", last)):
+            np.ctypeslib.as_array(getattr(slots, name), (n,))[:] = values
+        for i, row in enumerate(rows.tolist()):
+            slots.seq_id[i][0] = row
+        if self.api.llama_decode(self.context, slots) != 0:
+            raise RuntimeError("llama.cpp could not decode the batch")
+        logits = (self.api.llama_get_logits_ith(self.context, int(i)) for i in np.flatnonzero(last))
+        return np.array([np.ctypeslib.as_array(each, (self.vocab_size,)).argmax() for each in logits])
+
+    def close(self) -> None:
+        self.api.llama_batch_free(self.slots)
+        self.api.llama_free(self.context)
+        self.api.llama_model_free(self.model)
