@@ -58,7 +58,7 @@ def causal_mask(q_len: int, k_len: int) -> Tensor:
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """Cut each token's vector into one piece per head.
 
-    x (B, T, H*Dh) -> (B, H, T, Dh). Head h gets the entries h*Dh to (h+1)*Dh of every token.
+    x (B, T, H*Dh) -> (B, H, T, Dh). Head h gets the entries h*Dh to (h+1)*Dh of every token. x is not changed.
     """
     ### BEGIN SOLUTION
     return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
@@ -68,7 +68,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def merge_heads(x: Tensor) -> Tensor:
     """Put the heads of each token back side by side: the inverse of split_heads.
 
-    x (B, H, T, Dh) -> (B, T, H*Dh).
+    x (B, H, T, Dh) -> (B, T, H*Dh). x is not changed.
     """
     ### BEGIN SOLUTION
     return x.transpose(1, 2).flatten(2)

@@ -13,7 +13,7 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """Bring each vector to a length of about sqrt(D), then weight its entries: x / sqrt(mean(x^2) + eps) * weight.
 
     x (..., D), weight (D,) -> (..., D), same dtype. Every vector by itself; nothing is subtracted. Mean and root are
-    computed in float32 or better even where x is bfloat16 or float16. Zhang and Sennrich 2019.
+    computed in float32 or better even where x is bfloat16 or float16. x is not changed. Zhang and Sennrich 2019.
     """
     ### BEGIN SOLUTION
     precise = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -26,7 +26,7 @@ def feed_forward(x: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
     """What a layer does to each token alone (SwiGLU): down (silu(gate x) * (up x)), with silu(z) = z * sigmoid(z).
 
     x (B, T, D), gate and up (F, D), down (D, F) -> (B, T, D), same dtype. Rows of a matrix are its outputs.
-    Shazeer 2020.
+    x is not changed. Shazeer 2020.
     """
     ### BEGIN SOLUTION
     gates = x @ gate.T  # (B, T, F)

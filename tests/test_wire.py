@@ -88,10 +88,19 @@ def test_nan_payloads_infinities_and_signed_zeros_survive():
 
 def test_views_arrive_as_their_values():
     base = torch.arange(12.0).reshape(3, 4)
-    for view in (base.T, base[:, 1:3], base[::2], base.expand(2, 3, 4), torch.tensor([1 + 2j]).conj()):
+    for view in (base[:, 1:3], base[::2], base.expand(2, 3, 4), torch.tensor([1 + 2j]).conj()):
         got = there_and_back(view)
         assert got.is_contiguous()
         assert torch.equal(got, view)
+
+
+def test_a_transposed_tensor_arrives_transposed():
+    base = torch.arange(24.0).reshape(2, 3, 4)
+    for view in (base[0].T, base.transpose(0, 2), base.permute(2, 0, 1), base.transpose(1, 2).bfloat16().requires_grad_()):
+        got = there_and_back(view)
+        assert torch.equal(got, view)
+        assert got.stride() == view.stride()
+        assert (got.requires_grad, got.is_leaf) == (view.requires_grad, True)
 
 
 def test_a_tensor_that_wants_gradients_still_wants_them_and_is_a_leaf():
@@ -211,6 +220,8 @@ def test_deep_json_is_refused(opening, depth):
         {"$": "tensor", "dtype": ["float32"], "shape": [4], "at": 0, "n": 16, "grad": False},
         {"$": "tensor", "dtype": "bool", "shape": [16], "at": 0, "n": 16, "grad": False},
         {"$": "tensor", "shape": [4], "at": 0, "n": 16},
+        *({"$": "tensor", "dtype": "int8", "shape": [4, 4], "at": 0, "n": 16, "order": order}
+          for order in ([0], [0, 0], [0, 1, 1], [1, 2], [-1, 0], "10", None, [[0], 1], ["0", "1"])),
         {"$": "bytes", "at": 0, "n": 17}, {"$": "bytes", "at": 2**70, "n": 1}, {"$": "bytes", "at": True, "n": 1}, {"$": "bytes"},
         {"$": "int", "v": "1" * 5000}, {"$": "int", "v": "ten"}, {"$": "int", "v": 3}, {"$": "float", "v": "1.5"}, {"$": "float", "v": []},
         {"$": "tuple", "v": 3}, {"$": "tuple"}, {"$": "dict", "v": [[1]]}, {"$": "dict", "v": [[[1], 2]]}, {"$": "dict", "v": {"a": 1}},

@@ -367,7 +367,7 @@ def test_one_slot_is_written(student, rng):
 @checks("static_decode")
 def test_other_slots_do_not_matter(student, rng):
     """what lies in the pads' slots and after `position` makes no difference"""
-    slots = Slots(rng, [3, 8], room=4, garbage=50.0)
+    slots = Slots(rng, [3, 8], room=4, garbage=20_000.0)
     for _ in range(2):
         got = slots.step(student, rng)
         close(got, alone(tiny(), slots.prompts), atol=1e-4, cause=f"{MASK} All slots are read: what is not there yet must be masked.")

@@ -281,7 +281,7 @@ class Connection:
         if callable(value) or hasattr(value, "__next__"):
             self.given += 1
             self.callables[self.given] = value
-            return {"$": "callable", "id": self.given}
+            return {"$": "callable", "id": self.given, "trains": hasattr(value, "training")}
         return None
 
     def _send(self, value: Any, deadline: Deadline) -> None:

@@ -16,11 +16,12 @@ else is an object {"$": kind, ...}:
     tuple      {"v": [...]}
     dict       {"v": [[key, value], ...]}
     bytes      {"at": offset, "n": length}
-    tensor     {"dtype": "float32", "shape": [...], "at": offset, "n": bytes, "grad": bool}
+    tensor     {"dtype": "float32", "shape": [...], "at": offset, "n": bytes, "grad": bool}; a transposed one as it lies in memory,
+               with "order": [...], the dimension of the tensor that each dimension of "shape" is
     dtype      {"v": "float32"}             device {"v": "cpu"}
     data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
-    callable   {"id": n}                                    a function that stays with the grader
+    callable   {"id": n, "trains": bool}                    a function that stays with the grader; whether it has a training flag
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
 
 Nothing is ever pickled. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
@@ -185,12 +186,15 @@ class _Encoder:
         data = value.detach()
         if type(data) is not Tensor:
             data = data.as_subclass(Tensor)
-        plain = data.view(torch.int16) if data.dtype is torch.bfloat16 else data  # numpy has no bfloat16
+        order = _order_in_memory(data)
+        laid = data if order is None else data.permute(order)
+        plain = laid.view(torch.int16) if laid.dtype is torch.bfloat16 else laid  # numpy has no bfloat16
         raw = plain.numpy(force=True).tobytes()
-        return {
-            "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(data.shape),
+        tree = {
+            "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(laid.shape),
             "at": self._put(raw), "n": len(raw), "grad": grad,
         }  # fmt: skip
+        return tree if order is None else {**tree, "order": order}
 
     def _put(self, raw: bytes) -> int:
         at = self.payload_bytes
@@ -280,9 +284,22 @@ class _Decoder:
         if dtype is torch.bool and raw and max(raw) > 1:
             raise WireError("a bool tensor with other bytes than 0 and 1")
         data = torch.frombuffer(raw, dtype=dtype).reshape(shape) if raw else torch.empty(shape, dtype=dtype)
+        if "order" in tree:
+            if sorted(_list(tree["order"])) != list(range(len(shape))):
+                raise WireError("an order that does not name each dimension once")
+            data = data.permute([tree["order"].index(d) for d in range(len(shape))])
         if tree.get("grad") is True and (dtype.is_floating_point or dtype.is_complex):
             data.requires_grad_(True)
         return data
+
+
+def _order_in_memory(data: Tensor) -> list[int] | None:
+    """The dimensions of a transposed tensor in the order of its memory: it arrives transposed too, so that a function meets what `.T`
+    gives. None for one that is contiguous, or has gaps, which arrives contiguous."""
+    if data.is_contiguous():
+        return None
+    order = sorted(range(data.dim()), key=data.stride, reverse=True)
+    return order if data.permute(order).is_contiguous() else None
 
 
 def _list(value: Any) -> list[Any]:

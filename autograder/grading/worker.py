@@ -244,7 +244,7 @@ class Worker:
             case "handle":
                 return self.handles[tree["id"]]
             case "callable":
-                return Callback(self, tree["id"])
+                return (Model if tree.get("trains") is True else Callback)(self, tree["id"])
             case "named":
                 return named(tree["kind"], **tree["v"])
             case "data":
@@ -265,7 +265,7 @@ class Worker:
 
 
 class Callback:
-    """A function or iterator that stayed with the grader, as the student's code sees it; it may have a torch module's training flag."""
+    """A function or iterator that stayed with the grader, as the student's code sees it."""
 
     def __init__(self, worker: Worker, number: int) -> None:
         self._worker = worker
@@ -280,6 +280,10 @@ class Callback:
     def __next__(self) -> Any:
         return self._worker.ask_back(self._number, "__next__", (), {})
 
+
+class Model(Callback):
+    """One that has a torch module's training flag."""
+
     @property
     def training(self) -> bool:
         return bool(self._worker.ask_back(self._number, "training", (), {}))
@@ -288,11 +292,11 @@ class Callback:
     def training(self, mode: bool) -> None:
         self.train(mode)
 
-    def train(self, mode: bool = True) -> Callback:
+    def train(self, mode: bool = True) -> Model:
         self._worker.ask_back(self._number, "train", (bool(mode),), {})
         return self
 
-    def eval(self) -> Callback:
+    def eval(self) -> Model:
         return self.train(False)
 
 

@@ -52,10 +52,10 @@ def test_sinusoids_row_does_not_depend_on_length(student, rng):
 
 @checks("sinusoidal_positions")
 def test_sinusoids_far_out(student):
-    """the last of 2,048 positions"""
-    got = student.sinusoidal_positions(2048, 16)
-    equal(list(got.shape), [2048, 16], what="wrong shape")
-    angles = [2047 / 10000 ** (2 * i / 16) for i in range(8)]
+    """the last of 5,000 positions"""
+    got = student.sinusoidal_positions(5000, 8)
+    equal(list(got.shape), [5000, 8], what="wrong shape")
+    angles = [4999 / 10000 ** (2 * i / 8) for i in range(4)]
     want = torch.tensor([f(a) for a in angles for f in (math.sin, math.cos)], dtype=torch.float64)
     close(got[-1], want, atol=5e-3, cause="Far positions have large angles: compute them in float32 at the least.")
 
@@ -85,6 +85,17 @@ def test_rotary_random(student, rng):
             what="wrong values with the default base",
             cause="The default base is 10000.",
         )
+
+
+@checks("rotary")
+def test_rotary_far_out(student, rng):
+    """positions up to the end of SmolLM2's context"""
+    x = torch.randn(1, 2, 5, 8, generator=rng).clamp(-2, 2)
+    positions = torch.tensor([2047, 2048, 2049, 4097, 8191])
+    cause = "Positions of thousands make large angles: keep them in float32, and let no table end before them."
+    close(student.rotary(x, positions), _rotated(x, positions[None]), atol=3e-3, cause=cause)
+    low = x.half()
+    close(student.rotary(low, positions), _rotated(low, positions[None]), atol=0.02, dtype=torch.float16, cause=cause)
 
 
 @checks("rotary", weight=2)
@@ -204,7 +215,7 @@ def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) ->
 @checks("causal_mask", weight=2)
 def test_mask_any_lengths(student, rng):
     """any number of queries at the end of any number of keys"""
-    lengths = [(_pick(rng, 1, 9), _pick(rng, 0, 9)) for _ in range(5)] + [(1, 0), (3, 17)]
+    lengths = [(_pick(rng, 1, 9), _pick(rng, 0, 9)) for _ in range(5)] + [(1, 0), (3, 17), (300, 0), (1, 700)]
     for q_len, more in lengths:
         k_len = q_len + more
         got = student.causal_mask(q_len, k_len)
@@ -268,14 +279,13 @@ def test_split_random(student, rng):
     """random sizes, entry by entry"""
     for _ in range(3):
         B, T, H, Dh = (_pick(rng, 1, 5) for _ in range(4))
-        x = torch.randn(B, T, H * Dh, generator=rng)
-        want = torch.stack([x[:, :, h * Dh : (h + 1) * Dh] for h in range(H)], dim=1)
-        close(
-            student.split_heads(x, H),
-            want,
-            what=f"wrong values for B={B}, T={T}, H={H}, Dh={Dh}",
-            cause="Head h gets entries h*Dh to (h+1)*Dh of every token of every row.",
-        )
+        for x in (torch.randn(B, T, H * Dh, generator=rng), torch.randn(T, B, H * Dh, generator=rng).transpose(0, 1)):
+            close(
+                student.split_heads(x, H),
+                torch.stack([x[:, :, h * Dh : (h + 1) * Dh] for h in range(H)], dim=1),
+                what=f"wrong values for B={B}, T={T}, H={H}, Dh={Dh}" + ("" if x.is_contiguous() else ", of a transposed tensor"),
+                cause="Head h gets entries h*Dh to (h+1)*Dh of every token of every row.",
+            )
 
 
 @checks("split_heads")
@@ -302,14 +312,13 @@ def test_merge_random(student, rng):
     """random sizes, entry by entry"""
     for _ in range(3):
         B, H, T, Dh = (_pick(rng, 1, 5) for _ in range(4))
-        x = torch.randn(B, H, T, Dh, generator=rng)
-        want = torch.cat([x[:, h] for h in range(H)], dim=-1)
-        close(
-            student.merge_heads(x),
-            want,
-            what=f"wrong values for B={B}, H={H}, T={T}, Dh={Dh}",
-            cause="Token t gets head 0, then head 1, and so on, each whole.",
-        )
+        for x in (torch.randn(B, H, T, Dh, generator=rng), torch.randn(B, T, H, Dh, generator=rng).transpose(1, 2)):
+            close(
+                student.merge_heads(x),
+                torch.cat([x[:, h] for h in range(H)], dim=-1),
+                what=f"wrong values for B={B}, H={H}, T={T}, Dh={Dh}" + ("" if x.is_contiguous() else ", of a transposed tensor"),
+                cause="Token t gets head 0, then head 1, and so on, each whole.",
+            )
 
 
 @checks("merge_heads")
@@ -421,6 +430,25 @@ def test_attention_large_scores(student, rng):
         what="wrong values where the best key of each query is hidden",
         cause="A hidden score must lose against any other: -inf, not -100 and not 0.",
     )
+
+
+@checks("attention")
+def test_attention_hidden_beats_nothing(student):
+    """a hidden score of 0 beside visible ones of -21,000"""
+    q, v = torch.tensor([[[[300.0, 0.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]]])
+    k = torch.tensor([[[[-100.0, 0.0], [-99.99, 0.0], [0.0, 1.0]]]])
+    mask = torch.tensor([True, True, False])
+    want = _oracle(q.double(), k.double(), v.double(), mask[None])
+    cause = "A hidden score must lose against any other: -inf, not -10,000."
+    close(student.attention(q, k, v, mask[None]), want, atol=2e-2, cause=cause)
+
+
+@checks("attention")
+def test_attention_many_keys_of_split_heads(student, rng):
+    """two hundred keys, and queries as split_heads gives them: transposed"""
+    q, k, v = (torch.randn(2, t, 2, 8, generator=rng).transpose(1, 2) for t in (3, 200, 200))
+    cause = "Every key that is not hidden takes part; and a transposed tensor has no .view of other dimensions."
+    close(student.attention(q, k, v), _oracle(q, k, v), atol=1e-4, cause=cause)
 
 
 @checks("attention")

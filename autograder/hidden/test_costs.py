@@ -133,6 +133,11 @@ def test_random_caches_by_their_tensors(student, rng):
 def test_half_a_byte(student, rng):
     """a cache in 4 bits"""
     config, tokens = random_shape(rng), 2 * whole(rng, 1, 500)
+    exact(
+        student.kv_cache_bytes(config, 10**6, 1, 2),
+        4 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 10**6,
+        "As many tokens as are asked for: how long the model's context is, is another matter.",
+    )
     want = config.num_hidden_layers * config.num_key_value_heads * config.head_dim * tokens
     exact(student.kv_cache_bytes(config, tokens, 1, 0.5), want, "bytes_per_value may be 0.5: do not round it.")
 
@@ -143,6 +148,7 @@ def test_random_intensities(student, rng):
     for low, high in ((0.01, 0.9), (1.1, 20.0), (20.0, 500.0)):
         intensity, num_bytes = real(rng, low, high), real(rng, 1.0, 1e12)
         close(student.arithmetic_intensity(intensity * num_bytes, num_bytes), intensity, rtol=1e-9, cause="FLOPs over bytes.")
+    close(student.arithmetic_intensity(1.5, 0.75), 2.0, rtol=1e-9, cause="FLOPs over bytes, neither rounded.")
 
 
 @checks("roofline_seconds", weight=2)
@@ -159,6 +165,9 @@ def test_random_work_on_random_machines(student, rng):
             rtol=1e-9,
             cause="The larger of flops / peak_flops and bytes / bandwidth, whichever side of the balance the work is on.",
         )
+    # An H100's balance is 295.2: work of 295.1 FLOPs a byte is on the memory's side. And a kilobyte takes a third of a nanosecond.
+    close(student.roofline_seconds(295.1e9, 1e9, 989e12, 3.35e12), 1e9 / 3.35e12, rtol=1e-6, cause="The balance is no whole number.")
+    close(student.roofline_seconds(1.0, 1000, 989e12, 3.35e12), 1000 / 3.35e12, rtol=1e-6, cause="Small times are not rounded.")
 
 
 @checks("naive_positions", weight=2)
@@ -167,6 +176,8 @@ def test_random_naive(student, rng):
     for _ in range(5):
         t0, g = whole(rng, 1, 900), whole(rng, 2, 300)
         equal(student.naive_positions(t0, g), sum(range(t0, t0 + g)), cause="Add t0 + 0, t0 + 1, ..., t0 + g - 1.")
+    equal(student.naive_positions(2_000, 200), 419_900, cause="The whole text in every step, however long it has become.")
+    equal(student.naive_positions(1, 100_000), 5_000_050_000, cause="Five thousand million: more than 32 bits hold.")
 
 
 @checks("cached_positions", weight=2)
@@ -204,6 +215,31 @@ def test_all_rounds_fit_and_fill_the_call(student):
             got=f"{implied:.3g} s",
             cause="Measure the work itself, with time.perf_counter() in seconds, and divide by the time.",
         )
+
+
+@checks("measure_machine")
+def test_the_work_that_is_measured(student):
+    """a product of the size that was asked for, in every round"""
+    size, rounds = 96, 7
+    with student.counting() as work:
+        student.measure_machine(size, 2**16, rounds)
+    due = 2 * size**3 * rounds
+    cause = "The work of a round is one product of two size x size matrices: 2 * size^3 FLOPs."
+    what = f"wrong work for size {size} in {rounds} rounds"
+    numpys = work.flops == 0  # whose products nobody counts here
+    that(numpys or due <= work.flops <= 2 * due, what, expected=f"{due:,} FLOPs", got=f"{work.flops:,}", cause=cause)
+
+
+@checks("measure_machine")
+def test_which_rate_is_which(student):
+    """matrices of 8 x 8 give few FLOPs a second, and a sum of a kilobyte few bytes a second"""
+    # Starting an operation takes a microsecond: 1,024 FLOPs in it are 1e9 a second, where 16 MiB come at ten times that and more.
+    cause = "peak_flops belongs to the product of size x size matrices, bandwidth to the sum over num_bytes."
+    small_product, small_sum = student.measure_machine(8, 2**24, 9), student.measure_machine(384, 2**10, 9)
+    for name, rates in (("peak_flops", (small_product, small_sum)), ("bandwidth", (small_sum, small_product))):
+        low, high = (getattr(machine, name) for machine in rates)
+        what = f"{name} does not grow with the work that it is measured by"
+        that(low < high, what, expected=f"less than {high:.3g}", got=f"{low:.3g}", cause=cause)
 
 
 @checks("measure_machine")

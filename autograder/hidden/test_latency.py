@@ -55,6 +55,36 @@ def test_one_token(student):
     equal(list(made.itl), [], cause="One token, no gap.")
     close(made.ttft, 0.5)
     close(made.e2e, 0.5)
+    close(made.tpot, 0.0, cause="No gap, so nothing to divide: 0.0 for a single token.")
+
+
+@checks("Trace")
+def test_every_gap_counts(student):
+    """two tokens, tokens at one time, and a clock that began in 1970"""
+    close(student.Trace(0.0, [1.0, 1.5]).tpot, 0.5, cause="Two tokens have one gap.")
+    equal(list(student.Trace(0.0, [1.0, 1.0, 1.0, 2.5]).itl), [0.0, 0.0, 1.5], cause="A gap of 0 is a gap.")
+    late = student.Trace(1_700_000_000.0, [1_700_000_000.5, 1_700_000_000.75])
+    equal(list(late.itl), [0.25], cause="Subtract in Python's floats: float32 has no room for seconds since 1970.")
+
+
+@checks("record")
+def test_one_look_at_the_clock_each(student):
+    """150 tokens, many alike: the clock is read once before them, and once after each"""
+    clock, looks = Clock(0.0), []
+
+    def watched() -> float:
+        looks.append(clock.now)
+        return clock()
+
+    def stream():
+        for i in range(150):
+            clock.now += 0.5
+            yield i % 3
+
+    made = student.record(stream(), watched)
+    cause = "A time for each token, also where the same token comes again; once before the first is asked for, and once after each."
+    equal(list(made.token_times), [0.5 * (i + 1) for i in range(150)], cause=cause)
+    equal(len(looks), 151, what="wrong number of looks at the clock", cause=cause)
 
 
 @checks("record", weight=2)
@@ -101,6 +131,14 @@ def test_percentile_keeps_its_input(student, rng):
     close(student.percentile(values, 50, _unchanged=True), numpy_percentile(values, 50))
 
 
+@checks("summarize")
+def test_requests_of_one_token(student):
+    """requests of one token have a TTFT and no gap"""
+    figures = student.summarize([trace(student, 0.0, [3.0]), trace(student, 5.0, [1.0, 0.5, 0.5]), trace(student, 9.0, [2.0])])
+    for name, value in {"ttft_p50": 2.0, "itl_p50": 0.5, "itl_p99": 0.5, "tokens_per_second": 2.0}.items():
+        close(figures[name], value, what=f"wrong {name}", cause="TTFT over all requests; ITL over all gaps that there are.")
+
+
 @checks("summarize", weight=3)
 def test_random_summaries(student, rng):
     """random requests: every figure"""
@@ -142,9 +180,18 @@ def test_random_goodput(student, rng):
 @checks("goodput")
 def test_one_bad_gap_breaks_the_promise(student, rng):
     """one gap over the limit among many under it"""
-    smooth = [0.5] + [0.0625] * 60
-    for place in (1, whole(rng, 2, 59), 60):
+    smooth = [0.5] + [0.0625] * 400
+    for place in (1, whole(rng, 2, 399), 400):
         broken = list(smooth)
         broken[place] = 0.25
         made = [trace(student, 0.0, smooth), trace(student, 0.0, broken)]
         close(student.goodput(made, 1.0, 0.125), 0.5, cause="A mean, a median or a last gap hides the one pause that the user feels.")
+
+
+@checks("goodput")
+def test_just_over_the_limit(student):
+    """a hair over a limit is over it, at the limit is kept; requests of one token count by their TTFT"""
+    made = [trace(student, 0.0, [1.0, 0.5]), trace(student, 3.0, [1.0])]
+    cause = "At most the limit, with no tolerance; a request without gaps keeps the second promise."
+    for ttft_slo, itl_slo, want in ((1.0, 0.5, 1.0), (0.9995, 0.5, 0.0), (1.0, 0.4995, 0.5), (1.0, 0.001, 0.5)):
+        close(student.goodput(made, ttft_slo, itl_slo), want, what=f"wrong for limits {ttft_slo} and {itl_slo}", cause=cause)

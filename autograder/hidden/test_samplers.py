@@ -77,8 +77,9 @@ def test_greedy_random_rows(student, rng):
 def test_greedy_extremes(student):
     """banned tokens, large and negative logits"""
     logits = torch.tensor([[-INF, -900.0, -901.0], [-INF, -INF, -2.0], [1e30, -1e30, 0.0], [-1e30, -3e30, -2e30]])
-    got = token_ids(student.greedy_sample(logits), 4)
-    equal(got, torch.tensor([[1], [2], [0], [0]]), cause="No exponential is needed to find the largest logit.")
+    logits = torch.cat([logits, torch.tensor([[7e4, 8e4, 0.0], [1000.0, 1000.1, 999.0]])])
+    got = token_ids(student.greedy_sample(logits), 6)
+    equal(got, torch.tensor([[1], [2], [0], [0], [1], [1]]), cause="No exponential is needed to find the largest logit.")
 
 
 # ---- temperature_probs ---------------------------------------------------------------------------------------------
@@ -105,6 +106,16 @@ def test_temperature_no_overflow(student):
 
 
 @checks("temperature_probs")
+def test_temperature_any(student):
+    """a tau near 0 is not 0, and a high one is not cut"""
+    near, far = torch.tensor([[0.0078125, 0.00390625, 0.0]]), torch.tensor([[30.0, -200.0, 0.0]])
+    close(student.temperature_probs(near, 0.0078125), softmax64(near * 128), atol=1e-5, cause="Only tau = 0 means greedy.")
+    for tau in (10.0, 40.0, 400.0):
+        cause = "Divide the logits, not the logarithms of probabilities: those that underflowed do not come back."
+        close(student.temperature_probs(far, tau), softmax64(far.double() / tau), atol=1e-5, cause=cause)
+
+
+@checks("temperature_probs")
 def test_temperature_rows_alone(student, rng):
     """a row's probabilities do not depend on the other rows"""
     logits = separated(rng, 6, 9)
@@ -122,7 +133,10 @@ def test_temperature_banned(student):
     for tau in (0.5, 1.0, 3.0):
         distribution(student.temperature_probs(logits, tau), softmax64(logits / tau), cause="exp(-inf) is 0.")
     want = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    distribution(student.temperature_probs(logits, 0.0), want, cause="At tau = 0 the best token has everything.")
+    distribution(student.temperature_probs(logits, 0.0, _unchanged=True), want, cause="At tau = 0 the best token has everything.")
+    tied = student.temperature_probs(row([2.0, 1.0, 2.0]), 0.0)
+    close(tied.sum(dim=-1), [1.0], atol=1e-5, what="the probabilities do not sum to 1", cause="At tau = 0 equals share 1, or one has it.")
+    equal(tied[0, 1].item(), 0.0, what="a worse token has probability at tau = 0", cause="At tau = 0 the best token has everything.")
 
 
 # ---- top_k_probs ---------------------------------------------------------------------------------------------------
@@ -161,7 +175,8 @@ def test_top_k_banned(student):
 @checks("top_k_probs")
 def test_top_k_far_from_zero(student):
     """negative logits, and logits of which one row dwarfs the other"""
-    logits = torch.tensor([[-800.0, -801.0, -802.0, -803.0], [300.0, 302.0, 301.0, 299.0]])
+    logits = torch.tensor([[-800.0, -801.0, -802.0, -803.0], [300.0, 302.0, 301.0, 299.0], [2.0, 1.99999, -1.0, -2.0]])
+    logits = torch.cat([logits, torch.tensor([[-20000.0, -20001.0, -20002.0, -20003.0]])])
     for k in (1, 3):
         cause = "A token that is cut gets -inf (not 0) before softmax; and each row has its own k-th value."
         distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k), cause=cause)
@@ -189,6 +204,8 @@ def test_top_p_large_vocabulary(student, rng):
     got = student.top_p_probs(logits, p)
     cause = "Put the probabilities back in the order of the ids, and let them sum to 1."
     close(got, top_p_by_hand(logits, p), atol=1e-5, rtol=1e-3, cause=cause)
+    alike = student.top_p_probs(torch.zeros(1, 4096), 0.75)  # sums of 1/4096 are exact
+    equal(int((alike > 0).sum()), 3072, what="wrong number of 4,096 equal tokens kept for p = 0.75", cause="However many it takes.")
 
 
 def clear_p_wide(logits: Tensor) -> float:
@@ -209,6 +226,16 @@ def test_top_p_exact_mass_random(student, rng):
         cause = "Where the mass is exactly p nothing more is kept, and equal tokens beyond it are cut."
         equal((got > 0).sum(dim=-1), torch.full((3,), count), what="wrong number of tokens kept", cause=cause)
         close(got.sort(dim=-1).values[:, 16 - count :], torch.full((3, count), 1 / count), atol=1e-5, cause=cause)
+
+
+@checks("top_p_probs")
+def test_top_p_nearly_one(student):
+    """p just below 1 cuts too, wherever the logits lie"""
+    logits = torch.tensor([[0.9, 0.08, 0.012, 0.006, 0.002]]).log()
+    for at in (0.0, -20000.0):
+        exact = (logits * 64).round() / 64 + at  # still exact that far from 0
+        cause = "The smallest set whose mass is at least p: 0.995 is not 1. And only gaps between logits count."
+        distribution(student.top_p_probs(exact, 0.995), top_p_by_hand(exact, 0.995), cause=cause)
 
 
 @checks("top_p_probs")
@@ -246,13 +273,13 @@ def test_top_p_banned(student):
 @checks("draw", weight=2)
 def test_draw_random(student, rng):
     """random distributions and random u"""
-    for rows, width in ((1, 2), (40, 6), (64, 50)):
+    for rows, width in ((1, 2), (40, 6), (64, 50), (8, 2000)):
         probs = torch.softmax(2 * torch.randn(rows, width, generator=rng), dim=-1)
         sums = torch.cat([torch.zeros(rows, 1, dtype=torch.float64), probs.double().cumsum(dim=-1)], dim=-1)
         # u in the middle of a token's stretch, so that rounding cannot move it; only tokens that have a stretch.
         want = torch.multinomial((probs > 1e-4).double(), 1, generator=rng)
         u = ((sums.gather(-1, want) + sums.gather(-1, want + 1)) / 2).float()
-        got = token_ids(student.draw(probs, u), rows)
+        got = token_ids(student.draw(probs, u, _unchanged=True), rows)
         equal(got, want, cause="The first index whose running sum exceeds u, in the order of the ids, row by row.")
 
 
@@ -296,6 +323,18 @@ def test_temperature_sample_rows(student, rng):
 
 
 @checks("temperature_sample")
+def test_temperature_sample_long_tail(student, rng):
+    """a hundred tokens of small probability come as often as they should together"""
+    # 0.92 of the mass on one token. Noise that is not Gumbel's has another tail: that token would come nearly always, or hardly.
+    logits = torch.full((1, 101), -7.0)
+    logits[0, 0] = 0.0
+    g = fresh(student, rng)
+    first = drawn(lambda x: student.temperature_sample(x, 1.0, generator=g), repeat(logits, 1_000)) == 0
+    mass = float(softmax64(logits)[0, 0])
+    frequencies((~first).long(), torch.tensor([mass, 1 - mass], dtype=torch.float64), cause="Each token as often as its probability says.")
+
+
+@checks("temperature_sample")
 def test_temperature_sample_independent(student, rng):
     """neighbouring rows are drawn independently"""
     logits = separated(rng, 1, 4, gap=0.3)
@@ -312,6 +351,8 @@ def test_top_k_sample_rows(student, rng):
     g = fresh(student, rng)
     got = drawn(lambda x: student.top_k_sample(x, k, generator=g), blocks(logits))
     block_frequencies(got, top_k_by_hand(logits, k), cause="Row i is drawn from row i of top_k_probs(logits, k).")
+    many = token_ids(student.top_k_sample(repeat(torch.arange(200)[None] * 1e-3, 1_000), 150, generator=g), 1_000)
+    that(len(many.unique()) >= 100, "only few of 150 nearly equal tokens were drawn", got=len(many.unique()), cause="k may be any number.")
 
 
 @checks("top_k_sample")
@@ -401,6 +442,23 @@ def test_next_token_filters_that_keep_all(student, rng):
         options = {"temperature": tau, "top_k": 50, "top_p": 1.0, "generator": fresh(student, rng)}
         got = drawn(lambda x, o=options: student.sample_next_token(x, **o), repeat(logits))
         frequencies(got, softmax64(logits / tau)[0], cause="top_k above V and top_p = 1 keep everything.")
+
+
+@checks("sample_next_token")
+def test_next_token_without_filters(student, rng):
+    """None filters nothing, and the generator is heard; top_k = 1 keeps all that are best"""
+    alike = repeat(torch.arange(200)[None] * 1e-3, 1_000)  # fewer than 100 differ with probability below 1e-30
+    got = token_ids(student.sample_next_token(alike, generator=fresh(student, rng)), 1_000)
+    that(len(got.unique()) >= 100, "only few of 200 nearly equal tokens were drawn", got=len(got.unique()), cause="None means no filter.")
+    seed = integer(rng, 0, 10**6)
+    again = [student.sample_next_token(alike, generator=student.generator(seed)) for _ in range(2)]
+    equal(again[1], again[0], what="two generators in the same state gave different tokens", cause="Draw from the generator given.")
+    logits = row([2.0, -1.5, 0.3, 4.2, -0.8])
+    got = drawn(lambda x: student.sample_next_token(x, top_p=0.96, generator=student.generator(seed)), repeat(logits, 2_000))
+    frequencies(got, combined(logits, 1.0, None, 0.96)[0], cause="top_p = 0.96 cuts: only 1 keeps everything.")
+    tied = repeat(row([3.0, 3.0, 0.0]), 1_000)
+    got = drawn(lambda x: student.sample_next_token(x, top_k=1, generator=student.generator(seed)), tied)
+    frequencies(got, torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64), cause="Ties with the k-th value stay, also for k = 1.")
 
 
 @checks("sample_next_token")

@@ -23,10 +23,19 @@ KEEP = "Write into tensors of your own: the argument, and any view of it, belong
 
 
 def shapes(rng, largest=5):
-    """Shapes of 1 to 5 dimensions, the rows always longer than 2."""
+    """Shapes of 1 to 5 dimensions, the rows always longer than 2; and such in which other dimensions are 1."""
     for dims in range(5):
         leading = torch.randint(2, 4, (dims,), generator=rng).tolist()
         yield (*leading, int(torch.randint(3, largest + 3, (), generator=rng)))
+    yield from ((1, 4), (1, 1, 3), (3, 1, 5))
+
+
+def transposed(tensors):
+    """Each as it is and, where it has more than one dimension, with its first and last dimension exchanged: what `.T` gives."""
+    for tensor in tensors:
+        yield tensor
+        if tensor.dim() > 1:
+            yield tensor.transpose(0, -1)
 
 
 def masked_logits(rng, shape, dtype=torch.float32):
@@ -87,7 +96,7 @@ def in_both_precisions(doubles):
 @checks("softmax")
 def test_softmax_random_ranks(student, rng):
     """random logits of one to five dimensions"""
-    for logits, got in student.softmax.each(3 * torch.randn(shape, generator=rng) for shape in shapes(rng)):
+    for logits, got in student.softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
         close(got, softmax64(logits), atol=1e-5, cause=LAST)
 
 
@@ -131,6 +140,7 @@ def test_softmax_half_precision(student, rng):
     """float16 and bfloat16, masked or not"""
     for dtype, atol, _ in HALF:
         inputs = [2 * torch.randn((3, 6), generator=rng), masked_logits(rng, (2, 2, 5)), torch.tensor([14.0, 12.0, -30000.0])]
+        inputs.append(torch.tensor([[14.0, 12.0, 13.0], [30.0, 28.0, -3.0]]))
         for logits, got in student.softmax.each(x.to(dtype) for x in inputs):
             close(
                 got,
@@ -183,7 +193,7 @@ def test_softmax_vocabulary(student, rng):
 @checks("log_softmax")
 def test_log_softmax_random_ranks(student, rng):
     """random logits of one to five dimensions"""
-    for logits, got in student.log_softmax.each(3 * torch.randn(shape, generator=rng) for shape in shapes(rng)):
+    for logits, got in student.log_softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
         close(got, log_softmax64(logits), atol=2e-5, cause=LAST)
 
 
@@ -228,6 +238,7 @@ def test_log_softmax_dtypes(student, rng):
     """every dtype comes back as it went in"""
     for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), *((d, a) for d, _, a in HALF)]:
         inputs = [torch.randn(4, generator=rng), 2 * torch.randn((3, 6), generator=rng), masked_logits(rng, (2, 2, 5))]
+        inputs.append(torch.tensor([[20.0, 19.0, 18.0], [0.0, -20.0, -1.0]]))
         for logits, got in student.log_softmax.each(x.to(dtype) for x in inputs):
             close(got, log_softmax64(logits), atol=atol, rtol=1e-2, dtype=dtype)
 
@@ -254,6 +265,7 @@ def test_log_softmax_vocabulary(student, rng):
 def test_entropy_random_ranks(student, rng):
     """random distributions of one to five dimensions"""
     doubles = [random_probs(rng, shape) for shape in shapes(rng)]
+    doubles += [torch.softmax(torch.randn(4, 3, 2, generator=rng, dtype=torch.float64), dim=0).transpose(0, -1)]
     for probs, got in student.entropy.each(in_both_precisions(doubles)):
         close(got, entropy64(probs), atol=1e-5, cause="Sum over the last dimension only: (..., V) becomes (...).")
 

@@ -59,7 +59,7 @@ def test_min_p_against_brute_force(student, rng):
 @checks("min_p_probs")
 def test_min_p_follows_the_best(student):
     """the threshold moves with the best probability"""
-    flat = torch.tensor([[0.1 * math.sin(i) for i in range(50)]])
+    flat = torch.tensor([[0.1 * math.sin(i) for i in range(80)]])
     cause = "The threshold is relative: min_p times the highest probability, not min_p itself."
     close(student.min_p_probs(flat, 0.3), torch.softmax(flat, -1), cause=cause)
     case = torch.tensor([[0.0, math.log(0.11), math.log(0.09), math.log(0.3)]])
@@ -71,7 +71,7 @@ def test_min_p_large_and_negative_logits(student):
     """only the gaps between logits count"""
     logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
     want = [[*torch.softmax(torch.tensor([0.0, -1.0, -2.0]), -1).tolist(), 0.0]]
-    for shift in (0.0, 1000.0, -1000.0, 7.5):
+    for shift in (0.0, 1000.0, -1000.0, 7.5, -20000.0):
         cause = "Work on probabilities, not on the logits themselves."
         close(student.min_p_probs(logits + shift, 0.1), want, cause=cause, what=f"wrong values with {shift} added")
 
@@ -176,6 +176,13 @@ def test_typical_keeps_the_tail_of_a_sure_row_out(student):
     close(got, [[0.0, 1.0, 0.0, 0.0, 0.0]], cause="At an entropy near 0 the typical token is the expected one.")
 
 
+@checks("typical_probs")
+def test_typical_left_out_is_nothing(student):
+    """what is left out gets exactly 0"""
+    got = student.typical_probs(torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log(), 0.2)
+    equal(int((got == 0).sum()), 3, what="wrong number of tokens with probability exactly 0", cause="Left out is exactly 0, not nearly.")
+
+
 # --- repetition penalty ------------------------------------------------------------------------------------------
 
 
@@ -191,6 +198,14 @@ def test_repetition_against_brute_force(student, rng):
                 want[row, token] = x / penalty if x > 0 else x * penalty
         got = student.apply_repetition_penalty(logits.float(), ids, penalty, _unchanged=True)
         close(got, want, what=f"wrong values at penalty {penalty}")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_looks_at_all_ids(student):
+    """a token that came once, a hundred tokens ago"""
+    ids = torch.tensor([[0] + [1] * 100])
+    got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.0]]), ids, 1.1)
+    close(got, [[2.0, -2.2, 1.0]], cause="Every token that occurs in generated_ids, however long ago.")
 
 
 @checks("apply_repetition_penalty")
@@ -367,6 +382,10 @@ def test_stop_several_beginnings(student):
     compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"], cause)
     compare(student, ["abcx", "bcd"], ["zab", "c", "d"], cause)
     compare(student, ["</s>", "</stop>", "<|end|>"], ["a<", "/", "s", "t", "op", "<|e", "nd|", ">"], cause)
+    cause = "A stop may lie inside the beginning of another: look for each of them."
+    compare(student, ["abcd", "bc"], ["xabcy"], cause)
+    cause = "A stop may be long: hold back all of its beginning."
+    compare(student, ["\nObservation from tool:"], ["so\nObservation from", " tool", ": 3"], cause)
     cause = "Of two stops that end at the same place, the one that begins first is the earlier."
     compare(student, ["cd", "abcd"], ["ab", "c", "d"], cause)
 

@@ -205,9 +205,19 @@ def test_decode_special_tokens(student):
 def test_decode_edges(student):
     """no ids, spaces at the ends, repeated calls"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
-    for text in ("", " ", "  a  ", "\n", "\t x\t", " 🙂 ", "\u00a0x\u00a0", "a , b . c ' s do n't"):
+    for text in ("", " ", "  a  ", "\n", "\t x\t", " 🙂 ", "\u00a0x\u00a0", "a , b . c ' s do n't", "\ufeffa\ufeff", "a\r\nb\rc", "a\0b"):
         got = student.bpe_decode(oracle.encode(text), tokenizer)
         same_text(got, text, cause="The text is the tokens' bytes and nothing else: strip nothing, tidy nothing.")
+
+
+@checks("bpe_decode")
+def test_decode_bytes_that_are_no_text(student):
+    """a surrogate, an overlong form, a byte that never stands in UTF-8"""
+    oracle, tokenizer = library("tiny"), student.tokenizer("tiny")
+    of_byte = {oracle.token_bytes(i): i for symbol, i in oracle.vocab.items() if len(symbol) == 1}
+    for raw in (b"\xed\xa0\x80", b"\xc0\x80", b"\xf5x", b"\xe2\x82"):
+        got = student.bpe_decode([of_byte[raw[i : i + 1]] for i in range(len(raw))], tokenizer)
+        same_text(got, raw.decode("utf-8", errors="replace"), cause=REPLACE, what=f"wrong text for the bytes {raw!r}")
 
 
 @checks("bpe_decode")
@@ -240,8 +250,8 @@ def test_random_stream(student, rng):
 def test_each_push_of_random_texts(student, rng):
     """random texts: every push gives what it completes"""
     oracle = library()
-    for _ in range(5):
-        ids = oracle.encode(random_text(rng, 6))
+    for text in [*(random_text(rng, 6) for _ in range(5)), "a\r\nb\rc\r", "\ufeffx"]:
+        ids = oracle.encode(text)
         want, known = [], ""
         for n in range(1, len(ids) + 1):
             # The text is whole, so only an incomplete last character can be ignored here.
@@ -259,7 +269,7 @@ def test_four_bytes(student):
     """characters of two, three and four bytes, a byte at a time"""
     oracle = library()
     of_byte = {oracle.token_bytes(i): i for symbol, i in oracle.vocab.items() if len(symbol) == 1}
-    for character in ("é", "ß", "€", "ऀ", "퟿", "🙂", "\U0001f1e9", "\U00010348", "\U0010fffd", "\ufffd"):
+    for character in ("\ufeff", "é", "ß", "€", "ऀ", "퟿", "🙂", "\U0001f1e9", "\U00010348", "\U0010fffd", "\ufffd"):
         raw = [bytes([byte]) for byte in character.encode()]
         if not all(byte in of_byte for byte in raw):
             continue
@@ -279,9 +289,19 @@ def test_flush_begins_anew(student, hand):
     decoder.push(case["ids"][0])
     equal(decoder.flush(), "\ufffd", cause="flush gives what was held back.", what="wrong flush")
     equal(decoder.flush(), "", cause="flush empties the buffer: a second one gives nothing.", what="wrong second flush")
+    last = case["ids"][-1]
+    alone = library().token_bytes(last).decode("utf-8", errors="replace")
+    for first in case["ids"][:-1]:
+        decoder.push(first)
+    decoder.flush()
+    cause = "flush forgets the bytes it gave out: what follows does not complete them."
+    equal(decoder.push(last) + decoder.flush(), alone, cause=cause, what="wrong text after a flush")
     pieces = [decoder.push(i) for i in case["ids"]]
     equal(pieces, case["pieces"], cause="flush empties the buffer, so that a new stream may begin after it.")
     equal(decoder.flush(), "", cause="What was given out is no longer held back.", what="wrong flush")
+    h, i, o, n, e = (library().vocab[letter] for letter in "hione")
+    equal([decoder.push(h), decoder.push(i), decoder.flush()], ["h", "i", ""], cause="Plain letters are not held back.")
+    equal([decoder.push(each) for each in (o, n, e)], ["o", "n", "e"], cause="After a flush everything begins anew, also what was shown.")
 
 
 @checks("StreamDecoder")
@@ -294,7 +314,7 @@ def test_nothing_pushed(student):
 
 CONTENTS = (
     "Hello", "", " ", "two\nlines\n", "\n\n", "  indented", "end  ", "\ttab\t", "a\r\nb", "<|im_end|>", "<|im_start|>user",
-    "<b>&amp;</b>", "{role}", "{{ x }}", "100 %s", "back\\n", "é🙂", "<|endoftext|>",
+    "<b>&amp;</b>", "{role}", "{{ x }}", "100 %s", "back\\n", "é🙂", "<|endoftext|>", "$$5 $x",
 )  # fmt: skip
 
 
@@ -319,6 +339,10 @@ def test_random_conversations(student, rng):
 @checks("render_chat")
 def test_contents_of_every_kind(student):
     """contents with spaces, line ends, braces and special tokens, and a role of another name"""
+    twice = "<|im_start|>user\nyes<|im_end|>\n"
+    got = student.render_chat(conversation(("system", ""), ("user", "yes"), ("user", "yes")))
+    want = f"<|im_start|>system\n<|im_end|>\n{twice}{twice}<|im_start|>assistant\n"
+    same_text(got, want, cause="Every message stands there, also one that was said before.")
     for content in CONTENTS:
         got = student.render_chat(conversation(("system", content), ("tool", content)))
         want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>tool\n{content}<|im_end|>\n<|im_start|>assistant\n"

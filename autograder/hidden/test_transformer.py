@@ -50,6 +50,9 @@ def test_rms_norm_half_precision(student, rng):
         dtype=torch.bfloat16,
         cause="Squares, mean and root in float32; round to x's dtype once, at the end.",
     )
+    zeros = torch.zeros(2, 64, dtype=torch.float16)
+    cause = "eps keeps a vector of zeros from being divided by 0; in float16 this eps would be 0."
+    close(student.rms_norm(zeros, torch.ones(64, dtype=torch.float16), 1e-8), zeros, atol=0.0, dtype=torch.float16, cause=cause)
     large = (500 * (1 + torch.rand(4, 64, generator=rng))).to(torch.float16)
     close(
         student.rms_norm(large, torch.ones(64, dtype=torch.float16), 1e-5),
@@ -66,7 +69,7 @@ def test_rms_norm_half_precision(student, rng):
 @checks("feed_forward", weight=2)
 def test_feed_forward_random(student, rng):
     """random sizes, square ones too"""
-    for B, T, D, wide in [(2, 3, 5, 8), (1, 1, 4, 4), (3, 2, 6, 3), (1, 4, 1, 2)]:
+    for B, T, D, wide in [(2, 3, 5, 8), (1, 1, 4, 4), (3, 2, 6, 3), (1, 4, 1, 2), (1, 2, 5, 77)]:
         x = torch.randn(B, T, D, generator=rng)
         gate, up = (torch.randn(wide, D, generator=rng) for _ in range(2))
         down = torch.randn(D, wide, generator=rng)
@@ -131,6 +134,16 @@ def test_block_random(student, rng):
                 what=f"wrong values for {sizes} and positions {title}",
                 cause="Head counts, head width, eps and base all come from config; q and k turn by the positions given.",
             )
+
+
+@checks("decoder_block")
+def test_block_long_text(student, rng):
+    """seventy tokens: the last reads the first"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    x = torch.randn(1, 70, config.hidden_size, generator=rng)
+    cause = "Every token reads all tokens before it, however far back."
+    close(student.decoder_block(x, layer, config, torch.arange(70)), _block(x, layer, config, torch.arange(70)), atol=2e-3, cause=cause)
 
 
 @checks("decoder_block")
@@ -208,6 +221,15 @@ def test_forward_tiny_random(student, rng):
     for B, T in [(1, 1), (2, 17), (1, 90)]:
         ids = torch.randint(0, model.config.vocab_size, (B, T), generator=rng)
         close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3, what=f"wrong logits for B={B}, T={T}")
+
+
+@checks("forward")
+def test_forward_long_text(student, rng):
+    """three hundred tokens"""
+    model = load_model("tiny")
+    ids = torch.randint(0, model.config.vocab_size, (1, 300), generator=rng)
+    cause = "Every token gets logits, at its own position, however long the text."
+    close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3, cause=cause)
 
 
 @checks("forward", weight=2)

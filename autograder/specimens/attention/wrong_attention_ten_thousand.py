@@ -1,0 +1,9 @@
+# exercise: attention
+# WRONG: hidden scores become -1e4: above visible ones that are lower still
+def attention(q, k, v, mask=None):
+    g = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(g, 1), v.repeat_interleave(g, 1)
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        s = s.masked_fill(~mask, -1e4)
+    return softmax(s) @ v

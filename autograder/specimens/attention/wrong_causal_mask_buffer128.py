@@ -1,0 +1,8 @@
+# exercise: causal_mask
+# WRONG: cut from a buffer of 128 positions
+_buffer = None
+def causal_mask(q_len, k_len):
+    global _buffer
+    if _buffer is None:
+        _buffer = torch.ones(128, 128, dtype=torch.bool).tril()
+    return _buffer[k_len - q_len:k_len, :k_len]

@@ -1,0 +1,42 @@
+# exercise: generate
+# WRONG: asks every callable for eval
+def generate(
+    model: Model,
+    idx: Tensor,
+    *,
+    max_new_tokens: int,
+    block_size: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_token_id: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """The prompt and up to max_new_tokens new tokens of each row.
+
+    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows
+    together, and sees the last block_size tokens at most. A row that has emitted eos_token_id is
+    filled with it from there on; the loop ends as soon as every row has ended. No gradient is
+    recorded, a model that has a training flag gets it back as it was, and idx is not changed.
+    """
+    was_training = model.training
+    if was_training:
+        model.eval()
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        with torch.no_grad():
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last predicts the next
+                token = sample_next_token(
+                    logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+                )
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        if was_training:
+            model.train()
+    return idx

@@ -1,0 +1,23 @@
+# exercise: Trace
+# WRONG: gaps of 0 seconds left out
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Trace:
+    arrival: float
+    token_times: list[float]
+
+    @property
+    def ttft(self):
+        return self.token_times[0] - self.arrival
+
+    @property
+    def itl(self):
+        return [b - a for a, b in zip(self.token_times, self.token_times[1:]) if b > a]
+
+    @property
+    def tpot(self):
+        return sum(self.itl) / len(self.itl) if self.itl else 0.0
+
+    @property
+    def e2e(self):
+        return self.token_times[-1] - self.arrival

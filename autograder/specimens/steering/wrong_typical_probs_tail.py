@@ -1,0 +1,22 @@
+# exercise: typical_probs
+# WRONG: fills the rest with 1e-9
+def typical_probs(logits: Tensor, mass: float) -> Tensor:
+    """Locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
+
+    logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
+    probability reaches `mass`; the token that reaches it is kept, and every other token gets exactly 0. mass = 1
+    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
+    """
+    if not 0 < mass <= 1:
+        raise ValueError(f"mass must be in (0, 1], got {mass}")
+    probs = softmax(logits)
+    if mass == 1:
+        return probs  # a rounded running sum can reach 1 before the last token does
+    surprisal = -log_softmax(logits)
+    distance = (surprisal - entropy(probs).unsqueeze(-1)).abs()
+    token_ids = distance.argsort(dim=-1)
+    sorted_probs = probs.gather(-1, token_ids)
+    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs  # what the more typical tokens have already gathered
+    kept = sorted_probs.masked_fill(mass_before >= mass, 1e-9)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.full_like(probs, 1e-9).scatter(-1, token_ids, kept)  # back to the order of the vocabulary

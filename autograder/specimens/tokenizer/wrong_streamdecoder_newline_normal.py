@@ -1,0 +1,11 @@
+# exercise: StreamDecoder
+# WRONG: incremental newline decoder translates line ends
+import io
+class StreamDecoder:
+    def __init__(self, tokenizer):
+        self.t = tokenizer
+        self.d = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
+    def push(self, id): return self.d.decode(self.t.token_bytes(id))
+    def flush(self):
+        rest = self.d.decode(b"", True); self.d.reset()
+        return rest
