@@ -165,9 +165,11 @@ def test_random_work_on_random_machines(student, rng):
             rtol=1e-9,
             cause="The larger of flops / peak_flops and bytes / bandwidth, whichever side of the balance the work is on.",
         )
-    # An H100's balance is 295.2: work of 295.1 FLOPs a byte is on the memory's side. And a kilobyte takes a third of a nanosecond.
-    close(student.roofline_seconds(295.1e9, 1e9, 989e12, 3.35e12), 1e9 / 3.35e12, rtol=1e-6, cause="The balance is no whole number.")
-    close(student.roofline_seconds(1.0, 1000, 989e12, 3.35e12), 1000 / 3.35e12, rtol=1e-6, cause="Small times are not rounded.")
+    # An H100's balance is 295.2 FLOPs a byte: 295.1 are on the memory's side. And a kilobyte takes a third of a nanosecond.
+    peak, bandwidth = 989e12, 3.35e12
+    cause = "The larger of the two quotients; nothing is rounded, neither the balance nor a small time."
+    for flops, num_bytes, want in ((295.1e9, 1e9, 1e9 / bandwidth), (295.4e9, 1e9, 295.4e9 / peak), (1.0, 1000.0, 1000 / bandwidth)):
+        close(student.roofline_seconds(flops, num_bytes, peak, bandwidth), want, atol=0.0, rtol=1e-6, cause=cause)
 
 
 @checks("naive_positions", weight=2)
