@@ -252,7 +252,7 @@ def certify(
     return list(results.values())
 
 
-def needs_measuring(judgement: Judgement, *, briefly: bool) -> bool:
+def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
     """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
     specimen = judgement.specimen
     if judgement.failed or (judgement.note and specimen.right):
