@@ -9,8 +9,10 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
+import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -211,6 +213,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.batch, arguments.prompt, arguments.dtype, arguments.new, arguments.no_compile = [1], [64], ["float32"], 9, True
+    compiled = tempfile.TemporaryDirectory()  # of this run alone: the shared one may hold a file that another process was killed over
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = compiled.name
     torch.manual_seed(0)
     peaks = measure_machine()
     rows = [] if arguments.quick else known_rows()
