@@ -166,12 +166,12 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
 
 
 def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
+    if not specimen.right or (briefly and timing):
+        return select(specimen.topic, exercise=specimen.exercise, timing=timing)
     checks = select(specimen.topic, timing=timing)
-    if not specimen.right:
-        return [c for c in checks if c.exercise == specimen.exercise]
     if not briefly:
         return checks
-    concerned = {specimen.exercise} if timing else users(specimen.topic, specimen.exercise)
+    concerned = users(specimen.topic, specimen.exercise)
     return [c for c in checks if c.exercise in concerned]
 
 

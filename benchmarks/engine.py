@@ -6,6 +6,7 @@ python benchmarks/engine.py --quick         # one small point, nothing written
 """
 
 import argparse
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
@@ -43,6 +44,7 @@ the median of the rounds."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 LEAST_MEDIAN = 1.2
 LLAMA = "llama.cpp, 4 bits"
+HAS_LLAMA = importlib.util.find_spec("llama_cpp") is not None
 
 
 @dataclass
@@ -182,9 +184,7 @@ def verdict(rows: list[dict[str, Any]]) -> tuple[bool, list[str]]:
     return not behind and middle >= LEAST_MEDIAN, lines
 
 
-def llama_cpp(batch: int, max_len: int) -> Contender:
-    contender = LlamaCpp(paths.SMOLLM2, batch, max_len, torch.get_num_threads())
-
+def llama_cpp(contender: LlamaCpp) -> Contender:
     def run(ids: Tensor, new: int) -> Run:
         _, prefill, decode = contender.run(ids, new)
         return Run(prefill, decode)
@@ -193,7 +193,7 @@ def llama_cpp(batch: int, max_len: int) -> Contender:
 
 
 def llama_cpp_note() -> str:
-    if importlib.util.find_spec("llama_cpp") is None:
+    if not HAS_LLAMA:
         return "llama.cpp: not measured, `llama-cpp-python` is not installed (extra `llama`; it is compiled for some minutes)."
     version = importlib.metadata.version("llama-cpp-python")
     size = paths.SMOLLM2.stat().st_size
@@ -218,7 +218,6 @@ def main() -> int:
     torch.manual_seed(0)
     peaks = measure_machine()
     rows = [] if arguments.quick else known_rows()
-    more = [llama_cpp_note()]
     for dtype in arguments.dtype:
         model = load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
         theirs, simple = transformers_generate(model), day11(model)
@@ -227,15 +226,18 @@ def main() -> int:
                 contenders = {"Day 11": simple, "engine": engine(model, B, T + arguments.new, compiled=False), "transformers": theirs}
                 if not arguments.no_compile:
                     contenders["compiled"] = engine(model, B, T + arguments.new, compiled=True)
-                if dtype == "float32" and importlib.util.find_spec("llama_cpp") is not None:
-                    contenders[LLAMA] = llama_cpp(B, T + arguments.new)
                 ids = torch.randint(5, model.config.vocab_size, (B, T))
                 rounds = arguments.large_rounds if B * T > 4000 else arguments.rounds
-                found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)
+                with contextlib.ExitStack() as closing:
+                    if dtype == "float32" and HAS_LLAMA:
+                        theirs_too = LlamaCpp(paths.SMOLLM2, B, T + arguments.new, torch.get_num_threads())
+                        closing.callback(theirs_too.close)
+                        contenders[LLAMA] = llama_cpp(theirs_too)
+                    found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)
                 rows = sorted([r for r in rows if key(r) != key(found[0])] + found, key=key)
                 print("\n".join(table(found)[2:]), flush=True)
                 if not arguments.quick:
-                    save("engine", {"machine": machine(), "rows": rows}, page(rows, peaks, more))
+                    save("engine", {"machine": machine(), "rows": rows}, page(rows, peaks))
                 torch._dynamo.reset()
     good, lines = verdict(rows)
     print("\n".join(lines))
@@ -253,7 +255,7 @@ def known_rows() -> list[dict[str, Any]]:
     return list(json.loads(path.read_text())["rows"]) if path.exists() else []
 
 
-def page(rows: list[dict[str, Any]], peaks: Machine, more: list[str]) -> str:
+def page(rows: list[dict[str, Any]], peaks: Machine) -> str:
     import transformers
 
     speeds = f"{peaks.peak_flops / 1e9:.0f} GFLOP/s in float32, {peaks.bandwidth / 1e9:.1f} GB/s for a plain sum"
@@ -266,7 +268,7 @@ def page(rows: list[dict[str, Any]], peaks: Machine, more: list[str]) -> str:
             "",
             *verdict(rows)[1],
             "",
-            *more,
+            llama_cpp_note(),
             "",
             f"Machine: {machine()}; measured {speeds}; {versions}.",
             "",

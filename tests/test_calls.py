@@ -151,7 +151,6 @@ def test_student_exceptions_keep_their_lines(far):
 
 
 BURNS = """
-import contextlib
 import time
 def f():
     start = time.process_time()

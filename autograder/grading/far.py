@@ -87,6 +87,7 @@ class Far:
         self._topic = topic
         self._cells = cells
         self._earlier = earlier
+        self._load = [m for m, names in SLOW_TO_LOAD.items() if any(name in cell.source for cell in cells for name in names)]
         self._limits = limits or Limits()
         self._seed = seed
         self._threads = threads
@@ -200,10 +201,8 @@ class Far:
         connection = Connection(self._limits, self._resolve, self._parent() if self._parent is not None else None)
         self._connection = connection
         try:
-            source = "\n".join(cell.source for cell in self._cells)
-            load = [module for module, names in SLOW_TO_LOAD.items() if any(name in source for name in names)]
             reply = connection.request(
-                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads, load=load
+                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads, load=self._load
             )
         except WorkerDied as died:
             raise InfrastructureFault(f"a worker did not start: {died}") from None

@@ -437,10 +437,10 @@ def test_attention_hidden_beats_nothing(student):
     """a hidden score of 0 beside visible ones of -21,000"""
     q, v = torch.tensor([[[[300.0, 0.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]]])
     k = torch.tensor([[[[-100.0, 0.0], [-99.99, 0.0], [0.0, 1.0]]]])
-    mask = torch.tensor([True, True, False])
-    want = _oracle(q.double(), k.double(), v.double(), mask[None])
+    mask = torch.tensor([[True, True, False]])
+    want = _oracle(q.double(), k.double(), v.double(), mask)
     cause = "A hidden score must lose against any other: -inf, not -10,000."
-    close(student.attention(q, k, v, mask[None]), want, atol=2e-2, cause=cause)
+    close(student.attention(q, k, v, mask), want, atol=2e-2, cause=cause)
 
 
 @checks("attention")

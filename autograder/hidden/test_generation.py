@@ -104,7 +104,7 @@ def test_one_call_a_step(student, rng):
 def test_any_callable_and_no_step(student):
     """a plain function is a model; with max_new_tokens 0 the flag stays too"""
     logits = after_last([1, 2, 0])
-    got = generated(student, lambda ids: logits(ids), torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
+    got = generated(student, logits, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
     equal(got, torch.tensor([[1, 2, 0]]), cause="A model is any callable: ask whether it has a training flag before you touch it.")
     model = Toy(logits, training=True)
     student.generate(model, torch.tensor([[0]]), max_new_tokens=0, block_size=ROOMY)

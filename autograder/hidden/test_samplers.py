@@ -454,10 +454,11 @@ def test_next_token_without_filters(student, rng):
     again = [student.sample_next_token(alike, generator=student.generator(seed)) for _ in range(2)]
     equal(again[1], again[0], what="two generators in the same state gave different tokens", cause="Draw from the generator given.")
     logits = row([2.0, -1.5, 0.3, 4.2, -0.8])
-    got = drawn(lambda x: student.sample_next_token(x, top_p=0.96, generator=student.generator(seed)), repeat(logits, 2_000))
+    g = fresh(student, rng)
+    got = drawn(lambda x: student.sample_next_token(x, top_p=0.96, generator=g), repeat(logits, 2_000))
     frequencies(got, combined(logits, 1.0, None, 0.96)[0], cause="top_p = 0.96 cuts: only 1 keeps everything.")
     tied = repeat(row([3.0, 3.0, 0.0]), 1_000)
-    got = drawn(lambda x: student.sample_next_token(x, top_k=1, generator=student.generator(seed)), tied)
+    got = drawn(lambda x: student.sample_next_token(x, top_k=1, generator=g), tied)
     frequencies(got, torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64), cause="Ties with the k-th value stay, also for k = 1.")
 
 

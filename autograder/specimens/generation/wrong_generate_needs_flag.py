@@ -12,13 +12,6 @@ def generate(
     eos_token_id: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """The prompt and up to max_new_tokens new tokens of each row.
-
-    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows
-    together, and sees the last block_size tokens at most. A row that has emitted eos_token_id is
-    filled with it from there on; the loop ends as soon as every row has ended. No gradient is
-    recorded, a model that has a training flag gets it back as it was, and idx is not changed.
-    """
     was_training = model.training
     if was_training:
         model.eval()

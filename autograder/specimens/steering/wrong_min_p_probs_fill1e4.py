@@ -1,12 +1,6 @@
 # exercise: min_p_probs
 # WRONG: filled with -1e4: wrong where all logits lie far below
 def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
-    """Probabilities of the tokens that reach a share of the best one's probability, renormalised.
-
-    logits (B, V) -> probs (B, V). In each row a token is kept if its probability is at least min_p times the row's
-    highest; every other token gets exactly 0. min_p = 0 keeps everything, min_p = 1 only the best token (and its ties).
-    Raises ValueError unless 0 <= min_p <= 1. The input is not changed. Nguyen et al. 2024.
-    """
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p must be in [0, 1], got {min_p}")
     probs = softmax(logits)

@@ -1,12 +1,6 @@
 # exercise: typical_probs
 # WRONG: fills the rest with 1e-9
 def typical_probs(logits: Tensor, mass: float) -> Tensor:
-    """Locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
-
-    logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
-    probability reaches `mass`; the token that reaches it is kept, and every other token gets exactly 0. mass = 1
-    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
-    """
     if not 0 < mass <= 1:
         raise ValueError(f"mass must be in (0, 1], got {mass}")
     probs = softmax(logits)
