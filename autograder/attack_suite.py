@@ -133,10 +133,14 @@ def read_attack(path: Path, exercises: dict[str, float]) -> Attack:
     return Attack(path.stem, tries_to, names, float(points), named, tuple((k, s) for k, s in parts if s.strip()))
 
 
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
 def read_attacks(day: Day, only: Iterable[str] = ()) -> list[Attack]:
     exercises = {e.name: e.points for e in lesson(day).exercises}
     wanted = set(only)
-    found = [read_attack(path, exercises) for path in sorted(FOLDER.glob("*.py")) if not wanted or path.stem in wanted]
+    found = [read_attack(FOLDER / f"{name}.py", exercises) for name in names() if not wanted or name in wanted]
     return sorted(found, key=lambda a: (KINDS.index(a.kind), a.name))
 
 

@@ -89,6 +89,14 @@ def test_json_and_exit_status(tmp_path):
         "right_total": 1, "right_passed": 1, "wrong_total": 1, "wrong_killed": 1,
     }  # fmt: skip
     assert topic["survivors"] == topic["false_failures"] == []
+    assert good.stderr == ""
+
+
+def test_what_is_not_as_due_is_told_at_once_and_exit_1(tmp_path):
+    folder = folder_with(tmp_path, wrong_in_name=RIGHT.replace("# RIGHT:", "# WRONG:"), right_in_name=WRONG.replace("# WRONG:", "# RIGHT:"))
+    done = run("certify", "softmax", "--specimens", str(folder), "--json", "--seeds", "1")
+    assert done.returncode == 1
+    assert sorted(done.stderr.splitlines()) == ["false failure: softmax/right_in_name.py", "survivor: softmax/wrong_in_name.py"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""The command that grades the grader: certify."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .grading import console, progress_bar, say, stderr
+
+if TYPE_CHECKING:
+    from ..certify import Judgement
+
+EVERY = 100
+"""Of so many specimens one is told of where there is no bar: a whole certification takes most of an hour."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(certify)
+
+
+def certify(
+    topic: Annotated[str | None, typer.Argument(help="A topic (samplers), a day (day05), or `attacks`; all if left out.")] = None,
+    specimens: Annotated[Path | None, typer.Option(help="Another folder of the form <topic>/right_*.py, wrong_*.py.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
+    isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
+) -> None:
+    """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
+    from .. import attack_suite
+    from .. import certify as c
+    from ..grading.isolation import want
+
+    want(isolation)
+    if topic not in (None, "attacks"):
+        topic = topic_of(topic)
+    results, attacks = [], None
+    if topic != "attacks":
+        folder = specimens or c.SPECIMENS
+        with progress_bar("specimens", len(list(c.find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
+            results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
+    if topic == "attacks" or (topic is None and specimens is None):
+        with progress_bar("attacks", len(attack_suite.names())) as advance:
+            attacks = attack_suite.run(progress=advance)
+    if as_json:
+        told = attack_suite.as_json(attacks) if attacks is not None else {}
+        print(json.dumps({"run": c.circumstances(), "seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
+    else:
+        if results:
+            print_certification(results, seeds)
+        if attacks is not None:
+            print_attacks(attacks)
+    if any(r.invalid for r in results):
+        raise typer.Exit(2)
+    if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
+        raise typer.Exit(1)
+
+
+def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement], None]:
+    """What is not as due is told at once, not when the last specimen has been judged."""
+
+    def judged(done: int, total: int, judgement: Judgement) -> None:
+        advance()
+        if not judgement.as_due:
+            what = "false failure" if judgement.specimen.right else "survivor"
+            say(f"{what}: {judgement.specimen.topic}/{judgement.specimen.file}")
+        if not stderr.is_terminal and done % EVERY == 0:
+            say(f"{done} of {total} specimens judged")
+
+    return judged
+
+
+def topic_of(text: str) -> str:
+    """A topic from a topic's name or a day's (day05, 5)."""
+    from ..course_table import known_topics
+
+    if text in known_topics():
+        return text
+    from ..lessons import find_day
+
+    return find_day(text).topic
+
+
+def print_certification(results: list, seeds: int) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"Certification, {seeds} seed(s) a specimen")
+    for column in ("topic", "right passed", "wrong killed", "checks no wrong version fails", "nearest to a time limit"):
+        table.add_column(column)
+    for r in results:
+        table.add_row(
+            r.topic,
+            f"{r.right_passed}/{r.right_total}",
+            f"{r.wrong_killed}/{r.wrong_total}",
+            str(len(r.never_failed)),
+            f"{r.nearest_limit['share']:.0%}" if r.nearest_limit else "",
+        )
+    console.print(table)
+    for r in results:
+        for kind, entries in (("survivor", r.survivors), ("false failure", r.false_failures), ("invalid", r.invalid)):
+            for entry in entries:
+                where = f"{r.topic}/{entry['file']}"
+                console.print(f"{kind}: {where}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
+        if r.never_failed:
+            console.print(f"{r.topic}: no wrong version fails {', '.join(r.never_failed)}", markup=False)
+
+
+def print_attacks(results: list) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from .. import attack_suite
+
+    table = Table(title=f"Attacks: {sum(r.honest for r in results)} of {len(results)} held")
+    for column in ("attack", "points", "honest", "time", ""):
+        table.add_column(column)
+    for row in attack_suite.table(results):
+        table.add_row(*map(escape, row))
+    console.print(table)
