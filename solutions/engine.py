@@ -1,9 +1,10 @@
 """The engine: Day 11's decode with the same mathematics in fewer, larger steps.
 
-Nothing here is new to who has done Days 3 to 11. Three rungs stand between `generate_batch` and this: matrices that read the
+Nothing here is new to who has done Days 3 to 11. Five rungs stand between `generate_batch` and this: matrices that read the
 same input are laid side by side and multiplied once (q, k and v; gate and up); sines and cosines are computed once and looked up;
-attention is the library's fused kernel, which never writes the score matrix down. A fourth, `compile_decode`, lets torch.compile fuse
-what is left and lay the weights out for the processor; it takes half a minute and is for long runs.
+attention is the library's fused kernel, which never writes the score matrix down; a product takes the way that is fastest for its
+rows; and of the last layer a prefill computes the last token only. A sixth, `compile_decode`, lets torch.compile fuse what is left;
+it takes a minute or more and is for long runs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, 
 
 from course.kit import WeightsOnly
 from solutions.batching import left_pad, positions_and_mask
+
+FEW_ROWS = 128
+"""Up to so many rows the weight stands on the left of a product."""
+BFLOAT16_UNITS = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+"""Whether this CPU multiplies bfloat16 numbers itself."""
 
 
 @dataclass
@@ -75,7 +81,9 @@ class Engine:
             q, k, v = self._qkv(x, layer, positions)
             self.keys[index, :, :, :T] = k
             self.values[index, :, :, :T] = v
-            mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
+            if layer is self.layers[-1]:  # nobody reads what it makes of the other tokens
+                x, q, mask = x[:, -1:], q[:, :, -1:], None if mask is None else mask[:, :, -1:]
+            mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None and q.shape[2] == T, enable_gqa=True)
             x = self._rest(x, mixed, layer)
         self.position.fill_(T)
         self.length = T
@@ -116,7 +124,7 @@ class Engine:
         config = self.config
         H, K = config.num_attention_heads, config.num_key_value_heads
         normed = rms_norm(x, x.shape[-1:], layer.input_layernorm, config.rms_norm_eps)
-        heads = linear(normed, layer.qkv_proj).unflatten(-1, (H + 2 * K, config.head_dim))  # (B, t, H+2K, Dh)
+        heads = product(normed, layer.qkv_proj).unflatten(-1, (H + 2 * K, config.head_dim))  # (B, t, H+2K, Dh)
         turned, v = heads.split((H + K, K), dim=2)
         cos, sin = self.cos[positions].unsqueeze(2), self.sin[positions].unsqueeze(2)  # (B, t, 1, Dh)
         first, second = turned.chunk(2, dim=-1)
@@ -126,16 +134,16 @@ class Engine:
 
     def _rest(self, x: Tensor, mixed: Tensor, layer: PackedLayer) -> Tensor:
         """After attention: x (B, t, D), mixed (B, H, t, Dh) -> (B, t, D)."""
-        x = x + linear(mixed.transpose(1, 2).flatten(2), layer.o_proj)
+        x = x + product(mixed.transpose(1, 2).flatten(2), layer.o_proj)
         normed = rms_norm(x, x.shape[-1:], layer.post_attention_layernorm, self.config.rms_norm_eps)
-        gate, up = linear(normed, layer.gate_up_proj).chunk(2, dim=-1)
-        return x + linear(silu(gate) * up, layer.down_proj)
+        gate, up = product(normed, layer.gate_up_proj).chunk(2, dim=-1)
+        return x + product(silu(gate, inplace=True).mul_(up), layer.down_proj)
 
     def _logits(self, x: Tensor) -> Tensor:
-        return linear(rms_norm(x[:, -1], x.shape[-1:], self.norm, self.config.rms_norm_eps), self.lm_head)
+        return product(rms_norm(x[:, -1], x.shape[-1:], self.norm, self.config.rms_norm_eps), self.lm_head)
 
     def compile_decode(self) -> None:
-        """Makes `decode` a compiled step. It needs a C++ compiler and half a minute at its first call; no gradient can flow."""
+        """Makes `decode` a compiled step. It needs a C++ compiler and a minute or more at its first call; no gradient can flow."""
         import torch._inductor.config as inductor
 
         step = torch.compile(self._step, fullgraph=True)
@@ -155,6 +163,24 @@ class Engine:
             token = self.decode(token).argmax(dim=-1, keepdim=True)
             tokens.append(token)
         return torch.cat(tokens, dim=1)
+
+
+def product(x: Tensor, weight: Tensor) -> Tensor:
+    """linear(x, weight): x (..., D), weight (out, D) -> (..., out), by the way that is fastest for so many rows.
+
+    For a few rows of float32 the weight stands on the left: libraries have one path for weight @ x.T and another for x @ weight.T,
+    and on some processors the second takes two or three times as long for the same numbers. bfloat16 on a CPU without the
+    instructions for it is multiplied in float32, once enough rows share the cost of converting the weight.
+    """
+    rows = x.flatten(0, -2)
+    if x.is_cuda or len(rows) == 1:
+        return linear(x, weight)
+    if x.dtype == torch.bfloat16:
+        convert = len(rows) > 8 and not BFLOAT16_UNITS
+        return product(x.float(), weight.float()).to(x.dtype) if convert else linear(x, weight)
+    if len(rows) > FEW_ROWS:
+        return linear(x, weight)
+    return (weight @ rows.T).T.contiguous().unflatten(0, x.shape[:-1])
 
 
 def rotation_tables(model: WeightsOnly, max_len: int) -> tuple[Tensor, Tensor]:

@@ -5,10 +5,12 @@ import shutil
 
 import pytest
 import torch
+from torch.nn.functional import linear
 
 from course.kit import load_model, load_tokenizer, paths
+from solutions import engine
 from solutions.batching import generate_batch
-from solutions.engine import Engine
+from solutions.engine import FEW_ROWS, Engine, product
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
 
@@ -21,15 +23,29 @@ def model():
 @pytest.mark.parametrize("prompts", [PROMPTS, PROMPTS[1:2], [PROMPTS[0]] * 3])
 def test_tokens_are_those_of_the_batched_loop(model, prompts):
     want = generate_batch(model, prompts, max_new_tokens=20, temperature=0.0)
-    engine = Engine(model, len(prompts), max_len=40)
-    assert engine.generate(prompts, 20).tolist() == want
-    assert engine.generate(prompts, 20).tolist() == want  # nothing is left of the run before
+    made = Engine(model, len(prompts), max_len=40)
+    assert made.generate(prompts, 20).tolist() == want
+    assert made.generate(prompts, 20).tolist() == want  # nothing is left of the run before
+
+
+@pytest.mark.parametrize("units", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("rows", [1, 3, 9, FEW_ROWS, FEW_ROWS + 1])
+def test_every_way_of_a_product_gives_the_same_numbers(monkeypatch, rows, dtype, units):
+    monkeypatch.setattr(engine, "BFLOAT16_UNITS", units)
+    g = torch.Generator().manual_seed(0)
+    x, weight = torch.randn(rows, 1, 24, generator=g).to(dtype), torch.randn(40, 24, generator=g).to(dtype)
+    got = product(x, weight)
+    assert got.dtype == dtype
+    assert got.is_contiguous()
+    atol = 0.1 if dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close(got.double(), linear(x.double(), weight.double()), atol=atol, rtol=atol / 10)
 
 
 def test_no_slot_left_is_one_clear_line(model):
-    engine = Engine(model, 1, max_len=18)
+    made = Engine(model, 1, max_len=18)
     with pytest.raises(ValueError, match="max_len = 18"):
-        engine.generate([PROMPTS[1]], 5)
+        made.generate([PROMPTS[1]], 5)
 
 
 @pytest.mark.slow
