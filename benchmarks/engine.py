@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -42,6 +43,8 @@ write them; "engine" is `solutions/engine.py`; "compiled", where it was asked fo
 takes a minute or more at each point and is not in the figures); "transformers" is `generate` of the same weights with its own
 cache. A ratio is taken within a round; the table has the median of the rounds."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+BATCHES = [1, 4, 16, 32]
+PROMPTS = [64, 512]
 LEAST_MEDIAN = 1.2
 LLAMA = "llama.cpp, 4 bits"
 HAS_LLAMA = importlib.util.find_spec("llama_cpp") is not None
@@ -147,6 +150,8 @@ def summary(runs: dict[str, list[Run]], model: WeightsOnly, B: int, T: int, new:
                 "decode_over_transformers": ratios["decode"],
                 "share_of_flops_in_prefill": 2 * model.num_parameters * B * T / prefill / peaks.peak_flops,
                 "share_of_bandwidth_in_decode": (weights + kv) * (new - 1) / decode / peaks.bandwidth,
+                "peak_flops": peaks.peak_flops,
+                "bandwidth": peaks.bandwidth,
                 "runs": [asdict(run) for run in found],
             }
         )
@@ -202,8 +207,8 @@ def llama_cpp_note() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=COUNTED)
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 32])
-    parser.add_argument("--prompt", type=int, nargs="+", default=[64, 512])
+    parser.add_argument("--batch", type=int, nargs="+", default=BATCHES)
+    parser.add_argument("--prompt", type=int, nargs="+", default=PROMPTS)
     parser.add_argument("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES))
     parser.add_argument("--new", type=int, default=33, help="new tokens of a row")
     parser.add_argument("--rounds", type=int, default=3)
@@ -237,7 +242,7 @@ def main() -> int:
                 rows = sorted([r for r in rows if key(r) != key(found[0])] + found, key=key)
                 print("\n".join(table(found)[2:]), flush=True)
                 if not arguments.quick:
-                    save("engine", {"machine": machine(), "rows": rows}, page(rows, peaks))
+                    save("engine", {"machine": machine(), "rows": rows}, page(rows))
                 torch._dynamo.reset()
     good, lines = verdict(rows)
     print("\n".join(lines))
@@ -255,10 +260,21 @@ def known_rows() -> list[dict[str, Any]]:
     return list(json.loads(path.read_text())["rows"]) if path.exists() else []
 
 
-def page(rows: list[dict[str, Any]], peaks: Machine) -> str:
+def not_measured(rows: list[dict[str, Any]]) -> list[str]:
+    """The points that have no row yet: some take many minutes where bfloat16 is emulated."""
+    here = {key(row) for row in rows}
+    missing = [point for point in itertools.product(DTYPES, PROMPTS, BATCHES) if point not in here]
+    return [f"Not measured: {dtype}, prompt {T}, B = {B}." for dtype, T, B in missing]
+
+
+def page(rows: list[dict[str, Any]]) -> str:
     import transformers
 
-    speeds = f"{peaks.peak_flops / 1e9:.0f} GFLOP/s in float32, {peaks.bandwidth / 1e9:.1f} GB/s for a plain sum"
+    flops, bandwidths = ([row[what] / 1e9 for row in rows] for what in ("peak_flops", "bandwidth"))
+    speeds = (
+        f"{min(flops):.0f} to {max(flops):.0f} GFLOP/s in float32 and {min(bandwidths):.1f} to {max(bandwidths):.1f} GB/s for a plain sum, "
+        "before each run of some points"
+    )
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}, {torch.get_num_threads()} threads"
     return "\n".join(
         [
@@ -267,6 +283,7 @@ def page(rows: list[dict[str, Any]], peaks: Machine) -> str:
             *table(rows),
             "",
             *verdict(rows)[1],
+            *not_measured(rows),
             "",
             llama_cpp_note(),
             "",
