@@ -1,6 +1,6 @@
 """The reference engine against its peers: prefill and decode of SmolLM2, tokens a second, all in one process and in turn.
 
-python benchmarks/engine.py                 # all points, an hour or more on two cores; writes benchmarks/results/engine.json and engine.md
+python benchmarks/engine.py                 # all points, two hours on two cores that emulate bfloat16; writes benchmarks/results/engine.json and engine.md
 python benchmarks/engine.py --prompt 64 --batch 1 4      # some points; the others keep their rows
 python benchmarks/engine.py --quick         # one small point, nothing written
 """
@@ -197,12 +197,11 @@ def llama_cpp(contender: LlamaCpp) -> Contender:
     return run
 
 
-def llama_cpp_note() -> str:
-    if not HAS_LLAMA:
+def llama_cpp_note(rows: list[dict[str, Any]]) -> str:
+    if not any(row["engine"] == LLAMA for row in rows):
         return "llama.cpp: not measured, `llama-cpp-python` is not installed (extra `llama`; it is compiled for some minutes)."
-    version = importlib.metadata.version("llama-cpp-python")
-    size = paths.SMOLLM2.stat().st_size
-    return f'"{LLAMA}" is llama.cpp (llama-cpp-python {version}) on the GGUF file as it is, {size / 1e6:.0f} MB of weights.'
+    version = f" (llama-cpp-python {importlib.metadata.version('llama-cpp-python')})" if HAS_LLAMA else ""
+    return f'"{LLAMA}" is llama.cpp{version} on the GGUF file as it is, {paths.SMOLLM2.stat().st_size / 1e6:.0f} MB of weights.'
 
 
 def main() -> int:
@@ -285,7 +284,7 @@ def page(rows: list[dict[str, Any]]) -> str:
             *verdict(rows)[1],
             *not_measured(rows),
             "",
-            llama_cpp_note(),
+            llama_cpp_note(rows),
             "",
             f"Machine: {machine()}; measured {speeds}; {versions}.",
             "",
