@@ -1,6 +1,6 @@
 """The reference engine against its peers: prefill and decode of SmolLM2, tokens a second, all in one process and in turn.
 
-python benchmarks/engine.py                 # all points, two hours on two cores that emulate bfloat16; writes benchmarks/results/engine.json and engine.md
+python benchmarks/engine.py                 # all points, two hours where bfloat16 is emulated; writes results/engine.json and engine.md
 python benchmarks/engine.py --prompt 64 --batch 1 4      # some points; the others keep their rows
 python benchmarks/engine.py --quick         # one small point, nothing written
 """
