@@ -134,7 +134,7 @@ def test_certify_attacks_tells_json_and_its_status(monkeypatch, capsys):
     held = attack_suite.Result("read_x", "read", "reads x", 4.0, 4.0, 0.1, "partial")
     lost = dataclasses.replace(held, attack="read_y", points=10.0, trouble=["10 points where 4 were due"])
     for results, status in (([held], 0), ([held, lost], 1)):
-        monkeypatch.setattr(attack_suite, "run", lambda results=results: results)
+        monkeypatch.setattr(attack_suite, "run", lambda progress, results=results: results)
         monkeypatch.setattr(sys, "argv", ["autograder", "certify", "attacks", "--json"])
         with pytest.raises(SystemExit) as ended:
             sys.exit(cli.main())
