@@ -199,7 +199,7 @@ def llama_cpp(contender: LlamaCpp) -> Contender:
 
 def llama_cpp_note(rows: list[dict[str, Any]]) -> str:
     if not any(row["engine"] == LLAMA for row in rows):
-        return "llama.cpp: not measured, `llama-cpp-python` is not installed (extra `llama`; it is compiled for some minutes)."
+        return "llama.cpp: not measured; it takes part where `llama-cpp-python` is installed (extra `llama`, compiled for minutes)."
     version = f" (llama-cpp-python {importlib.metadata.version('llama-cpp-python')})" if HAS_LLAMA else ""
     return f'"{LLAMA}" is llama.cpp{version} on the GGUF file as it is, {paths.SMOLLM2.stat().st_size / 1e6:.0f} MB of weights.'
 

@@ -20,7 +20,9 @@ from course.kit import WeightsOnly
 from solutions.batching import left_pad, positions_and_mask
 
 FEW_ROWS = 128
-"""Up to so many rows the weight stands on the left of a product."""
+"""Up to so many rows of float32 the weight stands on the left of a product."""
+FEW_EMULATED_ROWS = 8
+"""Up to so many rows emulated bfloat16 is faster than making the weight float32."""
 BFLOAT16_UNITS = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 """Whether this CPU multiplies bfloat16 numbers itself."""
 
@@ -176,7 +178,7 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
     if x.is_cuda or len(rows) == 1:
         return linear(x, weight)
     if x.dtype == torch.bfloat16:
-        convert = len(rows) > 8 and not BFLOAT16_UNITS
+        convert = len(rows) > FEW_EMULATED_ROWS and not BFLOAT16_UNITS
         return product(x.float(), weight.float()).to(x.dtype) if convert else linear(x, weight)
     if len(rows) > FEW_ROWS:
         return linear(x, weight)
