@@ -1,4 +1,5 @@
-"""Expected and got as a picture, where a reader would rather look than compare numbers: distributions as bars, masks as grids.
+"""Expected and got as a picture, where a reader would rather look than compare numbers: distributions as bars, masks as grids,
+the times of a lost race as a curve of bars.
 
 Plain HTML with inline styles, because a notebook's own sanitizer takes SVG away when it is opened again; the numbers stand beside it.
 """
@@ -14,6 +15,7 @@ MAX_ENTRIES = 24
 HEIGHT = 44
 """Pixels of the highest bar."""
 EXPECTED, SAME, DIFFERENT = "#2a6f97", "#6f8f72", "#d54309"
+RACERS, OTHER = {"reference": EXPECTED, "yours": DIFFERENT}, "#888"
 TOLERANCE = 5e-3
 """Of the highest bar: what a picture cannot show is not marked as different."""
 
@@ -28,6 +30,42 @@ def picture(expected: str | None, got: str | None) -> str:
     if _is_grid(want) and _is_grid(have) and [len(r) for r in want] == [len(r) for r in have]:
         return _grids(want, have)
     return ""
+
+
+def race(times: dict[str, dict[str, float]]) -> str:
+    """HTML for the times of a lost race: a group of bars for each size, in it one for each version; "" for none.
+
+    times: size -> whose version -> time as a multiple of the shortest, as `Verdict.times` has them.
+    """
+    if not times:
+        return ""
+    most = max(value for of in times.values() for value in of.values())
+    groups = []
+    for size, of in times.items():
+        bars = "".join(
+            f'<div><div style="font-size:0.8em;text-align:center;">{value:.1f}</div>'
+            f'<div style="width:28px;height:{max(1, round(HEIGHT * value / most))}px;background:{RACERS.get(whose, OTHER)};"></div></div>'
+            for whose, value in of.items()
+        )
+        groups.append(
+            f'<div><div style="display:flex;align-items:flex-end;gap:2px;height:{HEIGHT + 20}px;">{bars}</div>'
+            f'<div style="font-size:0.8em;text-align:center;">{escape(size)}</div></div>'
+        )
+    names = next(iter(times.values()))
+    legend = "".join(
+        f'<div><span style="display:inline-block;width:9px;height:9px;background:{RACERS.get(whose, OTHER)};"></span> {escape(whose)}</div>'
+        for whose in names
+    )
+    groups.append(f'<div style="font-size:0.8em;align-self:center;">{legend}</div>')
+    return _figure(race_in_words(times), "".join(groups), gap=14)
+
+
+def race_in_words(times: dict[str, dict[str, float]]) -> str:
+    """The same as one sentence."""
+    sizes = [size for size in times if size]
+    where = f" at {', '.join(sizes)}" if sizes else ""
+    each = "; ".join(f"{whose} {', '.join(f'{of[whose]:.1f}' for of in times.values())}" for whose in next(iter(times.values())))
+    return f"times{where}, the shortest as 1: {each}"
 
 
 def _read(text: str | None) -> Any:

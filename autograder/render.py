@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from .pictures import picture
+from .pictures import picture, race, race_in_words
 from .runner import Verdict
 
 WORDS = {
@@ -94,6 +94,7 @@ def _html_detail(verdict: Verdict) -> str:
         grid = "".join(f"<span>{label}</span><code>{escape(value)}</code>" for label, value in pairs)
         parts.append(f'<div style="display:grid;grid-template-columns:max-content auto;column-gap:10px;">{grid}</div>')
     parts.append(picture(verdict.expected, verdict.got))
+    parts.append(race(verdict.times))
     if verdict.lines:
         parts.append(f'<pre style="margin:2px 0;white-space:pre-wrap;">{escape(chr(10).join(verdict.lines))}</pre>')
     return "".join(parts)
@@ -119,4 +120,5 @@ def text_detail(verdict: Verdict) -> list[str]:
     lines.append(verdict.message)
     lines += [f"expected {verdict.expected}"] if verdict.expected is not None else []
     lines += [f"got      {verdict.got}"] if verdict.got is not None else []
+    lines += [race_in_words(verdict.times)] if verdict.times else []
     return lines + [f"in {line}" for line in verdict.lines]

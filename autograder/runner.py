@@ -69,6 +69,8 @@ class Verdict:
     ratio_limit: float | None = None
     ratio_of: str | None = None
     """What the ratio is taken to: words that are the same on every machine."""
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Of a lost race, for a picture: size -> whose version -> time as a multiple of the shortest (see `Race.times`)."""
 
     @property
     def passed(self) -> bool:
@@ -171,6 +173,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
     verdict.seconds = time.perf_counter() - start
     if isinstance(race := given.get("race"), Race) and race.ratios:
         verdict.ratio, verdict.ratio_limit, verdict.ratio_of = round(statistics.median(race.ratios), 4), round(race.limit, 4), race.of
+        verdict.times = {size: {whose: round(value, 2) for whose, value in of.items()} for size, of in race.times.items()}
     return verdict
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.pictures import picture
+from autograder.pictures import HEIGHT, picture, race, race_in_words
 from autograder.render import html_table, text_table
 from autograder.runner import Verdict
 
@@ -42,6 +42,34 @@ def test_a_batch_of_one_row_is_a_row():
 )
 def test_anything_else_is_not_drawn(expected, got):
     assert picture(expected, got) == ""
+
+
+CURVE = {"128": {"reference": 1.0, "yours": 1.0}, "256": {"reference": 1.1, "yours": 2.0}, "512": {"reference": 1.2, "yours": 4.1}}
+
+
+def test_the_times_of_a_lost_race_are_drawn_as_a_curve_of_bars_and_said_in_words():
+    drawn = race(CURVE)
+    words = "times at 128, 256, 512, the shortest as 1: reference 1.0, 1.1, 1.2; yours 1.0, 2.0, 4.1"
+    assert race_in_words(CURVE) == words
+    assert f'aria-label="{words}"' in drawn
+    assert drawn.count("width:28px") == 6
+    assert f"height:{HEIGHT}px;background:#d54309" in drawn  # the highest is the student's at 512
+    assert f"height:{round(HEIGHT / 4.1)}px;background:#2a6f97" in drawn
+    assert race({}) == ""
+
+
+def test_a_race_against_a_naive_version_is_one_group():
+    times = {"": {"reference": 1.0, "yours": 11.25, "naive version": 21.0}}
+    assert race_in_words(times) == "times, the shortest as 1: reference 1.0; yours 11.2; naive version 21.0"
+    assert race(times).count("width:28px") == 3
+    assert "#888" in race(times)
+
+
+def test_a_lost_race_shows_in_both_tables():
+    lost = verdict("speed", "fail", message="too slow", times=CURVE)
+    assert "width:28px" in html_table("softmax", [lost], 0, 4)
+    assert "times at 128, 256, 512" in text_table("softmax", [lost], 0, 4)
+    assert "times" not in text_table("softmax", [verdict("speed", "fail", message="too slow")], 0, 4)
 
 
 def verdict(title, outcome="error", **more):

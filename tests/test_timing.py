@@ -75,9 +75,14 @@ def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
         exec(solution_source(TOPIC) + source, namespace)
         return Near(namespace)
 
-    Race(TOPIC, student("")).against(SLOW, call)
+    won, lost = Race(TOPIC, student("")), Race(TOPIC, student(SLOW))
+    won.against(SLOW, call)
     with pytest.raises(CheckFailed, match="too slow"):
-        Race(TOPIC, student(SLOW)).against(SLOW, call)
+        lost.against(SLOW, call)
+    assert won.times == {}
+    assert list(lost.times) == [""]
+    assert list(lost.times[""]) == ["reference", "yours", "naive version"]
+    assert lost.times[""]["yours"] > timing.MIN_SPREAD / 2
 
 
 def test_a_fast_wrong_answer_wins_nothing():
@@ -117,9 +122,23 @@ def test_cost_that_grows_with_the_length_is_seen():
     def constant(s, state):
         return s.softmax(torch.ones(12_800, 64)).sum()
 
-    Race(TOPIC, far_with("")).growth(prepare, constant, short=128, long=1024, limit=3.0)
+    flat, grows = Race(TOPIC, far_with("")), Race(TOPIC, far_with(""))
+    flat.growth(prepare, constant, short=128, long=1024, limit=3.0)
     with pytest.raises(CheckFailed, match="grows"):
-        Race(TOPIC, far_with("")).growth(prepare, linear, short=128, long=1024, limit=2.0)
+        grows.growth(prepare, linear, short=128, long=1024, limit=2.0)
+    assert flat.times == {}
+    assert list(grows.times) == ["128", "256", "512", "1,024"]
+    assert grows.times["128"] == {"reference": 1.0, "yours": 1.0}
+    assert grows.times["1,024"]["yours"] > 2
+
+
+def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is():
+    body = "    while len(logits) == 256: pass\n    return [logits.softmax(0) for _ in range(len(logits))][0]\n"
+    source = f"def softmax(logits):\n{body}"
+    race = Race(TOPIC, Far(TOPIC, [Cell("more", source)], {}, limits=Limits(call_seconds=0.5)))
+    with pytest.raises(CheckFailed, match="grows"):
+        race.growth(lambda s, size: size, lambda s, state: s.softmax(torch.ones(state)), short=128, long=1024, limit=2.0)
+    assert race.times == {}
 
 
 # The lane

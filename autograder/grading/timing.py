@@ -50,6 +50,8 @@ MIN_SPREAD = 4.0
 """The naive version must be so many times as slow as the reference here and now; else nothing can be told apart."""
 CLEAR_SPREAD = 16.0
 """So many times as slow in a first round is slow enough, whatever a second would say."""
+CURVE_SECONDS = 2.0
+"""For the picture of a cost that grows. It is drawn whole, and a second and third time while this is not spent."""
 SPREAD_SECONDS = 600.0
 """How long the ratio of the two rivals, which no submission can change, is taken to hold."""
 
@@ -70,6 +72,8 @@ class Race:
         """Of the last measurement, what they were held against, and what they are ratios to."""
         self.limit = math.nan
         self.of = ""
+        self.times: dict[str, dict[str, float]] = {}
+        """For a picture of a lost race: of each size ("" where there is one), whose version -> multiples of the shortest time."""
 
     def against(self, naive: str, call: Call, *, cause: str | None = None) -> None:
         """Fails where `call(student)` takes more processor time than the geometric mean of reference and naive version.
@@ -91,13 +95,15 @@ class Race:
                     raise Inconclusive(f"the naive version takes only {spread:.1f} times the reference's time on this machine just now")
                 limit = math.sqrt(spread)
                 expected = f"at most {limit:.1f} times the reference's processor time (the naive version takes {spread:.1f} times)"
-                ratios, verdict = self._rounds(functools.partial(_ratio, self.student, reference, call), limit)
+                ratios, won = self._rounds(functools.partial(_ratio, self.student, reference, call), limit)
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
                 raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
-        if not verdict:
-            raise CheckFailed(TOO_SLOW, expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
+        if not won:
+            median = statistics.median(ratios)
+            self.times = {"": {"reference": 1.0, "yours": median, "naive version": spread}}
+            raise CheckFailed(TOO_SLOW, expected=expected, got=f"{median:.1f} times", cause=cause)
 
     def growth(
         self,
@@ -118,30 +124,31 @@ class Race:
         with _alone, one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
 
-            def timed(size: int) -> tuple[Any, float]:
-                return _timed(self.student, functools.partial(call, state=prepare(self.student, size)))
+            def timed(namespace: Any, size: int) -> tuple[Any, float]:
+                return _timed(namespace, functools.partial(call, state=prepare(namespace, size)))
 
             def ratio(flip: bool) -> float:
-                seconds = {size: timed(size)[1] for size in ((long, short) if flip else (short, long))}
+                seconds = {size: timed(self.student, size)[1] for size in ((long, short) if flip else (short, long))}
                 return seconds[long] / seconds[short]
 
             expected = f"at most {limit:g} times the processor time at {long} of that at {short}"
-            slow = "the cost grows with the length"
             try:
-                first = {size: timed(size) for size in (short, long)}
+                first = {size: timed(self.student, size) for size in (short, long)}
                 grown = first[long][1] / first[short][1]
                 if grown > HOPELESS * limit:
-                    self.ratios, self.limit = [grown], limit
-                    raise CheckFailed(slow, expected=expected, got=f"{grown:.1f} times", cause=cause)
-                for size, (value, _) in first.items():
-                    _same(value, call(reference, state=prepare(reference, size)))
-                ratios, verdict = self._rounds(ratio, limit)
+                    self.ratios, self.limit, flat = [grown], limit, False
+                else:
+                    for size, (value, _) in first.items():
+                        _same(value, call(reference, state=prepare(reference, size)))
+                    ratios, flat = self._rounds(ratio, limit)
+                    grown = statistics.median(ratios)
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
                 raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
-        if not verdict:
-            raise CheckFailed(slow, expected=expected, got=f"{statistics.median(ratios):.1f} times", cause=cause)
+            if not flat:
+                self.times = _curve({"reference": reference, "yours": self.student}, _doubling(short, long), timed)
+                raise CheckFailed("the cost grows with the length", expected=expected, got=f"{grown:.1f} times", cause=cause)
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
         """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
@@ -248,6 +255,35 @@ def _ratio(one: Any, other: Any, call: Call, flip: bool) -> float:
     """How many times the other's processor time the one takes, one directly after the other; flip: the other goes first."""
     seconds = {id(namespace): _timed(namespace, call)[1] for namespace in ((other, one) if flip else (one, other))}
     return seconds[id(one)] / seconds[id(other)]
+
+
+def _doubling(short: int, long: int) -> list[int]:
+    """short, twice that, and so on, up to long."""
+    sizes = [short]
+    while 2 * sizes[-1] < long:
+        sizes.append(2 * sizes[-1])
+    return [*sizes, long]
+
+
+def _curve(
+    namespaces: dict[str, Any], sizes: list[int], timed: Callable[[Any, int], tuple[Any, float]]
+) -> dict[str, dict[str, float]]:
+    """size -> whose version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
+
+    Nothing where the student's worker ends on the way: the verdict stands already.
+    """
+    seconds = {size: dict.fromkeys(namespaces, math.inf) for size in sizes}
+    until = time.monotonic() + CURVE_SECONDS
+    try:
+        for _ in range(MIN_ROUNDS):
+            for size in sizes:
+                for name, namespace in namespaces.items():
+                    seconds[size][name] = min(seconds[size][name], timed(namespace, size)[1])
+            if time.monotonic() > until:
+                break
+    except WorkerDied:
+        return {}
+    return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
 
 
 def _same(got: Any, wanted: Any, *, ours: bool = False) -> None:

@@ -48,7 +48,7 @@ def shown(verdict: Verdict) -> Verdict:
     message = verdict.message
     if len(message) > MAX_HIDDEN_MESSAGE:
         message = message[: MAX_HIDDEN_MESSAGE - 1] + "…"
-    return dataclasses.replace(verdict, message=message, expected=None, got=None)
+    return dataclasses.replace(verdict, message=message, expected=None, got=None, times={})
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
@@ -58,7 +58,7 @@ def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
     for verdict in verdicts:
         detail = (verdict.message, verdict.cause, verdict.expected, verdict.got, *verdict.lines)
         if verdict.failed and detail in said:
-            verdict = dataclasses.replace(verdict, message="as above", cause=None, expected=None, got=None, lines=[])
+            verdict = dataclasses.replace(verdict, message="as above", cause=None, expected=None, got=None, lines=[], times={})
         said.add(detail)
         kept.append(verdict)
     return kept
