@@ -98,6 +98,8 @@ from autograder.runner import run_checks, select
 from autograder.grading.near import Near
 from course.kit import load_model, widgets
 from course.kit.cache_stepper import cache_filling
+from course.kit.request_timeline import request_timeline
+from course.kit.roofline_steps import up_the_roof
 from course.kit.stepper import prefill_and_decode
 from solutions import samplers, softmax
 model = load_model("tiny")""",
@@ -116,6 +118,8 @@ student.rung("Day 10, KV cache", 60.0, model=model)
 student.progress()""",
     "display(HTML(prefill_and_decode()))",
     "display(HTML(cache_filling()))",
+    "display(HTML(up_the_roof()))",
+    "display(HTML(request_timeline()))",
     """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
 widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
                            top_p_probs=samplers.top_p_probs)""",
@@ -142,11 +146,19 @@ def page(browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         page.close()
 
 
+# Each figure with steps by a list of its own, its words at the first step and after one press.
+STEPPERS = {
+    ".course-stepper:has([data-part=prompt])": ("Prefill of", "Decode step 1"),
+    ".course-stepper:not(:has(select))": ("Prefill.", "Step 1"),
+    ".course-stepper:has([data-part=bits])": ("1 token in one pass", "2 tokens in one pass"),
+    ".course-stepper:has([data-part=servers])": ("0.2 requests a second", "0.4 requests a second"),
+}
+
+
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 @pytest.mark.parametrize("selector", [
     ".check-table:has(caption:text('top_p_probs:'))", ".check-table:has(caption:text('causal_mask:'))",
-    ".jp-OutputArea-output:has(caption:text('Your ladder'))", ".course-stepper:has([data-part=model])",
-    ".course-stepper:not(:has([data-part=model]))", ".sampler-playground", ".widget-interact",
+    ".jp-OutputArea-output:has(caption:text('Your ladder'))", *STEPPERS, ".sampler-playground", ".widget-interact",
 ])  # fmt: skip
 def test_what_a_cell_shows(page, selector, theme):
     """All but plots: JupyterLab gives their pictures no alternative text, and the words are in the lesson."""
@@ -165,10 +177,7 @@ def choose_theme(page: Any, theme: str) -> None:
 
 
 def test_the_steppers_step_by_keys_inside_the_notebook(page):
-    for selector, first, second in (
-        (".course-stepper:has([data-part=model])", "Prefill of", "Decode step 1"),
-        (".course-stepper:not(:has([data-part=model]))", "Prefill.", "Step 1"),
-    ):
+    for selector, (first, second) in STEPPERS.items():
         scroll_until(page, selector)
         figure = page.locator(selector).first
         words = figure.locator("[data-part=words]")

@@ -130,11 +130,19 @@ def test_day_7_speaks(browser, desk, shots):
 def test_day_9_steps_without_a_kernel(browser, desk, shots):
     """The stepper through prefill and decodes follows its buttons, by keyboard."""
     page = run_solved(browser, desk, "costs")
-    scroll_until(page, ".course-stepper")
-    words = page.locator(".course-stepper [data-part=words]").first
+    roof = ".course-stepper:has([data-part=bits])"
+    scroll_until(page, roof)
+    page.locator(f"{roof} [data-part=next]").first.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.screenshot(path=shots / "day09_roof.png")
+    assert page.locator(f"{roof} [data-part=words]").first.inner_text().startswith("256 tokens in one pass of Llama 3 8B on H100")
+    stepper = ".course-stepper:has([data-part=prompt])"
+    scroll_until(page, stepper)
+    words = page.locator(f"{stepper} [data-part=words]").first
     before = words.inner_text()
     page.screenshot(path=shots / "day09_prefill.png")
-    page.locator(".course-stepper [data-part=next]").first.focus()
+    page.locator(f"{stepper} [data-part=next]").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_timeout(500)
     page.screenshot(path=shots / "day09_decode.png")

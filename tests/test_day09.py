@@ -1,6 +1,5 @@
-"""The numbers of the costs day: worked out by hand, quoted in the lesson, shown by the stepper."""
+"""The numbers of the costs day: worked out by hand, quoted in the lesson, or said of the models in the steppers."""
 
-import re
 import tomllib
 
 import pytest
@@ -8,8 +7,7 @@ import torch
 
 from course.kit import Config, load_model, paths
 from course.kit.hardware import HARDWARE
-from course.kit.machine import Machine
-from course.kit.stepper import SHAPES, prefill_and_decode
+from course.kit.stepper import SHAPES
 from solutions.costs import (
     arithmetic_intensity,
     cached_positions,
@@ -20,11 +18,8 @@ from solutions.costs import (
     naive_positions,
     param_count,
     prefill_flops,
-    roofline_seconds,
     weight_bytes,
 )
-
-from .lab import BROWSER_ARGUMENTS, CHROMIUM
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["costs"]
 LESSON = (paths.ROOT / "course" / "day09_costs" / "lesson.md").read_text(encoding="utf-8")
@@ -183,52 +178,3 @@ def test_the_shapes_of_the_stepper_are_those_of_the_models() -> None:
     for given in SHAPES:
         assert given.num_params == param_count(models[given.name])
         assert given.cache_values * 2 == kv_cache_bytes(models[given.name], 1, 1, 2)
-
-
-def test_the_stepper_knows_what_it_offers() -> None:
-    html = prefill_and_decode(Machine(1e11, 1e10))
-    assert not re.search(r"%[A-Z]+%", html)
-    assert html.count("<label>") == 3
-    assert 'aria-live="polite"' in html
-    assert "this machine</option>" in html
-    assert "this machine</option>" not in prefill_and_decode()
-    with pytest.raises(ValueError, match="Cray"):
-        prefill_and_decode(machine="Cray")
-    assert prefill_and_decode() != prefill_and_decode(), "two steppers in a page would share one id"
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (Debian: apt-get install chromium)")
-def test_the_stepper_says_what_the_roofline_says(tmp_path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-    page_file = tmp_path / "stepper.html"
-    page_file.write_text("<!doctype html><meta charset='utf-8'>" + prefill_and_decode(), encoding="utf-8")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        page = browser.new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(page_file.as_uri())
-        words = page.locator("[data-part=words]")
-        h100, model = MACHINES["H100"].machine, SHAPES[2]
-        seconds = roofline_seconds(2 * model.num_params * 512, 2 * model.num_params, h100.peak_flops, h100.bandwidth)
-        assert f"{seconds * 1e3:.3g} ms at the least, and 100 %" in words.inner_text()
-        page.get_by_role("button", name="Next step").focus()
-        for _ in range(3):
-            page.keyboard.press("Enter")
-        moved = 2 * (model.num_params + 514 * model.cache_values)
-        seconds = roofline_seconds(2 * model.num_params, moved, h100.peak_flops, h100.bandwidth)
-        assert words.inner_text().startswith("Decode step 3 of Llama 3 8B on H100: 1 token in, one token out.")
-        assert f"{seconds * 1e3:.3g} ms at the least" in words.inner_text()
-        page.keyboard.press("ArrowLeft")
-        assert words.inner_text().startswith("Decode step 2 ")
-        page.keyboard.press("Shift+Tab")
-        page.keyboard.press("Shift+Tab")
-        page.keyboard.press("ArrowDown")  # on a list the keys choose, and do not step
-        assert words.inner_text().startswith("Decode step 2 ")
-        page.get_by_label("model").select_option("Llama 3 70B")
-        assert "several of them" in page.locator("[data-part=warning]").inner_text()
-        browser.close()
-    assert errors == []

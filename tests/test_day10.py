@@ -1,4 +1,4 @@
-"""The numbers of the KV cache day: worked out by hand, quoted in the lesson, shown by the stepper."""
+"""The numbers of the KV cache day: worked out by hand, or quoted in the lesson."""
 
 import ast
 import math
@@ -9,13 +9,10 @@ import pytest
 import torch
 
 from course.kit import Config, load_model, paths
-from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
 from solutions.attention import attention, causal_mask
 from solutions.costs import cached_positions, kv_cache_bytes, naive_positions, param_count
 from solutions.generation import generate
 from solutions.kv_cache import CacheFull, KVCache, decode_step, forward_cached, generate_cached, prefill
-
-from .lab import BROWSER_ARGUMENTS, CHROMIUM
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["kv_cache"]
 LESSON = (paths.ROOT / "course" / "day10_kv_cache" / "lesson.md").read_text(encoding="utf-8")
@@ -173,49 +170,3 @@ def test_smollm2_says_the_same_with_and_without_a_cache() -> None:
     ids = torch.tensor([model.tokenizer.encode("The capital of France is")])
     options = {"max_new_tokens": 6, "block_size": 64, "temperature": 0.0}
     assert torch.equal(generate_cached(model, ids, **options), generate(model, ids, **options))
-
-
-def test_the_stepper_is_whole() -> None:
-    html = cache_filling()
-    assert not re.search(r"%[A-Z]+%", html)
-    assert 'aria-live="polite"' in html
-    assert cache_filling() != html, "two steppers in a page would share one id"
-    assert len(WORDS) - NUM_PROMPT > NUM_SLOTS - NUM_PROMPT + 1, "the window slides before the steps are over"
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (Debian: apt-get install chromium)")
-def test_the_stepper_counts_what_the_loop_counts(tmp_path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-    page_file = tmp_path / "stepper.html"
-    page_file.write_text("<!doctype html><meta charset='utf-8'>" + cache_filling(), encoding="utf-8")
-    steps = len(WORDS) - NUM_PROMPT
-    passed = cached_lengths(NUM_PROMPT, steps, NUM_SLOTS)
-    naive = [min(NUM_PROMPT + i, NUM_SLOTS) for i in range(steps)]
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        page = browser.new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(page_file.as_uri())
-        words = page.locator("[data-part=words]")
-        page.get_by_role("button", name="Next step").focus()
-        for step in range(steps):
-            said = words.inner_text()
-            assert f"So far {sum(passed[: step + 1])} positions, without a cache {sum(naive[: step + 1])}." in said
-            assert f"{23_040 * naive[step]:,} bytes filled of 230,400 allocated" in said
-            assert ("emptied and filled again" in said) == (NUM_PROMPT + step > NUM_SLOTS)
-            if step < steps - 1:
-                page.keyboard.press("Enter")
-        assert page.get_by_role("button", name="Next step").is_disabled()
-        at_the_end = words.inner_text()
-        page.keyboard.press("ArrowLeft")  # the focus has moved to a button that can still be pressed
-        assert f"So far {sum(passed[:-1])} positions" in words.inner_text()
-        page.keyboard.press("Home")
-        assert f"So far {passed[0]} positions" in words.inner_text()
-        page.keyboard.press("End")
-        assert words.inner_text() == at_the_end
-        browser.close()
-    assert errors == []

@@ -7,7 +7,7 @@ from typing import Any
 
 from .hardware import HARDWARE
 from .machine import Machine
-from .stepping import stepping_figure
+from .stepping import choices, stepping_figure
 
 NUM_DECODES = 12
 PROMPTS = (16, 128, 512, 2048, 8192)
@@ -44,50 +44,28 @@ def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B"
     here: this machine, measured in float32; it joins the list of machines. model, machine, prompt: what is chosen at first.
     Times are the roofline's: 2N FLOPs a token, and the weights and the cache so far read once a step; 16 bits a value, 32 here.
     """
+    machines = machine_data(here)
+    data = {"models": [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES], "machines": machines}
+    controls = choices(
+        ("model", "model", [s.name for s in SHAPES], model),
+        ("machine", "machine", [str(m["name"]) for m in machines], machine),
+        ("prompt", "prompt, in tokens", [f"{p:,}" for p in PROMPTS], f"{prompt:,}"),
+    )
+    return stepping_figure("One prefill and the decodes after it, step by step", data, _DRAW, last_step=NUM_DECODES, controls=controls)
+
+
+def machine_data(here: Machine | None) -> list[dict[str, Any]]:
+    """The machines of the datasheets, 16 bits a value, and this one where it was measured, in 32."""
     machines: list[dict[str, Any]] = [
         {"name": h.machine.name, "peak": h.machine.peak_flops, "bandwidth": h.machine.bandwidth, "memory": h.memory_bytes, "bytes": 2}
         for h in HARDWARE
     ]
     if here is not None:
         machines.append({"name": here.name, "peak": here.peak_flops, "bandwidth": here.bandwidth, "memory": None, "bytes": 4})
-    data = {"models": [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES], "machines": machines}
-    controls = _CONTROLS
-    for name, options in {
-        "MODELS": _options([s.name for s in SHAPES], model),
-        "MACHINES": _options([str(m["name"]) for m in machines], machine),
-        "PROMPTS": _options([f"{p:,}" for p in PROMPTS], f"{prompt:,}"),
-    }.items():
-        controls = controls.replace(f"%{name}%", options)
-    return stepping_figure("One prefill and the decodes after it, step by step", data, _DRAW, last_step=NUM_DECODES, controls=controls)
+    return machines
 
-
-def _options(names: list[str], chosen: str) -> str:
-    if chosen not in names:
-        raise ValueError(f"no {chosen!r} in the list; there are {', '.join(names)}")
-    return "".join(f"<option{' selected' if name == chosen else ''}>{name}</option>" for name in names)
-
-
-_CONTROLS = """
-<div class="row">
-<label>model <select data-part="model">%MODELS%</select></label>
-<label>machine <select data-part="machine">%MACHINES%</select></label>
-<label>prompt, in tokens <select data-part="prompt">%PROMPTS%</select></label>
-</div>
-"""
 
 _DRAW = """
-  const digits = (x) => x >= 100 ? Math.round(x).toLocaleString("en") : x.toPrecision(3);
-  function seconds(s) {
-    for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) if (s >= size) return digits(s / size) + " " + unit;
-    return digits(s / 1e-9) + " ns";
-  }
-  function amount(x, unit) {
-    for (const [prefix, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
-      if (x >= size) return digits(x / size) + " " + prefix + unit;
-    return digits(x) + " " + unit;
-  }
-  const share = (x) => x >= 0.9995 ? "100 %" : (100 * x).toPrecision(2) + " %";
-
   function costs(model, machine, prompt, index) {
     const tokens = index === 0 ? prompt : 1;
     const flops = 2 * model.params * tokens;

@@ -1,14 +1,15 @@
 """The frame of the figures that one steps through: looks, buttons, keys and words. Plain HTML, SVG and JavaScript; it needs no kernel.
 
 A figure gives the part that draws: a JavaScript function body that gets `step` and returns {svg, words, warning}. At hand are
-`data`, `part(name)` for an element with that `data-part`, and the drawing helpers `text` and `box`.
+`data`, `part(name)` for an element with that `data-part`, the drawing helpers `text` and `box`, and for numbers in words `digits`,
+`seconds`, `amount(x, unit)` and `share`.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import plots
@@ -16,17 +17,21 @@ from . import plots
 COLOURS = {name: str(getattr(plots, name)) for name in ("BLUE", "ORANGE", "GREEN", "PURPLE", "GREY", "LIGHT")}
 
 
-def stepping_figure(label: str, data: Mapping[str, Any], draw: str, *, last_step: int, controls: str = "") -> str:
+def stepping_figure(
+    label: str, data: Mapping[str, Any], draw: str, *, last_step: int, controls: str = "", back: str = "Back to the prefill"
+) -> str:
     """HTML of a figure with steps 0 to last_step, to be shown with `IPython.display.HTML`.
 
     label: what a screen reader calls the figure. draw: see above; %BLUE% and so on stand for the plots' colours. controls: rows of
-    HTML above the buttons; where an element with a `data-part` changes, the step is drawn again. What `words` says is read aloud.
+    HTML above the buttons (see `choices`); where an element with a `data-part` changes, the step is drawn again. What `words` says is
+    read aloud. back: what the button says that goes to step 0.
     """
     key = f"stepper-{uuid.uuid4().hex[:12]}"
     parts = {
         "DRAW": draw,
         "CONTROLS": controls,
         "LABEL": label,
+        "BACK": back,
         "KEY": key,
         "LAST": str(last_step),
         "DATA": json.dumps(dict(data)).replace("<", "\\u003c"),
@@ -36,6 +41,17 @@ def stepping_figure(label: str, data: Mapping[str, Any], draw: str, *, last_step
     for name, text in parts.items():
         page = page.replace(f"%{name}%", text)
     return page
+
+
+def choices(*lists: tuple[str, str, Sequence[str], str]) -> str:
+    """A row of lists to choose from. Each: its `data-part`, its label, the names in it, the one chosen at first (else ValueError)."""
+    selects = []
+    for part, label, names, chosen in lists:
+        if chosen not in names:
+            raise ValueError(f"no {chosen!r} in the list; there are {', '.join(names)}")
+        options = "".join(f"<option{' selected' if name == chosen else ''}>{name}</option>" for name in names)
+        selects.append(f'<label>{label} <select data-part="{part}">{options}</select></label>')
+    return '<div class="row">\n' + "\n".join(selects) + "\n</div>"
 
 
 _PAGE = """
@@ -58,7 +74,7 @@ _PAGE = """
 <div class="row">
 <button type="button" data-part="previous">Previous step</button>
 <button type="button" data-part="next">Next step</button>
-<button type="button" data-part="first">Back to the prefill</button>
+<button type="button" data-part="first">%BACK%</button>
 <span class="keys">keys, on a button: left, right, Home</span>
 </div>
 <svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
@@ -76,6 +92,18 @@ _PAGE = """
   const text = (x, y, words, more) => "<text x='" + x + "' y='" + y + "' fill='#222' " + (more || "") + ">" + words + "</text>";
   const box = (x, y, w, h, fill, more) =>
     "<rect x='" + x + "' y='" + y + "' width='" + Math.max(w, 1) + "' height='" + h + "' fill='" + fill + "' " + (more || "") + "/>";
+
+  const digits = (x) => x >= 100 ? Math.round(x).toLocaleString("en") : x.toPrecision(3);
+  function seconds(s) {
+    for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) if (s >= size) return digits(s / size) + " " + unit;
+    return digits(s / 1e-9) + " ns";
+  }
+  function amount(x, unit) {
+    for (const [prefix, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
+      if (x >= size) return digits(x / size) + " " + prefix + unit;
+    return digits(x) + " " + unit;
+  }
+  const share = (x) => x >= 0.9995 ? "100 %" : (100 * x).toPrecision(2) + " %";
 
   const picture = (function () {
 %DRAW%

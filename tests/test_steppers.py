@@ -1,0 +1,233 @@
+"""The figures that one steps through: whole, worked with keys alone, and right in what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from autograder.lessons import find_day, lesson
+from course.kit import paths
+from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
+from course.kit.hardware import HARDWARE
+from course.kit.machine import Machine
+from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
+from course.kit.roofline_steps import DOUBLINGS, up_the_roof
+from course.kit.stepper import SHAPES, prefill_and_decode
+from solutions.costs import roofline_seconds
+from solutions.latency import Trace, goodput, summarize
+
+from . import lab
+
+FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline]
+MACHINES = {h.machine.name: h for h in HARDWARE}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_is_whole(figure):
+    html = figure()
+    assert not re.search(r"%[A-Z]+%", html)
+    assert 'aria-live="polite"' in html
+    assert html.count("<label>") == html.count("<select")
+    assert figure() != html, "two figures in a page would share one id"
+
+
+@pytest.mark.parametrize("figure", [prefill_and_decode, up_the_roof])
+def test_this_machine_joins_the_list_where_it_was_measured(figure):
+    assert "this machine</option>" in figure(Machine(1e11, 1e10))
+    assert "this machine</option>" not in figure()
+
+
+@pytest.mark.parametrize(("figure", "wrong"), [
+    (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
+])  # fmt: skip
+def test_what_is_not_in_a_list_is_named(figure, wrong):
+    with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
+        figure(**wrong)
+
+
+def test_the_window_slides_before_the_steps_of_the_cache_are_over():
+    assert len(WORDS) - NUM_PROMPT > NUM_SLOTS - NUM_PROMPT + 1
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if lab.CHROMIUM is None:
+        pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def shown(browser, tmp_path) -> Iterator[Callable[[str], Any]]:
+    """Opens HTML as a page of its own. The test fails if a script on it did."""
+    errors: list[str] = []
+    page = browser.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def show(html: str) -> Any:
+        file = tmp_path / "figure.html"
+        file.write_text(f"<!doctype html><meta charset='utf-8'>{html}", encoding="utf-8")
+        page.goto(file.as_uri())
+        page.get_by_role("button", name="Next step").focus()
+        return page
+
+    yield show
+    page.close()
+    assert errors == []
+
+
+def words(page: Any) -> str:
+    return page.locator("[data-part=words]").inner_text()
+
+
+def warning(page: Any) -> str:
+    return page.locator("[data-part=warning]").inner_text()
+
+
+def back_to_the_first(page: Any) -> None:
+    """At either end one of the two buttons is switched off and cannot be held."""
+    for name in ("Previous step", "Next step"):
+        page.get_by_role("button", name=name).focus()
+    page.keyboard.press("Home")
+
+
+def three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{float(f'{number:.3g}'):#.3g}"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_prefill_and_decode_say_what_the_roofline_says(shown):
+    page = shown(prefill_and_decode())
+    h100, model = MACHINES["H100"].machine, SHAPES[2]
+    seconds = roofline_seconds(2 * model.num_params * 512, 2 * model.num_params, h100.peak_flops, h100.bandwidth)
+    assert f"{seconds * 1e3:.3g} ms at the least, and 100 %" in words(page)
+    for _ in range(3):
+        page.keyboard.press("Enter")
+    moved = 2 * (model.num_params + 514 * model.cache_values)
+    seconds = roofline_seconds(2 * model.num_params, moved, h100.peak_flops, h100.bandwidth)
+    assert words(page).startswith("Decode step 3 of Llama 3 8B on H100: 1 token in, one token out.")
+    assert f"{seconds * 1e3:.3g} ms at the least" in words(page)
+    page.keyboard.press("ArrowLeft")
+    assert words(page).startswith("Decode step 2 ")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowDown")  # on a list the keys choose, and do not step
+    assert words(page).startswith("Decode step 2 ")
+    page.get_by_label("model").select_option("Llama 3 70B")
+    assert "several of them" in warning(page)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_cache_counts_what_the_loop_counts(shown):
+    page = shown(cache_filling())
+    steps = len(WORDS) - NUM_PROMPT
+    naive = [min(NUM_PROMPT + i, NUM_SLOTS) for i in range(steps)]
+    # The prompt, then one each; where the window has slid, all that is left of it again.
+    passed = [naive[i] if i == 0 or NUM_PROMPT + i > NUM_SLOTS else 1 for i in range(steps)]
+    for step in range(steps):
+        assert f"So far {sum(passed[: step + 1])} positions, without a cache {sum(naive[: step + 1])}." in words(page)
+        assert f"{23_040 * naive[step]:,} bytes filled of 230,400 allocated" in words(page)
+        assert ("emptied and filled again" in words(page)) == (NUM_PROMPT + step > NUM_SLOTS)
+        if step < steps - 1:
+            page.keyboard.press("Enter")
+    assert page.get_by_role("button", name="Next step").is_disabled()
+    at_the_end = words(page)
+    page.keyboard.press("ArrowLeft")  # the focus has moved to a button that can still be pressed
+    assert f"So far {sum(passed[:-1])} positions" in words(page)
+    page.keyboard.press("Home")
+    assert f"So far {passed[0]} positions" in words(page)
+    page.keyboard.press("End")
+    assert words(page) == at_the_end
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_roof_is_where_the_lesson_says(shown):
+    """Each step against roofline_seconds; 256 tokens for nothing on the H100, 16 on the M1 Max, and with 4 bits 64."""
+    page = shown(up_the_roof())
+    model = SHAPES[2]
+    for name, bits, free in (("H100", 16, 256), ("Apple M1 Max", 16, 16), ("H100", 4, 64)):
+        page.get_by_label("machine").select_option(name)
+        page.get_by_label("bits of a weight").select_option(str(bits))
+        machine = MACHINES[name].machine
+        back_to_the_first(page)
+        for step in range(DOUBLINGS + 1):
+            tokens, moved = 2**step, model.num_params * bits / 8
+            seconds = roofline_seconds(2 * model.num_params * tokens, moved, machine.peak_flops, machine.bandwidth)
+            said = words(page)
+            assert said.startswith(f"{tokens:,} token")
+            unit = "ms" if seconds < 1 else "s"
+            assert f"the pass takes {three_digits(seconds * 1000 if seconds < 1 else seconds)} {unit}, " in said
+            assert f"that is {three_digits(tokens / seconds)} tokens a second" in said
+            assert ("Memory decides" in said) == (tokens <= free)
+            page.keyboard.press("ArrowRight")
+    page.get_by_label("model").select_option("Llama 3 70B")
+    page.get_by_label("bits of a weight").select_option("16")
+    assert warning(page) == "The weights alone are 141 GB, one H100 has 80.0 GB."
+    place = page.locator("circle").last.get_attribute("cx")
+    page.get_by_label("model").select_option("SmolLM2-135M")
+    assert page.locator("circle").last.get_attribute("cx") == place, "the size of the model cancels"
+
+
+def queue(load: float, servers: int, prefill: float) -> list[Trace]:
+    """What the figure draws, told by the lesson's exercises."""
+    free, now, traces = [0.0] * servers, 0.0, []
+    for wait in unit_waits():
+        now += wait / load
+        free.sort()
+        times = [max(now, free[0]) + prefill + GAP * i for i in range(NUM_TOKENS)]
+        free[0] = times[-1]
+        traces.append(Trace(now, times))
+    return traces
+
+
+def test_a_second_server_does_what_the_lesson_says():
+    """Day 8: at 1.4 a second p99 falls to a sixth, and 387 of 400 keep the promise instead of 48; twice of all is better than once."""
+    one, two = queue(1.4, 1, 0.3), queue(1.4, 2, 0.3)
+    assert [round(summarize(traces)["ttft_p99"], 2) for traces in (one, two)] == [7.44, 1.24]
+    assert [400 * goodput(traces, PROMISE, 0.05) for traces in (one, two)] == pytest.approx([48, 387])
+    assert 7.44 / 1.24 == pytest.approx(6)
+    once, twice = queue(1.3, 1, 0.3), queue(2.6, 2, 0.3)
+    assert [400 * goodput(traces, PROMISE, 0.05) for traces in (once, twice)] == pytest.approx([110, 207])
+    assert 1 / (0.9 + 19 * GAP) == pytest.approx(0.78, abs=0.002)
+    text = (paths.ROOT / "course" / "day08_latency" / "lesson.md").read_text(encoding="utf-8")
+    assert all(said in text for said in ("7.44 s to 1.24 s", "Of 400 requests 48 kept", "387 do", "from 110 to 207", "0.78 requests"))
+
+
+def test_the_queue_of_the_timeline_is_the_lessons_own():
+    """One server, 0.3 s: the same arrivals, and so the same table."""
+    source = next(c.source for c in lesson(find_day("latency")).cells if c.role == "demo" and "def one_server" in c.source)
+    names: dict[str, Any] = {"Trace": Trace}
+    exec("import torch\n" + source.split("if if_solved")[0], names)
+    for load in (0.2, 1.0, 1.4):
+        ours, lessons = (summarize(traces) for traces in (queue(load, 1, 0.3), names["one_server"](load)))
+        assert ours == pytest.approx(lessons, abs=1e-3)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_timeline_says_what_the_exercises_say(shown):
+    page = shown(request_timeline())
+    for servers, prefill in ((1, 0.3), (2, 0.3), (1, 0.9), (4, 0.1)):
+        page.get_by_label("servers").select_option(str(servers))
+        page.get_by_label("prefill").select_option(str(prefill))
+        back_to_the_first(page)
+        for load in LOADS:
+            traces = queue(load, servers, prefill)
+            figures, kept = summarize(traces), goodput(traces, PROMISE, 0.05)
+            said = words(page)
+            assert said.startswith(f"{load:.1f} requests a second, {servers} server")
+            p50, p99, count = re.findall(r"p50 ([\d.]+) s and p99 ([\d.]+) s, and (\d+) of 400 requests", said)[0]
+            assert [float(p50), float(p99)] == pytest.approx([figures["ttft_p50"], figures["ttft_p99"]], abs=0.0051)
+            assert int(count) == round(400 * kept)
+            assert ("the queue grows" in warning(page)) == (load > servers / (prefill + GAP * (NUM_TOKENS - 1)))
+            page.keyboard.press("ArrowRight")
+    assert page.locator("svg rect").count() > 12
