@@ -56,7 +56,7 @@ def race(times: dict[str, dict[str, float]]) -> str:
         f'<div><span style="display:inline-block;width:9px;height:9px;background:{RACERS.get(whose, OTHER)};"></span> {escape(whose)}</div>'
         for whose in names
     )
-    groups.append(f'<div style="font-size:0.8em;align-self:center;">{legend}</div>')
+    groups.append(f'<div style="font-size:0.8em;align-self:center;"><div>times the shortest time</div>{legend}</div>')
     return _figure(race_in_words(times), "".join(groups), gap=14)
 
 

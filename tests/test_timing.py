@@ -132,8 +132,9 @@ def test_cost_that_grows_with_the_length_is_seen():
     assert grows.times["1,024"]["yours"] > 2
 
 
-def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is():
-    body = "    while len(logits) == 256: pass\n    return [logits.softmax(0) for _ in range(len(logits))][0]\n"
+@pytest.mark.parametrize("between", ["while True: pass", "raise ValueError('no')"])
+def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is(between):
+    body = f"    if len(logits) == 256:\n        {between}\n    return [logits.softmax(0) for _ in range(len(logits))][0]\n"
     source = f"def softmax(logits):\n{body}"
     race = Race(TOPIC, Far(TOPIC, [Cell("more", source)], {}, limits=Limits(call_seconds=0.5)))
     with pytest.raises(CheckFailed, match="grows"):

@@ -270,7 +270,7 @@ def _curve(
 ) -> dict[str, dict[str, float]]:
     """size -> whose version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
 
-    Nothing where the student's worker ends on the way: the verdict stands already.
+    Nothing where the student's version fails at one of them, in whatever way: the verdict stands already.
     """
     seconds = {size: dict.fromkeys(namespaces, math.inf) for size in sizes}
     until = time.monotonic() + CURVE_SECONDS
@@ -281,7 +281,9 @@ def _curve(
                     seconds[size][name] = min(seconds[size][name], timed(namespace, size)[1])
             if time.monotonic() > until:
                 break
-    except WorkerDied:
+    except InfrastructureFault:
+        raise
+    except Exception:
         return {}
     return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
 
