@@ -121,7 +121,7 @@ class Twin:
 
     def draw(self, t: int) -> Tensor:
         shape = (self.batch, self.config.num_key_value_heads, t, self.config.head_dim)
-        return torch.randn(shape, generator=self.rng).to(self.dtype)
+        return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype)
 
     def append(self, layer: int, t: int) -> None:
         k, v = self.draw(t), self.draw(t)

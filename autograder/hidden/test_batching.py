@@ -1,5 +1,6 @@
 """Checks of the batch that students may not read: fresh prompts, random models, the corners of the rules."""
 
+import dataclasses
 import statistics
 import time
 import warnings
@@ -63,6 +64,9 @@ def test_random_rows(student, rng):
         want_ids, want_pads = padded(prompts, pad_id)
         equal(ids, want_ids, cause="pad_id fills from the left, up to the longest prompt.")
         equal(num_pad, want_pads, cause="The longest length minus the row's own.")
+    zeros = [[0], [0, 0, 0], [7, 0], [0]]
+    for got, want in zip(left_padded(student, zeros, 0), padded(zeros), strict=True):
+        equal(got, want, what="wrong answer for prompts of token 0", cause="0 is an id like any other, also where it is the pad.")
 
 
 @checks("left_pad")
@@ -82,7 +86,9 @@ def test_random_grids(student, rng):
     """random pads, starts and lengths"""
     for _ in range(8):
         start, q_len = integer(rng, 0, 9), integer(rng, 1, 7)
-        look(student, torch.randint(0, start + q_len, (integer(rng, 1, 6),), generator=rng).tolist(), start, q_len)
+        rows = integer(rng, 1, 6)
+        for _ in range(2):  # the same shapes, other pads
+            look(student, torch.randint(0, start + q_len, (rows,), generator=rng).tolist(), start, q_len)
 
 
 @checks("positions_and_mask")
@@ -145,12 +151,31 @@ def test_keys_of_each_row(student, reference, rng):
 def test_random_chunks(student, rng):
     """random chunks, and one token at a time"""
     small = Small(student, rng, dtype=torch.float64)
-    prompts = ragged(rng, lengths_of(rng, 4, 12), 19)
-    want = alone(small.here, prompts)
     some = tuple(sorted({integer(rng, 1, 12) for _ in range(3)}))
-    for cuts in (some, tuple(range(1, 12)), (11,)):
-        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts)
-        close(got, want, atol=1e-8, what=f"wrong logits after chunks cut at {list(cuts)}", cause=f"{START} {MASK}")
+    for lengths in (lengths_of(rng, 4, 12), [12, 12, 12], [12]):
+        prompts = ragged(rng, lengths, 19)
+        want = alone(small.here, prompts)
+        for cuts in (some, tuple(range(1, 12)), (11,), (7,)):
+            got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts)
+            what = f"wrong logits of lengths {lengths} after chunks cut at {list(cuts)}"
+            close(got, want, atol=1e-8, what=what, cause=f"{START} {MASK}")
+
+
+@checks("prefill_batch")
+def test_a_column_of_pads(student, rng):
+    """a rectangle in which every row has a pad, and the step after it"""
+    small = Small(student, rng, dtype=torch.float64)
+    for lengths in ([4, 2, 5], [3]):
+        prompts = ragged(rng, lengths, 19)
+        ids, num_pad = padded(prompts)
+        ids, num_pad = torch.cat((torch.zeros(len(ids), 2, dtype=torch.int64), ids), dim=1), num_pad + 2
+        cache = student.KVCache(small.config, len(ids), ids.shape[1] + 1, torch.float64)
+        got = student.prefill_batch(small.there, ids, num_pad, cache)
+        close(got, alone(small.here, prompts), atol=1e-8, cause=f"{ALONE} {POSITIONS} {MASK}")
+        equal(cache.length, ids.shape[1], what="wrong length of the cache", cause="The cache holds slots, pads too: num_pad counts them.")
+        prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(ids), 19), strict=True)]
+        got = student.prefill_batch(small.there, torch.tensor([prompt[-1:] for prompt in prompts]), num_pad, cache)
+        close(got, alone(small.here, prompts), atol=1e-8, what="wrong logits one step later", cause=f"{START} {POSITIONS} {MASK}")
 
 
 @checks("prefill_batch")
@@ -190,6 +215,23 @@ def test_random_steps(student, rng):
             prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * rows, 19), strict=True)]
             got = decoded(student, small.there, prompts, small.config, num_pad, cache)
             close(got, alone(small.here, prompts), atol=1e-8, cause=f"{ALONE} {START} {POSITIONS} {MASK}")
+
+
+@checks("decode_batch")
+def test_another_batch_in_the_same_cache(student, rng):
+    """one row behind pads; the cache reset for rows with other pads; the same new token for rows with other pasts"""
+    small = Small(student, rng, dtype=torch.float64)
+    for rows in (1, 3):
+        cache = student.KVCache(small.config, rows, 9, torch.float64)
+        for pads in ([3] * rows, list(range(rows)), [2, 0, 1][:rows]):
+            cache.reset()
+            prompts = ragged(rng, [6 - n for n in pads], 19)
+            ids = torch.tensor([[0] * n + prompt for n, prompt in zip(pads, prompts, strict=True)])
+            student.prefill_batch(small.there, ids, torch.tensor(pads), cache)
+            for _ in range(2):
+                prompts = [[*prompt, 5] for prompt in prompts]
+                got = decoded(student, small.there, prompts, small.config, torch.tensor(pads), cache)
+                close(got, alone(small.here, prompts), atol=1e-8, cause=f"{ALONE} {POSITIONS} {MASK} Each step goes by its own num_pad.")
 
 
 @checks("decode_batch")
@@ -239,12 +281,14 @@ def test_random_ladder(student, rng):
         prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
         free = greedy(small.here, prompts, 9)
         eos = free[integer(rng, 0, rows)][integer(rng, 0, 9)]
+        # The model has an end of its own. It counts only where it is handed in.
+        there = student.WeightsOnly(dataclasses.replace(small.config, eos_token_id=free[0][2]), small.weights, None)
         order = torch.randperm(rows, generator=rng).tolist()
         for end in (None, eos):
             options = {"max_new_tokens": 9, "temperature": 0.0, "eos_token_id": end, "pad_id": integer(rng, 0, 19)}
             want = [cut(row, eos) if end is not None else row for row in free]
-            equal(generated(student, small.there, prompts, **options), want, cause=f"{ALONE} {EOS}")
-            got = generated(student, small.there, [prompts[i] for i in order], **options)
+            equal(generated(student, there, prompts, **options), want, cause=f"{ALONE} {EOS}")
+            got = generated(student, there, [prompts[i] for i in order], **options)
             equal(got, [want[i] for i in order], what="wrong tokens with the rows in another order", cause=ALONE)
 
 
@@ -303,6 +347,16 @@ def test_ends_at_the_edge(student, rng):
     renamed = [order[torch.tensor(prompt)].tolist() for prompt in prompts]
     got = generated(student, there, renamed, max_new_tokens=6, temperature=0.0, eos_token_id=0)
     equal(got, [[0], order[torch.tensor(other)].tolist()], cause="0 is an id like any other: ask `is not None`.")
+    for model, prompt, eos in ((small.there, prompts[0], first), (there, renamed[0], 0)):
+        flops = {}
+        for steps in (1, 6):
+            with student.counting() as work:
+                got = generated(student, model, [prompt, prompt], max_new_tokens=steps, temperature=0.0, eos_token_id=eos)
+            equal(got, [[eos], [eos]], what="wrong tokens where every row ends at once", cause=EOS)
+            flops[steps] = work.flops
+        cause = "Ask in the first step, too, whether all have ended, and with EOS 0 as well."
+        what = "a pass after every row had ended"
+        that(flops[6] <= 1.1 * flops[1], what, expected=f"the {flops[1]:,} FLOPs of one step", got=f"{flops[6]:,}", cause=cause)
 
 
 @checks("generate_batch")
@@ -328,12 +382,15 @@ def test_frequencies(student, rng):
     there = head_only(student, torch.float32, 1.0, rows).there
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))
     flat = probabilities(FOUR, 4.0)
+    kept = probabilities(FOUR)[:2]  # 0.64 and 0.24: together more than 0.7
     three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
     for options, want in (
         ({}, probabilities(FOUR)),
         ({"temperature": tau}, probabilities(FOUR, tau)),
         ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
         ({"temperature": 4.0, "top_p": 0.7}, three),
+        ({"top_p": 0.7}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
+        ({"top_k": 2}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
     ):
         seed = integer(rng, 0, 2**31)
         rows = generated(student, there, [[0], [1, 2]] * 1_000, max_new_tokens=2, generator=student.generator(seed), **options)
@@ -418,8 +475,9 @@ def test_random_slots(student, rng):
     for rows, longest, room in ((4, 9, 3), (2, 1, 4), (1, 3, 1)):
         small = Small(student, rng, dtype=torch.float64)
         lengths = lengths_of(rng, rows, longest) if rows > 1 else [longest]
-        slots = Slots(rng, lengths, room=room, garbage=30.0, small=small, dtype=torch.float64)
-        for _ in range(room):
+        # A second batch of the same shapes, its lengths in another order.
+        batches = [Slots(rng, each, room=room, garbage=30.0, small=small, dtype=torch.float64) for each in (lengths, lengths[::-1])]
+        for slots in batches * room:
             before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
             got = slots.step(student, rng)
             close(got, alone(small.here, slots.prompts), atol=1e-8, cause=f"{POSITIONS} {MASK}")

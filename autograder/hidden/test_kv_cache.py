@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.checks.batches import head_only
 from autograder.checks.cached import (
     ALIGNED,
     ENDED,
@@ -170,6 +172,23 @@ def test_writes_one_layers_new_tokens(student, rng):
     )
 
 
+@checks("KVCache")
+def test_no_append_moves_what_is_there(student, rng):
+    """work: token by token, no append writes more than another"""
+    cache = student.KVCache(small_config(num_hidden_layers=6, num_key_value_heads=2, head_dim=16), 2, 100)
+    written, tokens = [], []
+    for _ in range(70):
+        tokens.append(torch.randn(2, 2, 1, 16, generator=rng))
+        with student.counting() as work:
+            k_all, _ = cache.append(0, tokens[-1], -tokens[-1])
+        written.append(work.written_bytes)
+    equal(k_all, torch.cat(tokens, dim=2), what="wrong keys after 70 appends of one token")
+    most = max(written[1:])  # who allocates at the first append allocates once
+    cause = "Allocate all max_len slots once. Memory that grows must copy what it holds."
+    least = min(written)
+    that(most <= 2 * least + 4096, "an append writes more than another", expected=f"{least:,} bytes", got=f"{most:,}", cause=cause)
+
+
 # ---- forward_cached ------------------------------------------------------------------------------------------------
 
 
@@ -216,20 +235,22 @@ def test_too_much_for_the_cache(student, rng):
 @checks("forward_cached")
 def test_low_precision(student, rng):
     """bfloat16: the dtype is kept, and the error is that of the precision"""
-    ids = random_ids(rng, 2, 24, 1000)
-    exact = whole(torch.float32)(ids)
-    cache = student.KVCache(tiny_config(), 2, 24, dtype=torch.bfloat16)
-    got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, [16, 7, 1], cache)
-    equal(str(got.dtype), "torch.bfloat16", what="wrong dtype", cause="bfloat16 weights and cache, bfloat16 logits.")
-    ours = (load_model("tiny", dtype=torch.bfloat16)(ids).float() - exact).square().mean().sqrt()
-    yours = (got.float() - exact).square().mean().sqrt()
-    that(
-        float(yours) <= 2 * float(ours),
-        "in bfloat16 the logits are further from the exact ones than twice PyTorch's own",
-        expected=f"an error of at most {2 * float(ours):.4f}",
-        got=float(yours),
-        cause=f"Norms and angles in float32. {START}",
-    )
+    # bfloat16 has no odd whole number above 256: positions belong in integers.
+    for rows, sizes in ((2, [16, 7, 1]), (1, [280, 39, 1])):
+        ids = random_ids(rng, rows, sum(sizes), 1000)
+        exact = whole(torch.float32)(ids)
+        cache = student.KVCache(tiny_config(), rows, sum(sizes), dtype=torch.bfloat16)
+        got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, sizes, cache)
+        equal(str(got.dtype), "torch.bfloat16", what="wrong dtype", cause="bfloat16 weights and cache, bfloat16 logits.")
+        ours = (load_model("tiny", dtype=torch.bfloat16)(ids).float() - exact)[:, -40:].square().mean().sqrt()
+        yours = (got.float() - exact)[:, -40:].square().mean().sqrt()
+        that(
+            float(yours) <= 2 * float(ours),
+            f"in bfloat16 the logits of {sum(sizes)} tokens are further from the exact ones than twice PyTorch's own",
+            expected=f"an error of at most {2 * float(ours):.4f}",
+            got=float(yours),
+            cause=f"Norms and angles in float32, positions in integers. {START}",
+        )
 
 
 @checks("forward_cached")
@@ -267,6 +288,17 @@ def test_prefill_random(student, rng):
 
 
 @checks("prefill")
+def test_prefill_of_another_model(student, rng):
+    """the same prompt through another model of the same shape"""
+    ids = random_ids(rng, 2, 6, 17)
+    for _ in range(3):
+        model, kit = small(student, rng, vocab_size=17)
+        cache = student.KVCache(kit.config, 2, 6, dtype=torch.float64)
+        got = student.prefill(model, ids, cache)
+        close(got, kit(ids)[:, -1], atol=1e-3, cause="Nothing of an earlier call may be used again.")
+
+
+@checks("prefill")
 def test_prefill_work(student, rng):
     """work: a prompt passes once, in the dtype of the model"""
     ids = random_ids(rng, 1, 30, 1000)
@@ -289,11 +321,13 @@ def test_decode_random(student, rng):
         model, kit = small(student, rng, vocab_size=17, **shape)
         ids = random_ids(rng, 3, 8, 17)
         cache = student.KVCache(kit.config, 3, 8, dtype=torch.float64)
-        student.forward_cached(model, ids[:, :3], cache)
-        for i in range(3, 8):
-            got = student.decode_step(model, ids[:, i : i + 1], cache)
-            close(got, kit(ids)[:, i], atol=1e-3, what=f"wrong logits behind token {i} for {shape}", cause=START)
-        equal(cache.length, 8, what="wrong length of the cache", cause="Each step stores one token.")
+        for start in (3, 5):  # the second time in a cache that was reset
+            cache.reset()
+            student.forward_cached(model, ids[:, :start], cache)
+            for i in range(start, 8):
+                got = student.decode_step(model, ids[:, i : i + 1], cache)
+                close(got, kit(ids)[:, i], atol=1e-3, what=f"wrong logits behind token {i} for {shape}", cause=START)
+            equal(cache.length, 8, what="wrong length of the cache", cause="Each step stores one token.")
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.decode_step(model, ids[:, :1], cache))
 
 
@@ -323,6 +357,9 @@ def test_random_texts(student, rng):
         model, kit = small(student, rng, vocab_size=41, **shape)
         idx = random_ids(rng, 3, length, 41)
         free = unrolled(kit, idx, 14, block_size)
+        # The model has an end of its own. It counts only where it is handed in.
+        config = dataclasses.replace(kit.config, eos_token_id=int(free[0, 3]))
+        model = student.WeightsOnly(config, kit.weights, None)
         for end in (None, int(free[integer(rng, 0, 2), integer(rng, 2, 10)])):
             got = generated(student, model, idx, max_new_tokens=14, block_size=block_size, temperature=0.0, eos_token_id=end)
             want = free if end is None else ended(free, end)
@@ -339,6 +376,19 @@ def test_one_run_after_another(student, rng):
             idx = random_ids(rng, rows, length, 23)
             got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
             equal(got, unrolled(kit, idx, 6, ROOMY), cause="Every run begins with an empty cache of its own.")
+    own = "Every run begins with an empty cache of its own, in the dtype of its model."
+    half, _ = small(student, rng, dtype=torch.bfloat16, vocab_size=23)
+    idx = random_ids(rng, 2, 7, 23)
+    got = generated(student, half, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    equal(tuple(got.shape), (2, 6), what="wrong shape of the new tokens of a bfloat16 model", cause=own)
+    model, kit = small(student, rng, vocab_size=23)
+    for _ in range(3):  # the first row stays, the second does not
+        got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+        equal(got, unrolled(kit, idx, 6, ROOMY), cause=own)
+        idx = torch.cat((idx[:1], random_ids(rng, 1, 7, 23)))
+    nearly_tied = head_only(student, torch.float64, 1.0, {3: [1.0], 5: [1.0 + 1e-9]})  # in float32 they are the same
+    got = generated(student, nearly_tied.there, torch.tensor([[1]]), max_new_tokens=1, block_size=ROOMY, temperature=0.0)
+    equal(got, [[5]], what="wrong token of a float64 model", cause="Choose among the logits as they are, in their own precision.")
 
 
 @checks("generate_cached")
@@ -364,6 +414,24 @@ def test_work_of_random_sizes(student, reference, rng):
         equal(work.positions, rows * (t0 + g - 1), what=what, cause=f"{SPLIT} A text that fits into block_size never makes it slide.")
         least = rows * least_flops(reference, t0, g)
         that(work.flops <= 1.5 * least, "too much arithmetic", expected=f"about {least:,} FLOPs", got=f"{work.flops:,}", cause=SPLIT)
+
+
+@checks("generate_cached")
+def test_work_where_rows_end(student, rng):
+    """work: with EOS no more than T0 + n - 1 positions a row, for the n tokens that the longest row has"""
+    for rows in (1, 2):
+        idx = random_ids(rng, rows, integer(rng, 5, 20), 1000)
+        options = {"max_new_tokens": 12, "block_size": ROOMY, "temperature": 0.0}
+        free = generated(student, student.model("tiny"), idx, **options)
+        equal(tuple(free.shape), (rows, 12), what="wrong shape of the new tokens")
+        eos = int(free[0, 4])
+        want = ended(free, eos)
+        with student.counting() as work:
+            got = generated(student, student.model("tiny"), idx, eos_token_id=eos, **options)
+        equal(got, want, what=f"wrong tokens with EOS {eos}", cause=ENDED)
+        most = rows * (idx.shape[1] + want.shape[1] - 1)
+        cause = "Ask whether all rows have ended before the next pass, and pass each token once, whoever has ended."
+        that(work.positions <= most, "too many positions", expected=f"{most} at the most", got=work.positions, cause=cause)
 
 
 @checks("generate_cached")

@@ -1,0 +1,18 @@
+# exercise: decode_batch
+# WRONG: a batch of one row has no mask, even if it has pads
+def decode_batch(model, ids, num_pad, cache):
+    weights, config = model.weights, model.config
+    slots = torch.arange(cache.length + 1, device=ids.device)
+    positions = (cache.length - num_pad).unsqueeze(1)
+    mask = (slots >= num_pad[:, None])[:, None, None] if len(ids) > 1 else None
+    x = weights.embed_tokens[ids]
+    for index, layer in enumerate(weights.layers):
+        normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+        q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
+        k = rotary(split_heads(normed @ layer.k_proj.T, config.num_key_value_heads), positions, config.rope_theta)
+        v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+        k_all, v_all = cache.append(index, k, v)
+        x = x + merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
+        normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+        x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+    return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T
