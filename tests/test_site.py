@@ -224,7 +224,7 @@ def visit(chromium, site):
 @browser
 def test_the_stepper_works_by_click_and_by_keyboard(visit):
     page = visit(STEPPER)
-    stepper = page.locator(".course-stepper").first
+    stepper = page.locator(".course-stepper:has([data-part=prompt])").first
     words = stepper.locator("[data-part='words']")
     assert words.inner_text().startswith("Prefill")
     stepper.get_by_role("button", name="Next step").click()

@@ -356,7 +356,7 @@ def test_ends_at_the_edge(student, rng):
             flops[steps] = work.flops
         cause = "Ask in the first step, too, whether all have ended, and with EOS 0 as well."
         what = "a pass after every row had ended"
-        that(flops[6] <= 1.1 * flops[1], what, expected=f"the {flops[1]:,} FLOPs of one step", got=f"{flops[6]:,}", cause=cause)
+        that(flops[6] <= 1.15 * flops[1], what, expected=f"the {flops[1]:,} FLOPs of one step", got=f"{flops[6]:,}", cause=cause)
 
 
 @checks("generate_batch")
