@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 if lab.CHROMIUM is None:
     pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
 
 SLUG = SOFTMAX.slug
@@ -34,10 +34,8 @@ SLUG = SOFTMAX.slug
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+    with lab.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

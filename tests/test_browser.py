@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 if lab.CHROMIUM is None:
     pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 WRONG_TOP_P = '''def top_p_probs(logits: Tensor, p: float) -> Tensor:
     probs = softmax(logits)
@@ -38,10 +38,8 @@ PADS_ATTENDED = '''def positions_and_mask(num_pad: Tensor, start: int, q_len: in
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+    with lab.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -192,11 +192,9 @@ def test_no_hidden_check_is_in_the_built_pages(site):
 def chromium():
     if lab.CHROMIUM is None:
         pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with lab.chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

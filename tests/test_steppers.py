@@ -56,11 +56,9 @@ def test_the_window_slides_before_the_steps_of_the_cache_are_over():
 def browser() -> Iterator[Any]:
     if lab.CHROMIUM is None:
         pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with lab.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -186,16 +186,12 @@ def look_and_correct(browser: Any, formgrader: test_instructor.Formgrader) -> No
 
 
 def main() -> None:
-    from playwright.sync_api import sync_playwright
-
     wanted = sys.argv[1:] or ["hour", "class"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.BROWSER_ARGUMENTS)
+    with lab.chromium() as browser:
         if "hour" in wanted:
             first_hour(browser)
         if "class" in wanted:
             first_class(browser)
-        browser.close()
 
 
 if __name__ == "__main__":
