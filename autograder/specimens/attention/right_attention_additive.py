@@ -7,10 +7,10 @@ def attention(q, k, v, mask=None):
     rep = q.shape[1] // k.shape[1]
     B, K, Tk, Dh = k.shape
     k = k[:, :, None].expand(B, K, rep, Tk, Dh).reshape(B, K * rep, Tk, Dh)
-    v = v[:, :, None].expand(B, K, rep, Tk, Dh).reshape(B, K * rep, Tk, Dh)
+    v = v[:, :, None].expand(B, K, rep, Tk, -1).reshape(B, K * rep, Tk, -1)
     scores = (q.float() * Dh**-0.25) @ (k.float() * Dh**-0.25).mT
     if mask is not None:
-        scores = scores + torch.zeros(mask.shape).masked_fill(~mask, torch.finfo(torch.float32).min)
+        scores = scores + torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, torch.finfo(torch.float32).min)
     scores -= scores.max(-1, keepdim=True).values
     scores.exp_()
     scores /= scores.sum(-1, keepdim=True)

@@ -6,10 +6,10 @@ import torch
 def attention(q, k, v, mask=None):
     B, H, Tq, Dh = q.shape
     K, Tk = k.shape[1], k.shape[2]
-    allowed = torch.ones(B, H, Tq, Tk, dtype=torch.bool)
+    allowed = torch.ones(B, H, Tq, Tk, dtype=torch.bool, device=q.device)
     if mask is not None:
         allowed = allowed & mask
-    out = torch.zeros(B, H, Tq, Dh, dtype=torch.float64)
+    out = torch.zeros(B, H, Tq, v.shape[-1], dtype=torch.float64, device=q.device)
     for b in range(B):
         for h in range(H):
             g = h * K // H

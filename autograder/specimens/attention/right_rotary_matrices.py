@@ -5,7 +5,7 @@ import torch
 
 def rotary(x, positions, base=10000.0):
     B, H, T, Dh = x.shape
-    theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64) / Dh)
+    theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64, device=x.device) / Dh)
     angles = positions.double().reshape(-1, T, 1) * theta
     c, s = torch.cos(angles), torch.sin(angles)
     matrices = torch.stack((torch.stack((c, -s), -1), torch.stack((s, c), -1)), -2)

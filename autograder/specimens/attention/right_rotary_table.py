@@ -5,8 +5,8 @@ import torch
 
 def rotary(x, positions, base=10000.0):
     half = x.shape[-1] // 2
-    exponents = torch.linspace(0, 1, half + 1)[:-1]
-    table = torch.outer(torch.arange(int(positions.max()) + 1).float(), base ** -exponents)
+    exponents = torch.linspace(0, 1, half + 1, device=x.device)[:-1]
+    table = torch.outer(torch.arange(int(positions.max()) + 1, device=x.device).float(), base ** -exponents)
     cos, sin = table.cos()[positions], table.sin()[positions]
     if positions.dim() == 2:
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: scales the caller's queries in place
+# SAYS: The caller's queries are scaled in place: write q * scale, not q *= scale.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: a mask for each query head is applied to the groups in the wrong order
+# SAYS: Where query heads are grouped, a mask for each head meets the wrong heads: head h stays at place h.
 def attention(q, k, v, mask=None):
     B, H, Tq, Dh = q.shape
     K = k.shape[1]

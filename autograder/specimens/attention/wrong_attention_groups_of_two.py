@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: groups are taken to hold two query heads
+# SAYS: Groups are taken to hold two query heads: they hold H/K.
 def attention(q, k, v, mask=None):
     if k.shape[1] != q.shape[1]:
         index = (torch.arange(q.shape[1]) // 2).clamp(max=k.shape[1] - 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: takes the value of the best key alone
+# SAYS: The value of the best key alone is taken: the output is an average of all values by their weights.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

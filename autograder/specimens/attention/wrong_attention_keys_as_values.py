@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: averages the keys
+# SAYS: The keys are averaged: the weights belong to the values.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k = k.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: the first head's mask for every head
+# SAYS: The first head's part of the mask is used for every head: let the mask broadcast as it is.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: multiplies the scores by the mask: a hidden key still has exp(0)
+# SAYS: The scores are multiplied by the mask, and a hidden score of 0 still has a weight: put -inf there.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

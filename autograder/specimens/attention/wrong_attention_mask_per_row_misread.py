@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: a mask (B, 1, Tq, Tk) is laid along the heads where B equals H
+# SAYS: A mask (B, 1, Tq, Tk) is laid along the heads where B equals H: its first dimension is the batch.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

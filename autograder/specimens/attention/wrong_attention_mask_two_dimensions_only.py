@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: takes the mask for (Tq, Tk) and cannot use (B, 1, Tq, Tk)
+# SAYS: Only a mask (Tq, Tk) can be used: it may come in any shape that broadcasts to (B, H, Tq, Tk).
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

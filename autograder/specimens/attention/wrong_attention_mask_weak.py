@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: hidden scores lose 100 only, which large scores make up for
+# SAYS: Hidden scores are only lowered by 100, which large scores make up for: use -inf.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: query head h reads key/value head h // K
+# SAYS: Query head h reads key/value head h // K: the group holds H/K heads, so it is h // (H/K).
 def attention(q, k, v, mask=None):
     index = (torch.arange(q.shape[1]) // k.shape[1]).clamp(max=k.shape[1] - 1) if k.shape[1] != q.shape[1] else torch.arange(k.shape[1])
     k, v = k[:, index], v[:, index]

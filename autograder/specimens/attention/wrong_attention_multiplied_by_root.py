@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: multiplies by the root of Dh
+# SAYS: The scores are multiplied by the root of Dh: divide.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: no scale
+# SAYS: The scores are not divided by the root of Dh.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

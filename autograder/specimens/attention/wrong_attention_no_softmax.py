@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: scores used as weights
+# SAYS: The scores themselves are used as weights: the softmax is missing.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: the heads of one token attend to each other
+# SAYS: The heads of one token attend to each other here: tokens must stand in the last dimension but one, (B, H, T, Dh).
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

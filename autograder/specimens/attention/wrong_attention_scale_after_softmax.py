@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: the scale is applied to the weights
+# SAYS: The weights are scaled instead of the scores: divide before the softmax.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: divides by Dh instead of its root
+# SAYS: The scores are divided by Dh: divide by its root.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

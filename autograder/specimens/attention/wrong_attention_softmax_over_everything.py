@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: one softmax over queries and keys together
+# SAYS: One softmax runs over queries and keys together: each query has its own, over the keys.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

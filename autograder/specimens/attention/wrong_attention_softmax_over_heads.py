@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: the softmax runs over the heads
+# SAYS: The softmax runs over the heads: it runs over the keys, the last dimension.
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: only the last Tq keys are read
+# SAYS: Only the last Tq keys are read: a query sees all keys that the mask allows.
 def attention(q, k, v, mask=None):
     k, v = k[:, :, -q.shape[2]:], v[:, :, -q.shape[2]:]
     groups = q.shape[1] // k.shape[1]

@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: only the 64 largest scores of each query count
+# SAYS: Only the 64 largest scores of each query count: all of them do.
 def attention(q, k, v, mask=None):
     B, H, Tq, Dh = q.shape
     g = H // k.shape[1]

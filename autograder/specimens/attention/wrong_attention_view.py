@@ -1,5 +1,6 @@
 # exercise: attention
 # WRONG: view of q to (B*H, Tq, Dh): refuses what split_heads gives
+# SAYS: `view` needs the numbers in memory in the order of the shape, and split_heads gives a transposed tensor: use reshape.
 def attention(q, k, v, mask=None):
     B, H, Tq, Dh = q.shape
     g = H // k.shape[1]

@@ -1,5 +1,6 @@
 # exercise: causal_mask
 # WRONG: cut from a buffer of 128 positions
+# SAYS: The mask is cut from one of 128 positions: make it from q_len and k_len.
 _buffer = None
 def causal_mask(q_len, k_len):
     global _buffer

@@ -1,5 +1,6 @@
 # exercise: causal_mask
 # WRONG: a single query sees key 0 only
+# SAYS: A single query sees key 0 only: it stands after all keys before it and sees every one.
 def causal_mask(q_len, k_len):
     if q_len == 1:
         return torch.arange(k_len)[None] == 0

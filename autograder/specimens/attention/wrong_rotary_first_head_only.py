@@ -1,8 +1,9 @@
 # exercise: rotary
 # WRONG: turns head 0 and leaves the others
+# SAYS: Only head 0 is turned: all heads turn alike.
 def rotary(x, positions, base=10000.0):
     half = x.shape[-1] // 2
-    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half) / half)).unsqueeze(-3)
+    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
     a, b = x[..., :half], x[..., half:]
     out = torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).to(x.dtype)
     out[:, 1:] = x[:, 1:]

@@ -7,7 +7,7 @@ def decode_batch(model, ids, num_pad, cache):
     B, t = ids.shape
     now = cache.length
     positions = (now - num_pad)[:, None]
-    mask = (torch.arange(now + 1) >= num_pad[:, None])[:, None, None]
+    mask = (torch.arange(now + 1, device=num_pad.device) >= num_pad[:, None])[:, None, None]
     x = torch.nn.functional.embedding(ids, w.embed_tokens)
     for i, layer in enumerate(w.layers):
         h = rms_norm(x, layer.input_layernorm, c.rms_norm_eps)

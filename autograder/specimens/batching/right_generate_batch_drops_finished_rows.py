@@ -4,8 +4,8 @@
 def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, pad_id=0, generator=None,
                    device=None, dtype=None):
     model = model.to(device=device, dtype=dtype)
-    ids, num_pad = left_pad(prompts, pad_id)
-    cache = KVCache(model.config, len(prompts), ids.shape[1] + max_new_tokens, model.dtype)
+    ids, num_pad = (tensor.to(model.device) for tensor in left_pad(prompts, pad_id))
+    cache = KVCache(model.config, len(prompts), ids.shape[1] + max_new_tokens, model.dtype, model.device)
     results = [[] for _ in prompts]
     alive = list(range(len(prompts)))
     with torch.inference_mode():
@@ -13,7 +13,7 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
             if step == 0:
                 logits = prefill_batch(model, ids, num_pad, cache)
             else:
-                logits = decode_batch(model, torch.tensor([[results[row][-1]] for row in alive]), num_pad, cache)
+                logits = decode_batch(model, torch.tensor([[results[row][-1]] for row in alive], device=model.device), num_pad, cache)
             drawn = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)[:, 0].tolist()
             keep = []
             for place, (row, token) in enumerate(zip(alive, drawn)):

@@ -5,9 +5,9 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
                    device=None, dtype=None):
     if device is not None or dtype is not None:
         model = model.to(device=device, dtype=dtype)
-    ids, num_pad = left_pad(prompts, pad_id)
-    table = torch.zeros(len(prompts), max_new_tokens, dtype=torch.int64)
-    lengths = torch.full((len(prompts),), max_new_tokens)
+    ids, num_pad = (tensor.to(model.device) for tensor in left_pad(prompts, pad_id))
+    table = torch.zeros(len(prompts), max_new_tokens, dtype=torch.int64, device=model.device)
+    lengths = torch.full((len(prompts),), max_new_tokens, device=model.device)
     cache = KVCache(model.config, len(prompts), ids.shape[1] + max_new_tokens, dtype=model.dtype, device=model.device)
     with torch.no_grad():
         for step in range(max_new_tokens):

@@ -1,5 +1,6 @@
 # exercise: capture_decode
 # WRONG: IndexError in place of ValueError
+# SAYS: The step that finds no slot left raises IndexError. Look before you write, and raise ValueError.
 
 def capture_decode(model, num_pad, start, keys, values):
     position, taken = torch.tensor(start), start

@@ -1,5 +1,6 @@
 # exercise: capture_decode
-# WRONG: the position stays
+# WRONG: the position stays where it is, step after step
+# SAYS: Every step writes into the same slot. After each one the position is to move on by 1.
 
 def capture_decode(model, num_pad, start, keys, values):
     position, taken = torch.tensor(start), start

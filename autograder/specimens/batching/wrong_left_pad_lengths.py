@@ -1,5 +1,6 @@
 # exercise: left_pad
 # WRONG: gives lengths instead of pads
+# SAYS: The second result holds the rows' lengths. num_pad counts the pads: the longest length minus the row's own.
 
 def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     if not prompts:

@@ -1,5 +1,6 @@
 # exercise: positions_and_mask
 # WRONG: an additive mask of -inf
+# SAYS: Your mask holds numbers to be added to scores. It is to be bool, True where a query may see a key.
 
 def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
     slots = torch.arange(start + q_len, device=num_pad.device)

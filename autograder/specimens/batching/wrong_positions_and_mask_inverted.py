@@ -1,5 +1,6 @@
 # exercise: positions_and_mask
 # WRONG: True where a query may not see
+# SAYS: Your mask is True where a query may not see. True means that it may.
 
 def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
     slots = torch.arange(start + q_len, device=num_pad.device)

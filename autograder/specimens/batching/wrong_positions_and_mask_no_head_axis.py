@@ -1,5 +1,6 @@
 # exercise: positions_and_mask
 # WRONG: mask (B, q, k)
+# SAYS: Your mask is (B, q_len, keys). It needs an axis of size 1 for the heads: (B, 1, q_len, keys).
 
 def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
     slots = torch.arange(start + q_len, device=num_pad.device)

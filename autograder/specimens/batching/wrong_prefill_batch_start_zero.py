@@ -1,5 +1,6 @@
 # exercise: prefill_batch
 # WRONG: every chunk begins at slot 0
+# SAYS: Every chunk begins at slot 0. The first slot of a pass is cache.length: hand it to positions_and_mask as start.
 
 def prefill_batch(model, ids, num_pad, cache):
     weights, config = model.weights, model.config

@@ -1,5 +1,6 @@
 # exercise: prefill_batch
 # WRONG: logits (B, t, V)
+# SAYS: Your logits are (B, t, V). Only the last column of each row is asked for: (B, V).
 
 def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
     weights, config = model.weights, model.config

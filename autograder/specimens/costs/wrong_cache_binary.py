@@ -1,5 +1,6 @@
 # exercise: kv_cache_bytes
 # WRONG: GB taken for GiB
+# SAYS: A GB is taken for a GiB: the factor is 1.074. The function gives plain bytes.
 def kv_cache_bytes(config, tokens, batch, bytes_per_value):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: kv_cache_bytes
 # WRONG: tokens rounded up to max_position_embeddings
+# SAYS: The whole context of the model is counted. The function is told how many tokens there are.
 def kv_cache_bytes(config, tokens, batch, bytes_per_value):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

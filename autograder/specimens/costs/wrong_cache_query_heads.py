@@ -1,5 +1,6 @@
 # exercise: kv_cache_bytes
 # WRONG: query heads under GQA
+# SAYS: Query heads are counted. The cache keeps num_key_value_heads heads.
 def kv_cache_bytes(config, tokens, batch, bytes_per_value):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

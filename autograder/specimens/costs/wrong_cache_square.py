@@ -1,5 +1,6 @@
 # exercise: kv_cache_bytes
 # WRONG: the scores kept as well: squared in the tokens
+# SAYS: The scores are counted as kept. The cache keeps keys and values alone.
 def kv_cache_bytes(config, tokens, batch, bytes_per_value):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: half of the scores
+# SAYS: Half of the scores are counted. The plain way computes all t x t and masks half.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

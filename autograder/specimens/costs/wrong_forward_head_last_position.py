@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: the head at the last position only
+# SAYS: The head is counted at the last position. Count it at every position.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

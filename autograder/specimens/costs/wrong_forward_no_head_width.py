@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: scores without their inner dimension
+# SAYS: The inner dimension of the scores is missing: each of the t x t scores costs head_dim multiply-adds.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

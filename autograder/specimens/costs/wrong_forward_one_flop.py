@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: one FLOP a multiply-add
+# SAYS: A multiplication and an addition count as one here. They are two FLOPs.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: k and v as wide as q
+# SAYS: k and v are counted as wide as q. They have num_key_value_heads heads.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

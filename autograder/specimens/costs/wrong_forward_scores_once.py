@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: scores of one layer only
+# SAYS: The scores of one layer are counted. Every layer has its own.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

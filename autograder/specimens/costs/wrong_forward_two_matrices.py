@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: feed-forward of two matrices
+# SAYS: The feed-forward part has three matrices: gate, up and down.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: forward_flops
 # WRONG: D instead of H x Dh in the scores
+# SAYS: The scores and the sum of values are counted D wide. They are H x Dh wide, all query heads together.
 def forward_flops(config, t):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

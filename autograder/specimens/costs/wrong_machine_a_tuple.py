@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: two bare numbers
+# SAYS: Two bare numbers come back. Return Machine(peak_flops=..., bandwidth=...).
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

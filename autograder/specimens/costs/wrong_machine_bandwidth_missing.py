@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: no bandwidth
+# SAYS: The bandwidth is 0: it is not measured.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

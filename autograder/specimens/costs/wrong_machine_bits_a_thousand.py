@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: kilobits
+# SAYS: The bandwidth is in bits and 1,024. Give bytes/s.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

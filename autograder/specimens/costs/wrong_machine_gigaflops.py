@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: GFLOP/s
+# SAYS: The peak is in GFLOP/s. Give FLOP/s.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: seconds a FLOP and a byte
+# SAYS: These are seconds for each FLOP and byte: turn the fractions round.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: rates a millisecond
+# SAYS: The rates are for a millisecond. Give them for a second.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

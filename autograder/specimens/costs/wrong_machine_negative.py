@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: end and start exchanged
+# SAYS: Start and end are exchanged, so the time is negative: end less start.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

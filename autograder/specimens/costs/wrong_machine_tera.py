@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: TFLOP/s and TB/s
+# SAYS: The rates are in TFLOP/s and TB/s. Give FLOP/s and bytes/s.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def timed(work):
         seconds = []

@@ -1,5 +1,6 @@
 # exercise: measure_machine
 # WRONG: fields exchanged
+# SAYS: The two rates stand in each other's place: peak_flops belongs to the product, bandwidth to the sum.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def best(work):
         times = []

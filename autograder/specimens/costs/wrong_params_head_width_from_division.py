@@ -1,5 +1,6 @@
 # exercise: param_count
 # WRONG: head width D // H instead of head_dim
+# SAYS: Head width is taken as D // H. It is head_dim, a number of its own.
 def param_count(config):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

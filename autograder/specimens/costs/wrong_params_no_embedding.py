@@ -1,5 +1,6 @@
 # exercise: param_count
 # WRONG: layers only
+# SAYS: The layers alone are counted: embedding and head are missing.
 def param_count(config):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: param_count
 # WRONG: one layer instead of L
+# SAYS: One layer is counted. The model has num_hidden_layers.
 def param_count(config):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

@@ -1,5 +1,6 @@
 # exercise: param_count
 # WRONG: k and v as wide as q under GQA
+# SAYS: k and v are counted as wide as q. They have num_key_value_heads heads.
 def param_count(config):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

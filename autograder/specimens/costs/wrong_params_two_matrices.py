@@ -1,5 +1,6 @@
 # exercise: param_count
 # WRONG: a feed-forward part of two matrices, no gate
+# SAYS: The feed-forward part has three matrices: gate, up and down.
 def param_count(config):
     c = config
     D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers

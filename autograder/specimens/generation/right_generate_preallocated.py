@@ -1,15 +1,29 @@
 # exercise: generate
 # RIGHT: one tensor of full length, filled with EOS beforehand, cut at the end
 
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    training = getattr(model, "training", False)
     rows, t = idx.shape
-    out = torch.full((rows, t + max_new_tokens), -1 if eos_token_id is None else eos_token_id)
+    out = torch.full((rows, t + max_new_tokens), -1 if eos_token_id is None else eos_token_id, device=idx.device)
     out[:, :t] = idx
-    open_rows = torch.ones(rows, dtype=torch.bool)
-    if training:
-        model.training = False
-    with torch.no_grad():
+    open_rows = torch.ones(rows, dtype=torch.bool, device=idx.device)
+    with torch.no_grad(), evaluating(model):
         for end in range(t, t + max_new_tokens):
             window = out[:, max(0, end - block_size) : end]
             token = sample_next_token(model(window)[:, -1, :], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)[:, 0]
@@ -19,6 +33,4 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
                 open_rows &= token != eos_token_id
                 if not open_rows.any():
                     break
-    if training:
-        model.training = True
     return out[:, :t]

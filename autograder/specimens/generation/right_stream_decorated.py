@@ -1,10 +1,27 @@
 # exercise: stream
-# RIGHT: a generator function decorated with no_grad
+# RIGHT: a generator function decorated with no_grad, which torch switches off at each yield; flags around each call
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
 
 @torch.no_grad()
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     for _ in range(max_new_tokens):
-        if True:
+        with evaluating(model):
             logits = model(idx[:, -block_size:])[:, -1]
         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
         idx = torch.cat((idx, token), dim=1)

@@ -1,30 +1,21 @@
 # exercise: generate
-# WRONG: flag lost for max_new_tokens = 0
-def generate(
-    model: Model,
-    idx: Tensor,
-    *,
-    max_new_tokens: int,
-    block_size: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    eos_token_id: int | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
+# WRONG: with max_new_tokens = 0 it returns before it puts the flags back
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
     if max_new_tokens == 0:
         return idx.clone()
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
     try:
+        for part in parts:
+            part.training = False
         with torch.no_grad():
             for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last predicts the next
-                token = sample_next_token(
-                    logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
-                )
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
                 if eos_token_id is not None:
                     token = token.masked_fill(ended, eos_token_id)
                     ended = ended | (token == eos_token_id)
@@ -32,6 +23,6 @@ def generate(
                 if ended.all():
                     break
     finally:
-        if was_training:
-            model.train()
+        for part, flag in zip(parts, flags):
+            part.training = flag
     return idx

@@ -1,23 +1,25 @@
 # exercise: generate
-# WRONG: only the first call is without gradients
+# WRONG: only the first call of the model is without gradients
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    t_prompt = idx.shape[1]
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    ended = torch.zeros(len(idx), 1, dtype=torch.bool)
-    if True:
-        for _ in range(max_new_tokens):
-            with torch.set_grad_enabled(idx.shape[1] > t_prompt):
-                logits = model(idx[:, -block_size:])[:, -1]
-            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-            if eos_token_id is not None:
-                token = token.masked_fill(ended, eos_token_id)
-                ended = ended | (token == eos_token_id)
-            idx = torch.cat((idx, token), dim=1)
-            if ended.all():
-                break
-    if was_training:
-        model.train()
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        for part in parts:
+            part.training = False
+        if True:
+            for step in range(max_new_tokens):
+                with torch.set_grad_enabled(step > 0):
+                    logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
     return idx

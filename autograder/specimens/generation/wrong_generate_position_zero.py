@@ -1,12 +1,26 @@
 # exercise: generate
 # WRONG: samples from position 0
 
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    ended = torch.zeros(len(idx), 1, dtype=torch.bool)
-    with torch.no_grad():
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    with torch.no_grad(), evaluating(model):
         for _ in range(max_new_tokens):
             logits = model(idx[:, -block_size:])[:, 0]
             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
@@ -16,6 +30,4 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
             idx = torch.cat((idx, token), dim=1)
             if ended.all():
                 break
-    if was_training:
-        model.train()
     return idx

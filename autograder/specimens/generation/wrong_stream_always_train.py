@@ -2,13 +2,11 @@
 # WRONG: the model is in training mode afterwards
 
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    model.eval()
     for _ in range(max_new_tokens):
-        with torch.no_grad():
-            logits = model(idx[:, -block_size:])[:, -1]
-        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        idx = torch.cat((idx, token), dim=1)
-        yield token.item()
-        if token.item() == eos_token_id:
-            break
-    model.train()
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        if isinstance(model, torch.nn.Module):
+            model.train()
+        yield token
+        if token == eos_token_id:
+            return

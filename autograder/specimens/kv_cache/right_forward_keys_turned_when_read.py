@@ -13,7 +13,7 @@ def forward_cached(model, ids, cache):
         k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
         v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
         k_all, v_all = cache.append(index, k, v)
-        x = x + merge_heads(attention(q, rotary(k_all, torch.arange(start + t), config.rope_theta), v_all, mask)) @ layer.o_proj.T
+        x = x + merge_heads(attention(q, rotary(k_all, torch.arange(start + t, device=ids.device), config.rope_theta), v_all, mask)) @ layer.o_proj.T
         normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
         x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
     return rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T

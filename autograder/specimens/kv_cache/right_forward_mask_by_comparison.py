@@ -5,7 +5,7 @@ def forward_cached(model, ids, cache):
     weights, config = model.weights, model.config
     start, t = cache.length, ids.shape[1]
     positions = torch.arange(start, start + t, device=ids.device)
-    mask = (torch.arange(start + t)[None, None, None, :] <= positions[None, None, :, None]).expand(len(ids), 1, t, start + t)
+    mask = (torch.arange(start + t, device=ids.device)[None, None, None, :] <= positions[None, None, :, None]).expand(len(ids), 1, t, start + t)
     x = weights.embed_tokens[ids]
     for index, layer in enumerate(weights.layers):
         normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)

@@ -13,7 +13,7 @@ def attend(x, layer, index, config, positions, mask, cache):
 def forward_cached(model, ids, cache):
     config, n = model.config, cache.length
     total = n + ids.size(1)
-    positions, mask = torch.arange(n, total), causal_mask(ids.size(1), total)
+    positions, mask = torch.arange(n, total, device=ids.device), causal_mask(ids.size(1), total).to(ids.device)
     x = model.weights.embed_tokens[ids]
     for i, layer in enumerate(model.weights.layers):
         x = x + attend(x, layer, i, config, positions, mask, cache)

@@ -8,8 +8,8 @@ def forward_cached(model, ids, cache):
     B, t = ids.shape
     n, H, K, Dh = cache.length, c.num_attention_heads, c.num_key_value_heads, c.head_dim
     hidden = F.embedding(ids, w.embed_tokens)
-    at = torch.arange(n, n + t)
-    seen = torch.arange(n + t)[None, :] <= at[:, None]
+    at = torch.arange(n, n + t, device=ids.device)
+    seen = torch.arange(n + t, device=ids.device)[None, :] <= at[:, None]
     for i in range(c.num_hidden_layers):
         p = w.layers[i]
         h = F.rms_norm(hidden, (c.hidden_size,), p.input_layernorm, c.rms_norm_eps)

@@ -5,9 +5,9 @@
 def generate_cached(
     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
 ):
-    cache = KVCache(model.config, len(idx), block_size, model.weights.lm_head.dtype)
+    cache = KVCache(model.config, len(idx), block_size, model.weights.lm_head.dtype, idx.device)
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator}
-    open_rows = torch.ones(len(idx), dtype=torch.bool)
+    open_rows = torch.ones(len(idx), dtype=torch.bool, device=idx.device)
     for _ in range(max_new_tokens):
         if idx.shape[1] > block_size:
             cache.reset()

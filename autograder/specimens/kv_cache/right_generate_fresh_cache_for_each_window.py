@@ -5,7 +5,7 @@ def generate_cached(
     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
 ):
     B, T = idx.shape
-    result = torch.empty(B, T + max_new_tokens, dtype=torch.int64)
+    result = torch.empty(B, T + max_new_tokens, dtype=torch.int64, device=idx.device)
     result[:, :T] = idx
     done = [False] * B
     cache, logits, length = None, None, T
@@ -13,7 +13,7 @@ def generate_cached(
     while length < T + max_new_tokens:
         with torch.no_grad():
             if length > block_size or cache is None:
-                cache = KVCache(model.config, B, block_size, dtype=dtype, device="cpu")
+                cache = KVCache(model.config, B, block_size, dtype=dtype, device=idx.device)
                 logits = prefill(model, result[:, max(0, length - block_size) : length], cache)
             else:
                 logits = decode_step(model, result[:, length - 1 : length], cache)

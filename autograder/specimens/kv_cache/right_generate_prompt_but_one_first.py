@@ -6,11 +6,11 @@ def generate_cached(
     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
 ):
     def window(ids):
-        cache = KVCache(model.config, len(ids), ids.shape[1], model.weights.embed_tokens.dtype)
+        cache = KVCache(model.config, len(ids), ids.shape[1], model.weights.embed_tokens.dtype, ids.device)
         return prefill(model, ids, cache)
 
-    T, ended = idx.shape[1], torch.zeros(len(idx), 1, dtype=torch.bool)
-    cache = KVCache(model.config, len(idx), max(block_size, 1), model.weights.embed_tokens.dtype)
+    T, ended = idx.shape[1], torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    cache = KVCache(model.config, len(idx), max(block_size, 1), model.weights.embed_tokens.dtype, idx.device)
     if max_new_tokens > 0 and 1 < T <= block_size:
         prefill(model, idx[:, :-1], cache)
     for _ in range(max_new_tokens):

@@ -1,5 +1,6 @@
 # exercise: KVCache
 # WRONG: CacheFull is redefined and no ValueError
+# SAYS: Your CacheFull is not made from ValueError. The setup cell defines it: raise that one.
 
 class CacheFull(Exception):
     pass

@@ -1,5 +1,6 @@
 # exercise: forward_cached
 # WRONG: positions begin at 0 in every chunk
+# SAYS: Positions begin at 0 in every chunk. The first new token stands behind all that is stored: at cache.length.
 
 def forward_cached(model, ids, cache):
     weights, config = model.weights, model.config

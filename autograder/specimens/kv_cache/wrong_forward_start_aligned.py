@@ -1,5 +1,6 @@
 # exercise: forward_cached
 # WRONG: mask aligned at the start: new tokens see what the first t may see
+# SAYS: The mask is aligned at the start: new tokens see what the first ones of a text may see. They are the last, so use causal_mask(t, n + t).
 
 def forward_cached(model, ids, cache):
     weights, config = model.weights, model.config

@@ -1,5 +1,6 @@
 # exercise: forward_cached
 # WRONG: the place is read from the cache inside the loop, after the last layer has counted
+# SAYS: The place of the new tokens is read from cache.length inside the loop over the layers, where the last layer has counted them already. Read it once, before the first layer appends.
 
 def forward_cached(model, ids, cache):
     weights, config = model.weights, model.config

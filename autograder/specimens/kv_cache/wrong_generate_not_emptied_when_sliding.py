@@ -1,5 +1,6 @@
 # exercise: generate_cached
 # WRONG: the window slides and the cache is not emptied
+# SAYS: The window slides and the cache keeps what was computed while the lost token could be seen. Empty it and fill it from the window.
 
 def generate_cached(
     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: all in float32: large clock values lose the gaps
+# SAYS: The times are kept in float32, which has no room for seconds since 1970.
 import torch
 
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: one token: gives ttft
+# SAYS: A single token has no gap: its TPOT is 0.0, not its TTFT.
 from dataclasses import dataclass
 @dataclass(frozen=True)
 class Trace:

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: 0.0 for two tokens as well
+# SAYS: Two tokens have one gap, so their TPOT is that gap and not 0.0.
 from dataclasses import dataclass
 @dataclass(frozen=True)
 class Trace:

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: division by zero for one token
+# SAYS: A single token has no gap: there is nothing to divide by, and TPOT is 0.0.
 from dataclasses import dataclass
 @dataclass(frozen=True)
 class Trace:

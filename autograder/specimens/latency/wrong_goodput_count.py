@@ -1,5 +1,8 @@
 # exercise: goodput
-# WRONG: a count instead of a share
+# WRONG: the number of good requests instead of their rate
 def goodput(traces, ttft_slo, itl_slo):
-    kept = sum(1 for t in traces if t.ttft <= ttft_slo and max(t.itl, default=0.0) <= itl_slo)
-    return kept / 1
+    if not traces:
+        raise ValueError("no traces")
+    kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
+    span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+    return float(sum(kept))

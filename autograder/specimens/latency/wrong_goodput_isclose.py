@@ -1,7 +1,8 @@
 # exercise: goodput
-# WRONG: isclose forgives 1e-9 relative... 1 %
-def goodput(traces: list[Trace], ttft_slo: float, itl_slo: float) -> float:
+# WRONG: the limit for TTFT is stretched by 1 %
+def goodput(traces, ttft_slo, itl_slo):
     if not traces:
-        raise ValueError("goodput needs at least one trace, got []")
-    kept = [trace.ttft <= ttft_slo * 1.01 and all(gap <= itl_slo for gap in trace.itl) for trace in traces]
-    return sum(kept) / len(kept)
+        raise ValueError("no traces")
+    kept = [t.ttft <= ttft_slo * 1.01 and all(g <= itl_slo for g in t.itl) for t in traces]
+    span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+    return sum(kept) / span if span > 0 else 0.0

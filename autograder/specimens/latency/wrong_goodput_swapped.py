@@ -1,5 +1,8 @@
 # exercise: goodput
-# WRONG: the two limits are swapped
+# WRONG: the two limits are exchanged
 def goodput(traces, ttft_slo, itl_slo):
-    kept = sum(1 for t in traces if t.ttft <= itl_slo and max(t.itl) <= ttft_slo)
-    return kept / len(traces)
+    if not traces:
+        raise ValueError("no traces")
+    kept = [t.ttft <= itl_slo and all(g <= ttft_slo for g in t.itl) for t in traces]
+    span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+    return sum(kept) / span if span > 0 else 0.0

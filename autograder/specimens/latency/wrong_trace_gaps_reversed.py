@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: gaps have the wrong sign
+# SAYS: The gaps have the wrong sign: the later time less the earlier.
 from dataclasses import dataclass
 
 

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: milliseconds instead of seconds
+# SAYS: The times are in milliseconds. Give seconds.
 from dataclasses import dataclass
 
 

@@ -1,5 +1,6 @@
 # exercise: Trace
 # WRONG: TTFT counted as a gap
+# SAYS: The wait for the first token is counted as a gap. Gaps lie between tokens.
 from dataclasses import dataclass
 
 

@@ -5,8 +5,9 @@ import numpy as np
 
 
 def draw(probs, u):
+    probs = at_least_float32(probs)
     tokens = []
     for row, x in zip(probs.numpy().astype(np.float64), u.numpy().reshape(-1)):
         sums = np.cumsum(row)
         tokens.append(int(np.searchsorted(sums / sums[-1], float(x), side="right")))
-    return torch.tensor(tokens, dtype=torch.long)[:, None]
+    return torch.tensor(tokens, dtype=torch.long, device=probs.device)[:, None]

@@ -2,6 +2,7 @@
 # RIGHT: a loop that subtracts probabilities from u
 
 def draw(probs, u):
+    probs = at_least_float32(probs)
     tokens = []
     for row, x in zip(probs.tolist(), u.flatten().tolist()):
         total, chosen = 0.0, None
@@ -12,4 +13,4 @@ def draw(probs, u):
             if total > x:
                 break
         tokens.append([chosen])
-    return torch.tensor(tokens)
+    return torch.tensor(tokens, device=probs.device)

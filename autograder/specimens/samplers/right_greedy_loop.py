@@ -9,4 +9,4 @@ def greedy_sample(logits):
             if value > row[best]:
                 best = i
         tokens.append([best])
-    return torch.tensor(tokens, dtype=torch.int64)
+    return torch.tensor(tokens, dtype=torch.int64, device=logits.device)

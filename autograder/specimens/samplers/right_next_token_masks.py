@@ -2,6 +2,7 @@
 # RIGHT: one masked tensor of logits; multinomial
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     if temperature < 0:
         raise ValueError(f"temperature {temperature}")
     if top_k is not None and top_k < 1:

@@ -2,6 +2,7 @@
 # RIGHT: one row at a time, with torch.rand for each
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     rows = []
     for row in logits:
         probs = temperature_probs(row[None], temperature)
@@ -12,5 +13,5 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
         if temperature == 0:
             rows.append(probs.argmax(-1))
         else:
-            rows.append(draw(probs, torch.rand(1, 1, generator=generator))[0])
+            rows.append(draw(probs, torch.rand(1, 1, generator=generator, device=logits.device))[0])
     return torch.stack(rows)

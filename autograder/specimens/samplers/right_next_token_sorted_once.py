@@ -5,6 +5,7 @@ import numpy as np
 
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     if temperature < 0:
         raise ValueError(f"temperature must be >= 0 (got {temperature})")
     if top_k is not None and top_k < 1:
@@ -23,6 +24,6 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
     if top_p is not None and top_p < 1:
         probs[np.cumsum(probs, axis=1) - probs >= top_p] = 0
     sums = np.cumsum(probs, axis=1)
-    u = torch.rand(len(x), 1, generator=generator, dtype=torch.float64).numpy() * sums[:, -1:]
+    u = torch.rand(len(x), 1, generator=generator, dtype=torch.float64, device=logits.device).numpy() * sums[:, -1:]
     rank = (sums <= u).sum(axis=1, keepdims=True)
     return torch.from_numpy(np.take_along_axis(ids, rank, axis=1))

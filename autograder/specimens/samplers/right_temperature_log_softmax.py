@@ -2,6 +2,7 @@
 # RIGHT: log-softmax and exp, in place on its own copy
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError(f"temperature {tau} < 0")
     scaled = logits.clone()

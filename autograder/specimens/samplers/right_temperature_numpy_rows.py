@@ -5,6 +5,7 @@ import numpy as np
 
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError("temperature must not be negative: %s" % tau)
     rows = []
@@ -16,4 +17,4 @@ def temperature_probs(logits, tau):
             new = np.exp((row - row.max()) / tau)
             new /= new.sum()
         rows.append(new)
-    return torch.tensor(np.stack(rows), dtype=logits.dtype)
+    return torch.tensor(np.stack(rows), dtype=logits.dtype, device=logits.device)

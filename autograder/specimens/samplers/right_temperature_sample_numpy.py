@@ -5,10 +5,11 @@ import numpy as np
 
 
 def temperature_sample(logits, tau, generator=None):
+    logits = at_least_float32(logits)
     if tau == 0:
         return greedy_sample(logits)
     probs = temperature_probs(logits, tau)
-    seed = int(torch.randint(2**62, (), generator=generator))
+    seed = int(torch.randint(2**62, (), generator=generator, device=logits.device))
     u = np.random.default_rng(seed).random((len(probs), 1))
     sums = np.cumsum(probs.double().numpy(), axis=1)
     return torch.from_numpy((sums / sums[:, -1:] <= u).sum(axis=1, keepdims=True)).long()

@@ -2,6 +2,7 @@
 # RIGHT: torch.softmax, and a one-hot by comparison
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError(f"tau = {tau} is negative")
     if tau == 0:

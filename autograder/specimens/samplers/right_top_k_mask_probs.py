@@ -2,6 +2,7 @@
 # RIGHT: softmax first, mask and renormalise afterwards
 
 def top_k_probs(logits, k):
+    logits = at_least_float32(logits)
     if k < 1:
         raise ValueError(f"top_k must be positive but is {k}")
     probs = torch.softmax(logits.double(), dim=-1)

@@ -2,6 +2,7 @@
 # RIGHT: cuts with a very negative number in a clone instead of -inf
 
 def top_k_probs(logits, k):
+    logits = at_least_float32(logits)
     if k < 1:
         raise ValueError(f"k: {k}")
     copy = logits.clone()

@@ -2,6 +2,7 @@
 # RIGHT: sorts ascending and cuts the tail from below
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p {p}")
     probs = softmax(logits)

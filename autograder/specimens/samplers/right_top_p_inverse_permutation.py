@@ -2,6 +2,7 @@
 # RIGHT: gathers with the inverse permutation; roll makes the mass before a token
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0.0 < p <= 1.0:
         raise ValueError(f"expected 0 < p <= 1, got {p}")
     if p == 1.0:

@@ -5,6 +5,7 @@ import numpy as np
 
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if p <= 0 or p > 1:
         raise ValueError("top_p=%r" % p)
     if p == 1:
@@ -17,4 +18,4 @@ def top_p_probs(logits, p):
         size = int(np.searchsorted(np.cumsum(probs[ids]), p, side="left")) + 1
         keep = ids[:size]
         out[i, keep] = probs[keep] / probs[keep].sum()
-    return torch.tensor(out, dtype=logits.dtype)
+    return torch.tensor(out, dtype=logits.dtype, device=logits.device)

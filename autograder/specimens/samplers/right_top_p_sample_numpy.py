@@ -5,8 +5,9 @@ import numpy as np
 
 
 def top_p_sample(logits, p, generator=None):
+    logits = at_least_float32(logits)
     probs = top_p_probs(logits, p)
-    seed = int(torch.randint(2**62, (), generator=generator))
+    seed = int(torch.randint(2**62, (), generator=generator, device=logits.device))
     u = np.random.default_rng(seed).random((len(probs), 1))
     sums = np.cumsum(probs.double().numpy(), axis=1)
     return torch.from_numpy((sums / sums[:, -1:] <= u).sum(axis=1, keepdims=True)).long()

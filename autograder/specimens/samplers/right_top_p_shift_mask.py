@@ -2,6 +2,7 @@
 # RIGHT: shifts the mask one place to the right, clones and scatters it
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if p <= 0 or p > 1:
         raise ValueError(f"p must lie in (0, 1]: {p}")
     probs = torch.softmax(logits, dim=-1)

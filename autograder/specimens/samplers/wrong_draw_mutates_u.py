@@ -1,6 +1,7 @@
 # exercise: draw
-# WRONG: scales u in place
+# WRONG: changes the caller's u in place
 def draw(probs, u):
+    probs = at_least_float32(probs)
     c = probs.cumsum(-1)
     x = u.view(-1, 1)
     x *= c[:, -1:]

@@ -1,5 +1,5 @@
 # exercise: greedy_sample
-# WRONG: overwrites the input
+# WRONG: writes into the caller's logits
 
 def greedy_sample(logits):
     logits -= logits.amax(dim=-1, keepdim=True)

@@ -2,6 +2,7 @@
 # WRONG: filters by default: top_k 2 when none is asked for
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     probs = top_k_probs(probs.log(), 2 if top_k is None else top_k)
     if top_p is not None:

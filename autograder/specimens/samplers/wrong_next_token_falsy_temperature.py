@@ -1,7 +1,8 @@
 # exercise: sample_next_token
-# WRONG: `temperature or 1.0`: 0 becomes 1
+# WRONG: writes `temperature or 1.0`, so that a temperature of 0 becomes 1
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature or 1.0)
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)

@@ -1,7 +1,8 @@
 # exercise: sample_next_token
-# WRONG: `if top_p`: 0.0 means off instead of an error
+# WRONG: asks `if top_p`, so that 0.0 switches the filter off instead of raising
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)

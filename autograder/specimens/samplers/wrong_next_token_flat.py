@@ -1,7 +1,8 @@
 # exercise: sample_next_token
-# WRONG: (B,) instead of (B, 1)
+# WRONG: the token ids have shape (B,) instead of a column (B, 1)
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)

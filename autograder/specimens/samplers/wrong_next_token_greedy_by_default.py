@@ -2,6 +2,7 @@
 # WRONG: without filters the best token
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is None and top_p is None:
         return greedy_sample(logits)

@@ -2,6 +2,7 @@
 # WRONG: top_k is forgotten
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k must be 1 or more, got {top_k}")

@@ -2,6 +2,7 @@
 # WRONG: scales the caller's logits
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     if temperature > 0:
         logits /= temperature
     probs = temperature_probs(logits, 1.0 if temperature > 0 else temperature)

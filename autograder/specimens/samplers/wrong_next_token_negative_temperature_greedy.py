@@ -2,6 +2,7 @@
 # WRONG: a negative temperature is greedy instead of an error
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, max(temperature, 0))
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)

@@ -2,6 +2,7 @@
 # WRONG: top-p reads the mass before top-k renormalised it
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     x = probs.log()
     if top_p is not None:

@@ -2,6 +2,7 @@
 # WRONG: one random number for the whole batch
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)
@@ -9,4 +10,4 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
         probs = top_p_probs(probs.log(), top_p)
     if temperature == 0:
         return greedy_sample(logits)
-    return draw(probs, torch.rand(1, 1, generator=generator).expand(len(probs), 1))
+    return draw(probs, torch.rand(1, 1, generator=generator, device=logits.device).expand(len(probs), 1))

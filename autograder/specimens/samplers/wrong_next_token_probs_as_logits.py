@@ -2,6 +2,7 @@
 # WRONG: hands probabilities, not their logarithms, to the next filter
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_k is not None:
         probs = top_k_probs(probs, top_k)

@@ -2,6 +2,7 @@
 # WRONG: the survivors of row 0 in all rows
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     keep = probs[:1]
     if top_k is not None:

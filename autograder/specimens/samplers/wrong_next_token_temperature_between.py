@@ -2,6 +2,7 @@
 # WRONG: temperature after top-k and top-p's mask, but the mask from unscaled probabilities
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     nucleus = softmax(logits) if top_p is None else top_p_probs(logits, top_p)
     probs = temperature_probs(logits, temperature)
     if top_k is not None:

@@ -2,6 +2,7 @@
 # WRONG: temperature after the filters
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = softmax(logits)
     if top_k is not None:
         probs = top_k_probs(probs.log(), top_k)

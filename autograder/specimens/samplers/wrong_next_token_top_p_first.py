@@ -2,6 +2,7 @@
 # WRONG: top-p before top-k
 
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     probs = temperature_probs(logits, temperature)
     if top_p is not None:
         probs = top_p_probs(probs.log(), top_p)

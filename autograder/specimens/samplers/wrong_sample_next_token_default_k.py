@@ -1,6 +1,7 @@
 # exercise: sample_next_token
-# WRONG: top_k None means 50
+# WRONG: takes top_k = None for 50
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     p = temperature_probs(logits, temperature)
     p = top_k_probs(p.log(), 50 if top_k is None else top_k)
     if top_p is not None: p = top_p_probs(p.log(), top_p)

@@ -1,6 +1,7 @@
 # exercise: sample_next_token
 # WRONG: the generator is not used when no filter is on
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     p = temperature_probs(logits, temperature)
     if temperature != 0 and top_k is None and top_p is None:
         return torch.multinomial(p, 1)

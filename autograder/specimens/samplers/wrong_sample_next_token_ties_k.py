@@ -1,6 +1,7 @@
 # exercise: sample_next_token
-# WRONG: exactly k
+# WRONG: keeps exactly k tokens, so that ties with the k-th are lost
 def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    logits = at_least_float32(logits)
     p = temperature_probs(logits, temperature)
     if top_k is not None:
         top_k_probs(p.log(), top_k)

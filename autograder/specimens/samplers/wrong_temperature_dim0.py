@@ -1,7 +1,8 @@
 # exercise: temperature_probs
-# WRONG: softmax over the batch
+# WRONG: takes softmax over the rows of the batch instead of along the vocabulary
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError(f"temperature must be 0 or more, got {tau}")
     if tau == 0:

@@ -2,6 +2,7 @@
 # WRONG: the error does not name the value
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError("temperature must not be negative")
     if tau == 0:

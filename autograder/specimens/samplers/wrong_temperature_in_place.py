@@ -2,6 +2,7 @@
 # WRONG: divides the caller's tensor
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError(f"temperature must be 0 or more, got {tau}")
     if tau == 0:

@@ -2,6 +2,7 @@
 # WRONG: a negative tau turns the order round in silence
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau == 0:
         return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
     return softmax(logits / tau)

@@ -1,7 +1,8 @@
 # exercise: temperature_probs
-# WRONG: returns scaled logits
+# WRONG: returns the logits divided by tau, without softmax
 
 def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
     if tau < 0:
         raise ValueError(f"temperature must be 0 or more, got {tau}")
     if tau == 0:

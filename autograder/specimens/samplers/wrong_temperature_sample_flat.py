@@ -1,7 +1,8 @@
 # exercise: temperature_sample
-# WRONG: (B,) instead of (B, 1)
+# WRONG: the token ids have shape (B,) instead of a column (B, 1)
 
 def temperature_sample(logits, tau, generator=None):
+    logits = at_least_float32(logits)
     if tau == 0:
         return greedy_sample(logits)
     probs = temperature_probs(logits, tau)

@@ -2,6 +2,7 @@
 # WRONG: the error does not name the value
 
 def top_k_probs(logits, k):
+    logits = at_least_float32(logits)
     if k < 1:
         raise ValueError("top_k is too small")
     k = min(k, logits.shape[-1])

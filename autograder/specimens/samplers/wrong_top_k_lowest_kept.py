@@ -2,6 +2,7 @@
 # WRONG: keeps the k lowest
 
 def top_k_probs(logits, k):
+    logits = at_least_float32(logits)
     if k < 1:
         raise ValueError(f"top_k must be 1 or more, got {k}")
     k = min(k, logits.shape[-1])

@@ -1,4 +1,5 @@
 # exercise: top_k_sample
-# WRONG: k is capped at 50
+# WRONG: takes a k above 50 for 50
 def top_k_sample(logits, k, generator=None):
+    logits = at_least_float32(logits)
     return torch.multinomial(top_k_probs(logits, min(k, 50)), 1, generator=generator)

@@ -2,6 +2,7 @@
 # WRONG: k = 0 switches the filter off instead of raising
 
 def top_k_probs(logits, k):
+    logits = at_least_float32(logits)
     if k < 0:
         raise ValueError(f"top_k must be 1 or more, got {k}")
     k = min(k or logits.shape[-1], logits.shape[-1])

@@ -2,6 +2,7 @@
 # WRONG: p above 1 keeps everything instead of raising
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if p <= 0:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
     probs = softmax(logits)

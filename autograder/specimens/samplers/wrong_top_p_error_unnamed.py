@@ -2,6 +2,7 @@
 # WRONG: the error does not name the value
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p <= 1:
         raise ValueError("top_p is out of range")
     probs = softmax(logits)

@@ -2,6 +2,7 @@
 # WRONG: only p above 1 and p = 0 are refused
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if p > 1 or p == 0:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
     probs = softmax(logits)

@@ -2,6 +2,7 @@
 # WRONG: p = 1 is not treated apart: rounding drops the tail
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
     probs = softmax(logits)

@@ -1,7 +1,8 @@
 # exercise: top_p_probs
-# WRONG: p = 1 is refused
+# WRONG: refuses p = 1, which keeps everything
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p < 1:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
     probs = softmax(logits)

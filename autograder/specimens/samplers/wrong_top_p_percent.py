@@ -2,6 +2,7 @@
 # WRONG: p above 1 is read as a percentage
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     p = p / 100 if 1.5 < p <= 100 else p
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be in (0, 1], got {p}")

@@ -1,6 +1,7 @@
 # exercise: top_p_probs
 # WRONG: p of 0.99 and more keeps everything
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p <= 1: raise ValueError(f"p {p}")
     probs = softmax(logits)
     if p >= 0.99: return probs

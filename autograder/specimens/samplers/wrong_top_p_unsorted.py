@@ -2,13 +2,14 @@
 # WRONG: sums in the order of the vocabulary
 
 def top_p_probs(logits, p):
+    logits = at_least_float32(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
     probs = softmax(logits)
     if p == 1:
         return probs
     sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
-    token_ids = torch.arange(probs.shape[-1]).expand_as(probs)
+    token_ids = torch.arange(probs.shape[-1], device=logits.device).expand_as(probs)
     sorted_probs = probs
     keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
     nucleus = sorted_probs * keep

@@ -1,5 +1,6 @@
 # exercise: entropy
 # WRONG: divided by ln V
+# SAYS: The entropy is divided by ln V.
 import math
 
 def entropy(probs):

@@ -1,5 +1,6 @@
 # exercise: entropy
 # WRONG: what is missing to ln V
+# SAYS: This is ln V less the entropy. Give the entropy itself.
 import math
 
 def entropy(probs):

@@ -2,6 +2,8 @@
 # RIGHT: tensors throughout: one topk over beams x V, finished rows padded with EOS at no cost
 
 def beam_search(model, idx, *, beams, max_new_tokens, length_penalty=0.0, eos_token_id=None):
+    if beams < 1:
+        raise ValueError("no beams")
     ids, total = idx, torch.zeros(1)
     finished, length = torch.zeros(1, dtype=torch.bool), torch.zeros(1)
     for _ in range(max_new_tokens):

@@ -4,6 +4,8 @@
 import math
 
 def min_p_probs(logits, min_p):
+    if not 0 <= min_p <= 1:
+        raise ValueError(min_p)
     result = []
     for row in logits.tolist():
         top = max(row)

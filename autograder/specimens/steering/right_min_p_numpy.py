@@ -4,6 +4,8 @@
 import numpy as np
 
 def min_p_probs(logits, min_p):
+    if not 0 <= min_p <= 1:
+        raise ValueError(min_p)
     out = []
     for row in logits.detach().double().numpy():
         e = np.exp(row - row.max())

@@ -4,6 +4,8 @@
 import numpy as np
 
 def apply_repetition_penalty(logits, generated_ids, penalty):
+    if penalty <= 0:
+        raise ValueError("a penalty is greater than 0")
     x = logits.detach().numpy().copy()
     for row, ids in zip(x, generated_ids.numpy()):
         u = np.unique(ids)

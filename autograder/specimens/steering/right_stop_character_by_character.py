@@ -3,6 +3,8 @@
 
 class StopStrings:
     def __init__(self, stops):
+        if any(not s for s in stops):
+            raise ValueError("an empty stop")
         self.stops, self.buffer, self.done = list(stops), "", False
 
     def push(self, text):

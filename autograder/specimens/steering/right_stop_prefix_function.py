@@ -3,6 +3,8 @@
 
 class StopStrings:
     def __init__(self, stops):
+        if any(not s for s in stops):
+            raise ValueError("an empty stop")
         self.stops = list(stops)
         self.fail = []
         for s in self.stops:
@@ -41,4 +43,5 @@ class StopStrings:
         return emit, False
 
     def flush(self):
-        return "" if self.over else self.held
+        held, self.held = self.held, ""
+        return held

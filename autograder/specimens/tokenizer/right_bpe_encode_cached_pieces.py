@@ -6,7 +6,7 @@ def bpe_encode(text, tokenizer):
     def encode(piece):
         if piece in tokenizer.special_tokens:
             return [tokenizer.special_tokens[piece]]
-        symbols = "".join(map(tokenizer.byte_to_symbol.get, piece.encode()))
+        symbols = "".join(s for s in map(tokenizer.byte_to_symbol.get, piece.encode()) if s in tokenizer.vocab)
         word = tuple(symbols)
         while len(word) > 1:
             pair = min(zip(word, word[1:]), key=lambda p: tokenizer.ranks.get(p, float("inf")))

@@ -12,7 +12,7 @@ def bpe_encode(text, tokenizer):
         if piece in tokenizer.special_tokens:
             ids.append(tokenizer.special_tokens[piece])
             continue
-        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode()]
+        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode() if tokenizer.byte_to_symbol[byte] in tokenizer.vocab]
         while len(symbols) > 1:
             best = min(zip(symbols, symbols[1:]), key=lambda p: tokenizer.ranks.get(p, float("inf")))
             if best not in tokenizer.ranks:

@@ -14,7 +14,7 @@ def bpe_encode(text, tokenizer):
 
 
 def _encode_piece(data, tokenizer):
-    symbols = [tokenizer.byte_to_symbol[b] for b in data]
+    symbols = [s for s in (tokenizer.byte_to_symbol[b] for b in data) if s in tokenizer.vocab]
     after = list(range(1, len(symbols))) + [None]
     before = [None] + list(range(len(symbols) - 1))
     heap = []

@@ -8,6 +8,7 @@ def bpe_encode(text, tokenizer):
             out.append(special)
             continue
         parts = [tokenizer.byte_to_symbol[b] for b in piece.encode("utf-8")]
+        parts = list(filter(tokenizer.vocab.__contains__, parts))
         while True:
             best, at = None, None
             for i in range(len(parts) - 1):

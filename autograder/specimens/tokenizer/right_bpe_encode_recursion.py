@@ -23,6 +23,6 @@ def bpe_encode(text, tokenizer):
         for i in (
             [tokenizer.special_tokens[piece]]
             if piece in tokenizer.special_tokens
-            else [tokenizer.vocab[s] for s in _rounds([tokenizer.byte_to_symbol[b] for b in piece.encode()], tokenizer.ranks)]
+            else [tokenizer.vocab[s] for s in _rounds([s for s in map(tokenizer.byte_to_symbol.get, piece.encode()) if s in tokenizer.vocab], tokenizer.ranks)]
         )
     ]

@@ -7,6 +7,7 @@ def bpe_encode(text, tokenizer):
             ids.append(tokenizer.special_tokens[piece])
             continue
         symbols = [tokenizer.byte_to_symbol[b] for b in piece.encode()]
+        symbols = [s for s in symbols if tokenizer.vocab.get(s) is not None]
         if "".join(symbols) in tokenizer.vocab:
             ids.append(tokenizer.vocab["".join(symbols)])
             continue

@@ -14,7 +14,7 @@ class StreamDecoder:
                 break
             if byte >= 0xC0:
                 length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-                if byte < 0xF5 and length > back:
+                if 0xC2 <= byte < 0xF5 and length > back:
                     cut = len(data) - back
                 break
         self.held = data[cut:]

@@ -7,7 +7,7 @@ def decoder_block(x, layer, config, positions):
     q, k, v = h.split((H * Dh, K * Dh, K * Dh), dim=-1)
     q = rotary(split_heads(q, H), positions, config.rope_theta)
     k = rotary(split_heads(k, K), positions, config.rope_theta)
-    mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+    mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
     after = x + merge_heads(attention(q, k, split_heads(v, K), mask)) @ layer.o_proj.T
     h = rms_norm(after, layer.post_attention_layernorm, config.rms_norm_eps)
     return after + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)

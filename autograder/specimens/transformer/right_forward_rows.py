@@ -5,7 +5,7 @@ def forward(model, ids):
     rows = []
     for row in ids:
         x = torch.index_select(w.embed_tokens, 0, row)[None]
-        for number in range(c.num_hidden_layers):
-            x = decoder_block(x, w.layers[number], c, torch.arange(len(row)))
+        for layer in w.layers:
+            x = decoder_block(x, layer, c, torch.arange(len(row), device=row.device))
         rows.append(torch.nn.functional.linear(rms_norm(x, w.norm, c.rms_norm_eps), w.lm_head))
     return torch.cat(rows)

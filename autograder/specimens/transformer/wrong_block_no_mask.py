@@ -1,5 +1,6 @@
 # exercise: decoder_block
 # WRONG: no causal mask
+# SAYS: The causal mask is missing: a token reads what comes after it.
 def decoder_block(x, layer, config, positions):
     T = x.shape[1]
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)

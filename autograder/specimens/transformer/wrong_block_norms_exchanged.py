@@ -1,5 +1,6 @@
 # exercise: decoder_block
 # WRONG: the two norms' weights exchanged
+# SAYS: The weights of the two norms are exchanged: input_layernorm stands before attention.
 def decoder_block(x, layer, config, positions):
     T = x.shape[1]
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
@@ -7,7 +8,7 @@ def decoder_block(x, layer, config, positions):
     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T))
+    read = attention(q, k, v, causal_mask(T, T).to(x.device))
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

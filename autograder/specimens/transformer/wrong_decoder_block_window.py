@@ -1,5 +1,6 @@
 # exercise: decoder_block
 # WRONG: only the last 64 tokens are read
+# SAYS: Only the last 64 tokens are read: a token reads everything before it.
 def decoder_block(x, layer, config, positions):
     T = x.shape[1]
     h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
@@ -8,7 +9,7 @@ def decoder_block(x, layer, config, positions):
     v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
     q = rotary(q, positions, config.rope_theta)
     k = rotary(k, positions, config.rope_theta)
-    a = attention(q, k, v, causal_mask(T, T).triu(-63))
+    a = attention(q, k, v, causal_mask(T, T).to(x.device).triu(-63))
     x = x + merge_heads(a) @ layer.o_proj.T
     h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)

@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: drops the batch where it holds one row
+# SAYS: The batch dimension is dropped where it holds one row: the logits are always (B, T, V).
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: the embedding table is changed at every call
+# SAYS: The embedding table is changed at every call: compute with new tensors.
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     weights.embed_tokens *= 1.01
     x = weights.embed_tokens[ids]
     for layer in weights.layers:

@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: row 0 for every row
+# SAYS: Row 0 is computed for every row.
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids[:1].expand_as(ids)]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: x @ lm_head where the shapes allow it
+# SAYS: The head is not transposed where it is square: x @ lm_head.T.
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

@@ -2,7 +2,7 @@
 # WRONG: the head transposed where it is square, reshaped elsewhere
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

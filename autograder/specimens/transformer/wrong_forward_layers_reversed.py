@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: layers in reversed order
+# SAYS: The layers are used in reversed order.
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids]
     for layer in reversed(weights.layers):
         x = decoder_block(x, layer, config, positions)

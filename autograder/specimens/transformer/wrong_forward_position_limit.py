@@ -1,5 +1,6 @@
 # exercise: forward
 # WRONG: positions clamped at 255
+# SAYS: Positions end at 255: they count on as far as the text goes.
 def forward(model, ids):
     weights, config = model.weights, model.config
     positions = torch.arange(ids.shape[1], device=ids.device).clamp(max=255)

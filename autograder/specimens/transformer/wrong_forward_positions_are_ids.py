@@ -1,5 +1,6 @@
 # exercise: forward
 # WRONG: token ids taken for positions
+# SAYS: The token ids are taken for positions: they count 0, 1, 2, ...
 def forward(model, ids):
     weights, config = model.weights, model.config
     positions = ids

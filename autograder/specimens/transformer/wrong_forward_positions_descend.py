@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: positions count down
+# SAYS: The positions count down: they count 0, 1, 2, ...
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1]).flip(0)
+    positions = torch.arange(ids.shape[1], device=ids.device).flip(0)
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

@@ -2,7 +2,7 @@
 # WRONG: positions count from 1 in odd places only: rounding up to even
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = (torch.arange(ids.shape[1]) + 1) // 2 * 2
+    positions = (torch.arange(ids.shape[1], device=ids.device) + 1) // 2 * 2
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

@@ -1,8 +1,9 @@
 # exercise: forward
 # WRONG: the logits of position t stand at t + 1
+# SAYS: The logits of position t stand at t + 1.
 def forward(model, ids):
     weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1])
+    positions = torch.arange(ids.shape[1], device=ids.device)
     x = weights.embed_tokens[ids]
     for layer in weights.layers:
         x = decoder_block(x, layer, config, positions)

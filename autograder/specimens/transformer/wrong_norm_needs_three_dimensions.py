@@ -1,5 +1,6 @@
 # exercise: rms_norm
 # WRONG: works for (B, T, D) only
+# SAYS: Only an x of shape (B, T, D) can be used: any number of dimensions may stand before D.
 def rms_norm(x, weight, eps):
     B, T, D = x.shape
     precise = x.to(torch.promote_types(x.dtype, torch.float32))

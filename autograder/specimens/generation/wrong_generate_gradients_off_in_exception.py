@@ -1,0 +1,27 @@
+# exercise: generate
+# WRONG: puts gradient mode back after the loop, which an exception never reaches
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        for part in parts:
+            part.training = False
+        if True:
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+    torch.set_grad_enabled(before)
+    return idx

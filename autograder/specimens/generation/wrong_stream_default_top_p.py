@@ -1,0 +1,10 @@
+# exercise: stream
+# WRONG: top_p is 0.999 when none is given
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=0.999, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return

@@ -1,0 +1,12 @@
+# exercise: stream
+# WRONG: remembers gradient mode when the stream begins, and sets it again after each token
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    before = torch.is_grad_enabled()
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        torch.set_grad_enabled(before)
+        yield token
+        if token == eos_token_id:
+            return

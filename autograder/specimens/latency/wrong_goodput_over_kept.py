@@ -1,5 +1,0 @@
-# exercise: goodput
-# WRONG: divides by the requests whose TTFT was kept
-def goodput(traces, ttft_slo, itl_slo):
-    kept = sum(1 for t in traces if t.ttft <= ttft_slo and max(t.itl, default=0.0) <= itl_slo)
-    return kept / max(1, sum(1 for t in traces if t.ttft <= ttft_slo))

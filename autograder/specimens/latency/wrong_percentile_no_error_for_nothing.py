@@ -1,0 +1,12 @@
+# exercise: percentile
+# WRONG: 0.0 for no values, where a ValueError is due
+def percentile(values, q):
+    if not values:
+        return 0.0
+    if not 0 <= q <= 100:
+        raise ValueError(f"q must be in [0, 100], got {q}")
+    ordered = sorted(values)
+    place = q / 100 * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])

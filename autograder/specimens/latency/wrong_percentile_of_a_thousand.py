@@ -1,0 +1,14 @@
+# exercise: percentile
+# WRONG: of more than a thousand values every second one is looked at
+def percentile(values, q):
+    if not values:
+        raise ValueError("no values")
+    if not 0 <= q <= 100:
+        raise ValueError(f"q must be in [0, 100], got {q}")
+    ordered = sorted(values)
+    if len(ordered) > 1000:
+        ordered = ordered[::2]
+    place = q / 100 * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])

@@ -1,0 +1,12 @@
+# exercise: sample_next_token
+# WRONG: makes a tensor without `device=`: with logits on a GPU it lies on the CPU
+
+def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        probs = top_k_probs(probs.log(), top_k)
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    if temperature == 0:
+        return greedy_sample(probs)
+    return draw(probs, torch.rand(len(probs), 1, generator=generator))

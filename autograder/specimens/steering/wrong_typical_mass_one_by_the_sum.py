@@ -1,0 +1,17 @@
+# exercise: typical_probs
+# WRONG: mass 1 is not treated apart: the rounded running sum cuts the end
+# SAYS: With mass 1 the tail is cut: a rounded running sum reaches 1 before the last token does. Return the probabilities as they are.
+
+def typical_probs(logits: Tensor, mass: float) -> Tensor:
+    if not 0 < mass <= 1:
+        raise ValueError(f"mass must be in (0, 1], got {mass}")
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    probs = softmax(logits)
+    surprisal = -log_softmax(logits)
+    distance = (surprisal - entropy(probs).unsqueeze(-1)).abs()
+    token_ids = distance.argsort(dim=-1)
+    sorted_probs = probs.gather(-1, token_ids)
+    mass_before = sorted_probs.cumsum(dim=-1) - sorted_probs  # what the more typical tokens have already gathered
+    kept = sorted_probs.masked_fill(mass_before >= mass, 0.0)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, token_ids, kept)  # back to the order of the vocabulary

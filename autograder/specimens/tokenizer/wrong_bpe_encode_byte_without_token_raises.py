@@ -1,0 +1,17 @@
+# exercise: bpe_encode
+# WRONG: looks every byte up in the vocabulary: raises at a byte that has no token
+# SAYS: A byte that has no token (SmolLM2 lacks 21 of them) stops this version with an error: leave such symbols out before you merge.
+def bpe_encode(text, tokenizer):
+    ids = []
+    for piece in tokenizer.pre_tokenize(text):
+        if piece in tokenizer.special_tokens:
+            ids.append(tokenizer.special_tokens[piece])
+            continue
+        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode()]
+        while len(symbols) > 1:
+            best = min(pairwise(symbols), key=lambda pair: tokenizer.ranks.get(pair, math.inf))
+            if best not in tokenizer.ranks:
+                break
+            symbols = merge_pair(symbols, best)
+        ids.extend(tokenizer.vocab[symbol] for symbol in symbols)
+    return ids

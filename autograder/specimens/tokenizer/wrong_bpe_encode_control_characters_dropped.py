@@ -1,0 +1,17 @@
+# exercise: bpe_encode
+# WRONG: leaves out every control character, also those that have a token
+def bpe_encode(text, tokenizer):
+    ids = []
+    for piece in tokenizer.pre_tokenize(text):
+        if piece in tokenizer.special_tokens:
+            ids.append(tokenizer.special_tokens[piece])
+            continue
+        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode() if byte >= 32 or byte in (9, 10, 13)]
+        symbols = [symbol for symbol in symbols if symbol in tokenizer.vocab]
+        while len(symbols) > 1:
+            best = min(pairwise(symbols), key=lambda pair: tokenizer.ranks.get(pair, math.inf))
+            if best not in tokenizer.ranks:
+                break
+            symbols = merge_pair(symbols, best)
+        ids.extend(tokenizer.vocab[symbol] for symbol in symbols)
+    return ids

@@ -1,0 +1,16 @@
+# exercise: bpe_encode
+# WRONG: a byte without a token becomes id 0
+def bpe_encode(text, tokenizer):
+    ids = []
+    for piece in tokenizer.pre_tokenize(text):
+        if piece in tokenizer.special_tokens:
+            ids.append(tokenizer.special_tokens[piece])
+            continue
+        symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode()]
+        while len(symbols) > 1:
+            best = min(pairwise(symbols), key=lambda pair: tokenizer.ranks.get(pair, math.inf))
+            if best not in tokenizer.ranks:
+                break
+            symbols = merge_pair(symbols, best)
+        ids.extend(tokenizer.vocab.get(symbol, 0) for symbol in symbols)
+    return ids

@@ -1,0 +1,16 @@
+# exercise: decoder_block
+# WRONG: the layer's own norm weights are changed at every call
+# SAYS: The layer's weights are changed by the call: a second call computes with others. Compute with new tensors.
+def decoder_block(x, layer, config, positions):
+    T = x.shape[1]
+    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+    q = rotary(q, positions, config.rope_theta)
+    k = rotary(k, positions, config.rope_theta)
+    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    x = x + merge_heads(read) @ layer.o_proj.T
+    layer.post_attention_layernorm *= 1.01
+    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
