@@ -78,9 +78,10 @@ def merge_heads(x: Tensor) -> Tensor:
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """For each query, an average of the values, weighted by the softmax of its scores q . k / sqrt(Dh).
 
-    q (B, H, Tq, Dh), k and v (B, K, Tk, Dh) -> (B, H, Tq, Dh), same dtype. K divides H, and query head h uses
-    key/value head h // (H/K). mask: bool, broadcasts to (B, H, Tq, Tk), True where a query may see a key.
-    The inputs are not changed. Vaswani et al. 2017, section 3.2; Ainslie et al. 2023 for the grouped heads.
+    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, Tq, Dv), same dtype and device. Mostly Dv is Dh, but
+    it need not be. K divides H, and query head h uses key/value head h // (H/K). mask: bool, broadcasts to
+    (B, H, Tq, Tk), True where a query may see a key; without one it sees all. The inputs are not changed.
+    Vaswani et al. 2017, section 3.2; Ainslie et al. 2023 for the grouped heads.
     """
     ### BEGIN SOLUTION
     B, H, Tq, Dh = q.shape

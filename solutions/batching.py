@@ -100,8 +100,10 @@ def generate_batch(
     """The new tokens of each prompt, up to and including its first eos_token_id.
 
     Prompts may have unequal lengths and any order; each row gets what it would get alone. The loop ends as soon as
-    every row has ended. device, dtype: where and in what precision to compute; None is the model's own. No gradient is
-    recorded. At most one transfer a step waits for the device. Raises ValueError as `left_pad` does.
+    every row has ended; what a row is fed after its end makes no difference. device, dtype: where and in what precision to
+    compute; None is the model's own. No gradient is recorded, and the caller's gradient mode is left as it was. At most one
+    transfer a step waits for the device. Nothing is cut: a text may grow past the positions that the model was trained on.
+    Raises ValueError as `left_pad` does.
     """
     ### BEGIN SOLUTION
     model = model.to(device=device, dtype=dtype)
@@ -161,7 +163,8 @@ def capture_decode(
     """A step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
 
     On CUDA `static_decode` is recorded once as a graph and each step replays it: one launch in place of hundreds. On
-    any other device the step calls `static_decode`. keys, values as there. Raises ValueError at the step that finds no slot left.
+    any other device the step calls `static_decode`. keys, values as there. What a step gave stays as it is when the next one
+    runs. Raises ValueError at the step that finds no slot left, not before.
     """
     ### BEGIN SOLUTION
     max_len = keys.shape[3]
@@ -177,16 +180,16 @@ def capture_decode(
 
     replay = run
     if keys.is_cuda and start < max_len:
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # libraries allocate at their first calls, which a recording must not see
-            run()
-        torch.cuda.current_stream().wait_stream(side)
-        position.fill_(start)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            out = run()
-        position.fill_(start)
+        with torch.cuda.device(keys.device):
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):  # libraries allocate at their first calls, which a recording must not see
+                run()
+            torch.cuda.current_stream().wait_stream(side)
+            position.fill_(start)  # that step was run: the slot it wrote is written again by the first real one
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):  # runs nothing
+                out = run()
 
         def replay() -> Tensor:
             graph.replay()

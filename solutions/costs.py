@@ -1,6 +1,7 @@
 """What a request costs: arithmetic, bytes, and the time that a machine needs for the slower of the two.
 
 FLOPs count a multiplication and an addition as two. Bytes are bytes; GB is 10**9 and GiB is 2**30.
+Weights and positions are counted in whole numbers (int); FLOPs and bytes may come as floats.
 """
 
 import time
@@ -14,7 +15,10 @@ from course.kit.machine import Machine
 
 
 def param_count(config: Config) -> int:
-    """N: the number of weights of a Llama model, a tied head counted once, norms included."""
+    """N: the number of weights of a Llama model, a tied head counted once, norms included. A whole number.
+
+    head_dim is taken as it is given: H * Dh need not be D.
+    """
     ### BEGIN SOLUTION
     D, F = config.hidden_size, config.intermediate_size
     q_width = config.num_attention_heads * config.head_dim
@@ -80,7 +84,8 @@ def arithmetic_intensity(flops: float, num_bytes: float) -> float:
 def roofline_seconds(flops: float, num_bytes: float, peak_flops: float, bandwidth: float) -> float:
     """The least time for some work: the machine calculates and moves bytes side by side, so the slower of the two decides.
 
-    peak_flops in FLOP/s, bandwidth in bytes/s -> seconds. Williams et al. 2009.
+    peak_flops in FLOP/s, bandwidth in bytes/s -> seconds. num_bytes > 0; flops may be 0, as in a copy: then the bytes decide.
+    Williams et al. 2009.
     """
     ### BEGIN SOLUTION
     return max(flops / peak_flops, num_bytes / bandwidth)
@@ -88,7 +93,7 @@ def roofline_seconds(flops: float, num_bytes: float, peak_flops: float, bandwidt
 
 
 def naive_positions(t0: int, g: int) -> int:
-    """Token positions that pass through the layers when g tokens are generated after t0, the whole text each time."""
+    """Token positions that pass through the layers when g tokens are generated after t0, the whole text each time. A whole number."""
     ### BEGIN SOLUTION
     return g * t0 + g * (g - 1) // 2
     ### END SOLUTION
@@ -104,7 +109,8 @@ def cached_positions(t0: int, g: int) -> int:
 def measure_machine(size: int = 1024, num_bytes: int = 2**28, rounds: int = 5) -> Machine:
     """Measures this machine in float32: a size x size matrix product, and a sum over num_bytes of memory.
 
-    The best of `rounds` counts, because everything that disturbs a measurement makes it slower. Takes about a second.
+    peak_flops is in FLOP/s, bandwidth in bytes/s. Each is the work of one round over the shortest of `rounds` times, because
+    everything that disturbs a measurement makes it longer. What is made beforehand is not timed. Takes about a second.
     """
     ### BEGIN SOLUTION
     def best_seconds(work: Callable[[], Tensor]) -> float:

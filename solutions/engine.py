@@ -71,11 +71,18 @@ class Engine:
 
     @torch.no_grad()
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
-        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V)."""
-        T = ids.shape[1]
+        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
+
+        Raises ValueError for another number of rows than the engine was made for, and for prompts longer than max_len.
+        """
+        B, T = ids.shape
+        if len(self.num_pad) != B:
+            raise ValueError(f"the engine was made for {len(self.num_pad)} rows, got {B}: make another one")
+        if self.max_len < T:
+            raise ValueError(f"{T} tokens do not fit into max_len = {self.max_len}: make the engine with a longer max_len")
         self.num_pad.copy_(num_pad if num_pad is not None else torch.zeros_like(self.num_pad))
         if num_pad is None:
-            positions, mask = torch.arange(T, device=ids.device).expand(len(ids), T), None
+            positions, mask = torch.arange(T, device=ids.device).expand(B, T), None
         else:
             positions, mask = positions_and_mask(num_pad, 0, T)
         x = self.embed_tokens[ids]
@@ -130,7 +137,7 @@ class Engine:
         turned, v = heads.split((H + K, K), dim=2)
         cos, sin = self.cos[positions].unsqueeze(2), self.sin[positions].unsqueeze(2)  # (B, t, 1, Dh)
         first, second = turned.chunk(2, dim=-1)
-        turned = turned * cos + torch.cat((-second, first), dim=-1) * sin
+        turned = (turned * cos + torch.cat((-second, first), dim=-1) * sin).to(v.dtype)  # half precision is turned in float32
         q, k = turned.split((H, K), dim=2)
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
@@ -146,12 +153,10 @@ class Engine:
 
     def compile_decode(self) -> None:
         """Makes `decode` a compiled step. It needs a C++ compiler and a minute or more at its first call; no gradient can flow."""
-        import torch._inductor.config as inductor
-
         step = torch.compile(self._step, fullgraph=True)
 
         def compiled(ids: Tensor) -> Tensor:
-            with torch.no_grad(), inductor.patch(freezing=True):
+            with torch.no_grad():
                 return step(ids, self.max_len)
 
         self._decode = compiled
@@ -186,10 +191,10 @@ def product(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def rotation_tables(model: WeightsOnly, max_len: int) -> tuple[Tensor, Tensor]:
-    """cos and sin (max_len, Dh) of RoPE's angles, computed in float32 at least, in the model's dtype."""
+    """cos and sin (max_len, Dh) of RoPE's angles, in float32 at least."""
     config = model.config
     half = config.head_dim // 2
     precise = torch.promote_types(model.dtype, torch.float32)
     frequencies = config.rope_theta ** (-torch.arange(half, dtype=precise, device=model.device) / half)
     angles = torch.outer(torch.arange(max_len, dtype=precise, device=model.device), frequencies).repeat(1, 2)
-    return angles.cos().to(model.dtype), angles.sin().to(model.dtype)
+    return angles.cos(), angles.sin()

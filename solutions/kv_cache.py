@@ -139,8 +139,9 @@ def generate_cached(
 
     model: an object with .config and .weights. idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. Every rule of
     `generate` holds: a row that has emitted eos_token_id is filled with it, the loop ends as soon as every row has
-    ended, no gradient is recorded, idx is not changed. Past block_size tokens the window slides: what is left in it was
-    computed while the token that falls out could be seen, so the cache is rebuilt from the window at each step.
+    ended, no gradient is recorded and the caller's gradient mode is left as it was, idx is not changed. Past block_size
+    tokens the window slides: what is left in it was computed while the token that falls out could be seen, so the cache is
+    rebuilt from the window at each step.
     """
     ### BEGIN SOLUTION
     room = min(block_size, idx.shape[1] + max_new_tokens)
@@ -158,7 +159,7 @@ def generate_cached(
                 token = token.masked_fill(ended, eos_token_id)
                 ended = ended | (token == eos_token_id)
             idx = torch.cat((idx, token), dim=1)
-            if ended.all():
+            if eos_token_id is not None and ended.all():  # without an EOS there is nothing to ask the device
                 break
     return idx
     ### END SOLUTION

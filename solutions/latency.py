@@ -9,6 +9,7 @@ class Trace:
     """One request: when it arrived, and when each of its tokens was there.
 
     arrival: seconds on some clock. token_times: seconds on the same clock, one a token, at least one.
+    Frozen, so that a record is not changed by mistake; any class with these names would do as well.
     """
 
     arrival: float
@@ -46,7 +47,7 @@ class Trace:
 def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
     """The trace of a stream of tokens: the clock is read once before the first token is asked for, and once after each.
 
-    clock() -> seconds. The stream is used up.
+    clock() -> seconds, and the only clock that is read. stream: an iterator or a list; it is used up.
     """
     ### BEGIN SOLUTION
     arrival = clock()
@@ -55,7 +56,7 @@ def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
 
 
 def percentile(values: list[float], q: float) -> float:
-    """The q-th percentile, 0 <= q <= 100, linear between the two nearest ranks: the default of numpy and of most dashboards.
+    """The q-th percentile, 0 <= q <= 100, linear between the two nearest ranks: numpy's default.
 
     The values may stand in any order and are not changed. Raises ValueError if there are none, or for another q.
     """
@@ -73,11 +74,13 @@ def percentile(values: list[float], q: float) -> float:
 
 
 def summarize(traces: list[Trace]) -> dict[str, float]:
-    """A service's figures: ttft_p50, ttft_p95, ttft_p99, itl_p50, itl_p95, itl_p99 in seconds, and tokens_per_second.
+    """A service's figures: ttft_p50, ttft_p95, ttft_p99, itl_p50, itl_p95, itl_p99 in seconds, and three rates.
 
-    The percentiles of ITL are over all gaps of all requests (0.0 if there is none). tokens_per_second is the rate while streaming:
-    all gaps over the sum of all gaps' seconds, so that the wait for a first token is no part of it (0.0 if there is no gap).
-    Raises ValueError if there is no trace.
+    The percentiles of ITL are over all gaps of all requests (0.0 if there is none).
+    tokens_per_second is the pace of a stream: all gaps over the sum of all gaps' seconds (0.0 if no gap takes time).
+    output_tokens_per_second and requests_per_second are the throughput of the whole service: all tokens, and all requests, over its
+    span, from the first arrival to the last token of all (0.0 if that is no time).
+    The list is not changed. Raises ValueError if there is no trace.
     """
     ### BEGIN SOLUTION
     ttfts = [trace.ttft for trace in traces]
@@ -85,18 +88,24 @@ def summarize(traces: list[Trace]) -> dict[str, float]:
     figures = {f"ttft_p{q}": percentile(ttfts, q) for q in (50, 95, 99)}
     figures |= {f"itl_p{q}": percentile(gaps, q) if gaps else 0.0 for q in (50, 95, 99)}
     figures["tokens_per_second"] = len(gaps) / sum(gaps) if sum(gaps) > 0 else 0.0
+    span = max(trace.token_times[-1] for trace in traces) - min(trace.arrival for trace in traces)
+    num_tokens = sum(len(trace.token_times) for trace in traces)
+    figures["output_tokens_per_second"] = num_tokens / span if span > 0 else 0.0
+    figures["requests_per_second"] = len(traces) / span if span > 0 else 0.0
     return figures
     ### END SOLUTION
 
 
 def goodput(traces: list[Trace], ttft_slo: float, itl_slo: float) -> float:
-    """The share of requests, 0 to 1, that kept both promises: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
+    """Requests a second that kept both promises: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
 
-    Raises ValueError if there is no trace. Zhong et al. 2024 (DistServe) count such requests a second; a share needs no window.
+    Counted over the span of all traces, kept or not: from the first arrival to the last token of all (0.0 if that is no time).
+    The list is not changed. Raises ValueError if there is no trace. Zhong et al. 2024 (DistServe).
     """
     ### BEGIN SOLUTION
     if not traces:
         raise ValueError("goodput needs at least one trace, got []")
     kept = [trace.ttft <= ttft_slo and all(gap <= itl_slo for gap in trace.itl) for trace in traces]
-    return sum(kept) / len(kept)
+    span = max(trace.token_times[-1] for trace in traces) - min(trace.arrival for trace in traces)
+    return sum(kept) / span if span > 0 else 0.0
     ### END SOLUTION

@@ -9,8 +9,13 @@ from torch import Tensor
 from solutions.softmax import softmax
 
 
+def at_least_float32(x: Tensor) -> Tensor:
+    """x in float32, unless it has more digits than that: half precision is for weights, not for a sum of 49,152 numbers."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def greedy_sample(logits: Tensor) -> Tensor:
-    """The token with the highest logit, for each row.
+    """The token with the highest logit, for each row, however small its lead.
 
     logits (B, V) -> token ids (B, 1), int64. Uses no randomness.
     """
@@ -22,12 +27,14 @@ def greedy_sample(logits: Tensor) -> Tensor:
 def temperature_probs(logits: Tensor, tau: float) -> Tensor:
     """Probabilities after every logit has been divided by the temperature.
 
-    logits (B, V) -> probs (B, V). tau = 0 means greedy: all of the probability on the best token.
-    Raises ValueError if tau < 0. The input is not changed.
+    logits (B, V) -> probs (B, V), in float32 at least (half precision is raised before anything is
+    computed, float64 stays), on the device of the logits. tau = 0 means greedy: all of the probability
+    on the best token, however small its lead. Raises ValueError if tau < 0. The input is not changed.
     """
     ### BEGIN SOLUTION
     if tau < 0:
         raise ValueError(f"temperature must be 0 or more, got {tau}")
+    logits = at_least_float32(logits)
     if tau == 0:
         return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
     return softmax(logits / tau)
@@ -37,12 +44,13 @@ def temperature_probs(logits: Tensor, tau: float) -> Tensor:
 def top_k_probs(logits: Tensor, k: int) -> Tensor:
     """Probabilities of the k highest logits, renormalised; every other token gets exactly 0.
 
-    logits (B, V) -> probs (B, V). Tokens that tie with the k-th logit are kept too; k >= V keeps
-    everything. Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
+    logits (B, V) -> probs (B, V), in float32 at least, on their device. Tokens whose logit equals the k-th
+    are kept too; k >= V keeps everything. Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
     """
     ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k must be 1 or more, got {k}")
+    logits = at_least_float32(logits)
     k = min(k, logits.shape[-1])
     kth_logit = logits.topk(k, dim=-1).values[:, -1:]  # (B, 1): each row has its own threshold
     return softmax(logits.masked_fill(logits < kth_logit, float("-inf")))
@@ -52,14 +60,14 @@ def top_k_probs(logits: Tensor, k: int) -> Tensor:
 def top_p_probs(logits: Tensor, p: float) -> Tensor:
     """Nucleus distribution: the smallest set of tokens whose probability reaches p, renormalised.
 
-    logits (B, V) -> probs (B, V), exactly 0 outside the nucleus. The token that crosses p is kept;
-    where the mass is exactly p, nothing more is; p = 1 keeps everything. Raises ValueError unless
-    0 < p <= 1. The input is not changed. Holtzman et al. 2020, section 3.1.
+    logits (B, V) -> probs (B, V), in float32 at least, on their device, exactly 0 outside the nucleus. The
+    token that crosses p is kept; where the mass is exactly p, nothing more is; p = 1 keeps everything. Raises
+    ValueError unless 0 < p <= 1. The input is not changed. Holtzman et al. 2020, section 3.1.
     """
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be in (0, 1], got {p}")
-    probs = softmax(logits)
+    probs = softmax(at_least_float32(logits))
     if p == 1:
         return probs  # a rounded running sum can reach 1 before the last token does
     sorted_probs, token_ids = probs.sort(dim=-1, descending=True)
@@ -73,11 +81,12 @@ def top_p_probs(logits: Tensor, p: float) -> Tensor:
 def draw(probs: Tensor, u: Tensor) -> Tensor:
     """The token at u on the cumulative scale: the first whose cumulative probability exceeds u.
 
-    probs (B, V), u (B, 1) in [0, 1) -> token ids (B, 1), int64. A token of probability 0 is never
-    drawn. u of shape (B,) is taken too. The inputs are not changed.
+    probs (B, V), u (B, 1) in [0, 1) -> token ids (B, 1), int64. A token of probability 0 is never drawn,
+    even where rounding leaves the whole sum below u. The sums are made in float32 at least. u of shape
+    (B,) is taken too. The inputs are not changed.
     """
     ### BEGIN SOLUTION
-    cumulative = probs.cumsum(dim=-1)
+    cumulative = at_least_float32(probs).cumsum(dim=-1)
     cumulative = cumulative / cumulative[:, -1:]  # so that it ends at exactly 1, whatever rounding did
     return (cumulative <= u.reshape(-1, 1)).sum(dim=-1, keepdim=True)
     ### END SOLUTION
@@ -87,7 +96,7 @@ def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | 
     """One token for each row, drawn from `temperature_probs(logits, tau)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness comes from the generator, or from torch's
-    global state if there is none; tau = 0 uses no randomness. Raises ValueError if tau < 0.
+    global state if there is none, on the device of the logits; tau = 0 uses no randomness. Raises ValueError if tau < 0.
     """
     ### BEGIN SOLUTION
     if tau == 0:
@@ -132,8 +141,8 @@ def sample_next_token(
     """The next token of each row: temperature, then top-k, then top-p, then the draw.
 
     logits (B, V) -> token ids (B, 1), int64. None switches a filter off; each filter works on the
-    renormalised result of the one before it. Randomness and errors as in the samplers above;
-    temperature 0 uses no randomness.
+    renormalised result of the one before it. Randomness and errors as in the samplers above, whatever
+    the other settings are; temperature 0 uses no randomness.
     """
     ### BEGIN SOLUTION
     probs = temperature_probs(logits, temperature)

@@ -16,12 +16,13 @@ def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
 
     logits (B, V) -> probs (B, V). In each row a token is kept if its probability is at least min_p times the row's
     highest; every other token gets exactly 0. min_p = 0 keeps everything, min_p = 1 only the best token (and its ties).
-    Raises ValueError unless 0 <= min_p <= 1. The input is not changed. Nguyen et al. 2024.
+    float64 logits are worked out in float64, all others in float32. Raises ValueError unless 0 <= min_p <= 1.
+    The input is not changed. Nguyen et al. 2024.
     """
     ### BEGIN SOLUTION
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p must be in [0, 1], got {min_p}")
-    probs = softmax(logits)
+    probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
     threshold = min_p * probs.amax(dim=-1, keepdim=True)  # (B, 1): high where the model is sure, low where it is not
     kept = probs.masked_fill(probs < threshold, 0.0)
     return kept / kept.sum(dim=-1, keepdim=True)
@@ -32,12 +33,15 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
     """Locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
 
     logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
-    probability reaches `mass`; the token that reaches it is kept, and every other token gets exactly 0. mass = 1
-    keeps everything. Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
+    probability reaches `mass`; the token that reaches it is kept, none after it, and every other token gets exactly 0.
+    Of tokens equally far from the entropy any may come first. mass = 1 keeps everything, however improbable.
+    float64 logits are worked out in float64, all others in float32: a running sum over a whole vocabulary needs it.
+    Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
     """
     ### BEGIN SOLUTION
     if not 0 < mass <= 1:
         raise ValueError(f"mass must be in (0, 1], got {mass}")
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     probs = softmax(logits)
     if mass == 1:
         return probs  # a rounded running sum can reach 1 before the last token does
@@ -56,9 +60,9 @@ def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: flo
     """Logits in which every token that occurs in `generated_ids` is less likely, by a factor.
 
     logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A positive logit is divided by the penalty, a
-    negative one multiplied by it, once for each token however often it occurs; each row looks at its own ids only.
-    T may be 0. penalty 1 changes nothing, below 1 repetition is rewarded. Which ids count is the caller's choice.
-    Raises ValueError if penalty <= 0. The inputs are not changed. Keskar et al. 2019, section 4.1.
+    negative one multiplied by it, and a logit of 0 stays 0: once for each token however often it occurs; each row looks
+    at its own ids only. T may be 0. penalty 1 changes nothing, below 1 repetition is rewarded. Which ids count is the
+    caller's choice. Raises ValueError if penalty <= 0. The inputs are not changed. Keskar et al. 2019, section 4.1.
     """
     ### BEGIN SOLUTION
     if penalty <= 0:
@@ -73,14 +77,16 @@ def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: f
     """Logits in which every token that occurs in `generated_ids` is less likely, by differences.
 
     logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A token that occurs c > 0 times loses
-    c * frequency + presence; the others keep their logit; each row counts its own ids only. T may be 0. Negative
-    values reward repetition. Which ids count is the caller's choice. The inputs are not changed.
+    c * frequency + presence; the others keep their logit; each row counts its own ids only, all of them, whatever the
+    dtype of the logits. T may be 0. Negative values reward repetition. Which ids count is the caller's choice. The inputs are
+    not changed.
     """
     ### BEGIN SOLUTION
-    ones = torch.ones_like(generated_ids, dtype=logits.dtype)
-    counts = torch.zeros_like(logits).scatter_add(-1, generated_ids, ones)  # (B, V): how often
-    occurs = (counts > 0).to(logits.dtype)  # whether
-    return logits - frequency * counts - presence * occurs
+    wide = torch.promote_types(logits.dtype, torch.float32)  # bfloat16 has no number between 256 and 258
+    counts = torch.zeros_like(logits, dtype=wide)
+    counts = counts.scatter_add(-1, generated_ids, torch.ones_like(generated_ids, dtype=wide))  # (B, V): how often
+    occurs = (counts > 0).to(wide)  # whether
+    return (logits - frequency * counts - presence * occurs).to(logits.dtype)
     ### END SOLUTION
 
 
@@ -89,7 +95,7 @@ class StopStrings:
 
     stops: one or more strings, none of them empty. Text arrives in pieces, cut anywhere; what comes out does not
     depend on the cuts. The earliest stop wins: the one that is complete first, and of two that are complete at the
-    same character the one that begins first.
+    same character the one that begins first. Of "abcd" and "bc" it is "bc", which is complete one character earlier.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -106,7 +112,8 @@ class StopStrings:
         """The next piece of the stream -> (emit, stopped): text that is safe to show now; whether a stop was found.
 
         Held back is exactly the longest suffix that may be the beginning of a stop string. With the stop, what is
-        left of the text before it is emitted; the stop itself and whatever follows never are, in later calls either.
+        left of the text before it is emitted; the stop itself and whatever follows never are: from then on every push
+        gives ("", True).
         """
         ### BEGIN SOLUTION
         if self.stopped:
@@ -125,7 +132,7 @@ class StopStrings:
         ### END SOLUTION
 
     def flush(self) -> str:
-        """What was held back, when the stream has ended without a stop; after a stop, the empty string."""
+        """What was held back, once, when the stream has ended without a stop; after a stop, the empty string."""
         ### BEGIN SOLUTION
         held, self.held = self.held, ""
         return held
@@ -144,10 +151,14 @@ def beam_search(
     """The most probable continuation that a search with `beams` hypotheses finds. Nothing is drawn.
 
     idx (1, T) int64; model maps ids (B, T) to logits (B, T, V) -> (ids (1, T + n), log_prob): prompt and new tokens,
-    n <= max_new_tokens, and the sum of the new tokens' log probabilities. A hypothesis that has emitted EOS is
-    finished: it keeps its place and its score, and is not expanded. Hypotheses are ranked by
+    n <= max_new_tokens, and the sum of the new tokens' log probabilities. At every step the best `beams` of all
+    continuations stay, and at the end the best one wins; equal ones may come in any order. A hypothesis that has
+    emitted EOS is finished: it keeps its place among the beams and its score until better ones push it out, and
+    nothing is appended to it. An EOS in the prompt finishes nothing. The search ends after max_new_tokens steps, or
+    when no hypothesis that is not finished can win any more. Hypotheses are ranked, at every step and at the end, by
     log_prob / n ** length_penalty, n counting EOS: with 0 the most probable wins, above 0 longer ones gain.
-    Raises ValueError if beams < 1.
+    Log probabilities are taken in float32 at least, whatever the dtype of the logits. Raises ValueError if beams < 1.
+    The input is not changed.
     """
     ### BEGIN SOLUTION
     if beams < 1:
@@ -155,7 +166,7 @@ def beam_search(
 
     def score(hypothesis: tuple[list[int], float]) -> float:
         tokens, log_prob = hypothesis
-        return log_prob / max(1, len(tokens)) ** length_penalty
+        return log_prob / len(tokens) ** length_penalty
 
     best: list[tuple[list[int], float]] = [([], 0.0)]  # new tokens, and the sum of their log probabilities
     for _ in range(max_new_tokens):
@@ -166,7 +177,8 @@ def beam_search(
         new_ids = torch.tensor([tokens for tokens, _ in growing], dtype=idx.dtype, device=idx.device)
         with torch.no_grad():
             logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]  # (len(growing), V)
-        steps, children = log_softmax(logits).topk(min(beams, logits.shape[-1]))  # of one parent, more cannot survive
+        log_probs = log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+        steps, children = log_probs.topk(min(beams, logits.shape[-1]))  # of one parent, more cannot survive
         for (tokens, log_prob), row, ids in zip(growing, steps.tolist(), children.tolist(), strict=True):
             candidates += [([*tokens, token], log_prob + step) for step, token in zip(row, ids, strict=True)]
         best = sorted(candidates, key=score, reverse=True)[:beams]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import math
 from itertools import pairwise
 
@@ -36,9 +35,10 @@ def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
     """Token ids of `text`.
 
     Each piece of `tokenizer.pre_tokenize(text)` is encoded by itself. A special token gives its id.
-    Any other piece begins as one symbol for each byte of its UTF-8 form; the neighbouring pair of
-    lowest rank is merged until no pair has a rank; each symbol that is left gives its id.
-    Nothing is added in front or behind.
+    Any other piece begins as one symbol for each byte of its UTF-8 form. A symbol that is not in
+    `tokenizer.vocab` is left out before anything is merged, as the tokenizers library does: its
+    neighbours then stand side by side. The neighbouring pair of lowest rank is merged until no pair
+    has a rank; each symbol that is left gives its id. Nothing is added in front or behind.
     Sennrich, Haddow and Birch 2016, section 3.2; on bytes: Radford et al. 2019, section 2.2.
     """
     ### BEGIN SOLUTION
@@ -48,6 +48,7 @@ def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
             ids.append(tokenizer.special_tokens[piece])
             continue
         symbols = [tokenizer.byte_to_symbol[byte] for byte in piece.encode()]
+        symbols = [symbol for symbol in symbols if symbol in tokenizer.vocab]
         while len(symbols) > 1:
             best = min(pairwise(symbols), key=lambda pair: tokenizer.ranks.get(pair, math.inf))
             if best not in tokenizer.ranks:
@@ -73,25 +74,41 @@ class StreamDecoder:
     """Text of token ids that arrive one at a time.
 
     What all pushes and the flush give, joined, is `bpe_decode` of all ids. A character is given out
-    by the push that completes it, never in parts and never later.
+    by the push that completes it, never in parts and never later. Held back is nothing but the
+    beginning of a character: a first byte, C2 to F4, and continuation bytes, 80 to BF, fewer than it
+    announces. A byte that begins no character, or that breaks one off, comes out as U+FFFD at once.
+    (After E0, ED, F0 and F4 not every continuation byte makes a character: RFC 3629, section 4. Such
+    a pair may come out as U+FFFD at once too, or be held like any other.)
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         ### BEGIN SOLUTION
         self.tokenizer = tokenizer
-        self.utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.held = b""
         ### END SOLUTION
 
     def push(self, id: int) -> str:
         """The characters that this token completes: "" while the last character still lacks bytes."""
         ### BEGIN SOLUTION
-        return self.utf8.decode(self.tokenizer.token_bytes(id))
+        data = self.held + self.tokenizer.token_bytes(id)
+        cut = len(data)
+        for back in range(1, min(3, len(data)) + 1):  # the last character may lack one byte, of four: look at three
+            byte = data[-back]
+            if 0x80 <= byte <= 0xBF:
+                continue  # continues a character that began further to the left
+            announced = 2 if 0xC2 <= byte <= 0xDF else 3 if 0xE0 <= byte <= 0xEF else 4 if 0xF0 <= byte <= 0xF4 else 1
+            if announced > back:
+                cut = len(data) - back
+            break
+        self.held = data[cut:]
+        return data[:cut].decode("utf-8", errors="replace")
         ### END SOLUTION
 
     def flush(self) -> str:
         """At the end of the stream: what was held back, as U+FFFD, or "". A new stream may follow."""
         ### BEGIN SOLUTION
-        return self.utf8.decode(b"", final=True)
+        held, self.held = self.held, b""
+        return held.decode("utf-8", errors="replace")
         ### END SOLUTION
 
 

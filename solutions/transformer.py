@@ -12,8 +12,9 @@ from solutions.attention import attention, causal_mask, merge_heads, rotary, spl
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """Bring each vector to a length of about sqrt(D), then weight its entries: x / sqrt(mean(x^2) + eps) * weight.
 
-    x (..., D), weight (D,) -> (..., D), same dtype. Every vector by itself; nothing is subtracted. Mean and root are
-    computed in float32 or better even where x is bfloat16 or float16. x is not changed. Zhang and Sennrich 2019.
+    x (..., D), weight (D,) -> (..., D), same dtype and device. Every vector by itself; nothing is subtracted. Mean and
+    root are computed in float32 or better even where x is bfloat16 or float16. x is not changed and need not be
+    contiguous. Zhang and Sennrich 2019.
     """
     ### BEGIN SOLUTION
     precise = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -25,8 +26,8 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 def feed_forward(x: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
     """What a layer does to each token alone (SwiGLU): down (silu(gate x) * (up x)), with silu(z) = z * sigmoid(z).
 
-    x (B, T, D), gate and up (F, D), down (D, F) -> (B, T, D), same dtype. Rows of a matrix are its outputs.
-    x is not changed. Shazeer 2020.
+    x (B, T, D), gate and up (F, D), down (D, F) -> (B, T, D), same dtype and device. Rows of a matrix are its outputs.
+    Nothing that is given is changed, and x need not be contiguous. Shazeer 2020.
     """
     ### BEGIN SOLUTION
     gates = x @ gate.T  # (B, T, F)
@@ -38,9 +39,9 @@ def feed_forward(x: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
 def decoder_block(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor) -> Tensor:
     """One layer: attention, then feed-forward; each reads a normed copy of x and adds its result to x.
 
-    x (B, T, D), positions (T,) for all rows or (B, T) for each its own, increasing -> (B, T, D), same dtype. Queries
-    and keys turn by the positions with base config.rope_theta; token i reads tokens 0 to i of x. A head's width is
-    config.head_dim, which need not be D / H. The input is not changed.
+    x (B, T, D), positions (T,) for all rows or (B, T) for each its own, increasing -> (B, T, D), same dtype and device.
+    Queries and keys turn by the positions with base config.rope_theta; token i reads tokens 0 to i of x. A head's width
+    is config.head_dim, which need not be D / H. Neither x nor the layer's weights are changed.
     """
     ### BEGIN SOLUTION
     T = x.shape[1]
@@ -60,7 +61,8 @@ def decoder_block(x: Tensor, layer: LayerWeights, config: Config, positions: Ten
 def forward(model: WeightsOnly, ids: Tensor) -> Tensor:
     """The whole decoder: embedding, every layer in turn, final norm, head.
 
-    ids (B, T) int64 -> logits (B, T, V) of the model's dtype, on its device. Positions count from 0 in every row.
+    ids (B, T) int64 -> logits (B, T, V) of the model's dtype, on its device. Positions count from 0 in every row. The
+    layers are those in model.weights.layers, however many the config names. Nothing of the model is changed.
     """
     ### BEGIN SOLUTION
     weights, config = model.weights, model.config

@@ -1,6 +1,7 @@
 """What machines that people have can do at best, from their makers' datasheets.
 
-Peak is for dense matrices of 16-bit numbers (fp16 or bf16; makers often print twice that, for sparse ones). Memory is decimal GB.
+Peak is for dense matrices of 16-bit numbers (fp16 or bf16; makers often print twice that, for sparse ones); where a maker gives none, the
+source says what stands in its place. Memory is decimal GB.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ HARDWARE = (
     _hardware("H100", 989, 3350, 80, "NVIDIA H100 datasheet, SXM column: 1,979 TFLOPS bf16 with sparsity, half of it dense; 3.35 TB/s"),
     _hardware("H200", 989, 4800, 141, "NVIDIA H200 datasheet, SXM column: 1,979 TFLOPS bf16 with sparsity, half of it dense; 4.8 TB/s"),
     _hardware("RTX 4090", 165.2, 1008, 24, "NVIDIA Ada GPU architecture whitepaper, appendix A: fp16 tensor with fp32 accumulate, dense"),
+    # Its maker gives no figure for 16 bits.
     _hardware("Apple M1 Max", 10.4, 400, 64, "Apple, October 2021: 400 GB/s, 64 GB; GPU of 32 cores, 10.4 TFLOPS in float32"),
     _hardware("TPU v5e", 197, 819, 16, "Google Cloud documentation, TPU v5e: 197 TFLOPS bf16, 819 GB/s, 16 GB"),
     _hardware("Inferentia2", 190, 820, 32, "AWS Neuron documentation, Inferentia2 architecture: 190 TFLOPS bf16, 820 GB/s, 32 GB"),
