@@ -1,7 +1,11 @@
 """What a check is written with: `checks`, `close`, `equal`, `that`, `raises`.
 
-A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, likely
-cause) stay apart, so that a notebook can set them in a table and a terminal can print them in a line.
+A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, cause) stay apart, so that a
+notebook can set them in a table and a terminal can print them in a line.
+
+A cause is told on evidence alone: what the values themselves show (`evidence.py`), the values of a mistake that the check names
+(`suspects`), a condition that proves it (`cause` of `that` and `raises`), or all that the exercise's checks have seen being what they
+see of a known wrong version (`mistakes.py`). Where there is none of these, expected and got must do.
 """
 
 from __future__ import annotations
@@ -13,6 +17,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from . import evidence
+
+Suspects = Sequence[tuple[Any, str]]
+"""(values, what it is called): the values that a known mistake gives, and a sentence that is true of whoever gives them."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +35,19 @@ class CheckInfo:
 class CheckFailed(AssertionError):
     """A check's verdict that an answer is wrong.
 
-    what: one sentence; expected, got: short texts or None; cause: the likely mistake, or None.
+    what: one sentence; expected, got: short texts or None; cause: a sentence that the evidence carries, or None.
+    fact: the cause says what the values show and no more. values: what was looked at, whole, by which a known mistake is recognised;
+    `got` where nothing else is given.
     """
 
-    def __init__(self, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None, fact: bool = False, values: Any = None
+    ) -> None:
         self.what = what
-        self.expected = None if expected is None else show(expected)
-        self.got = None if got is None else show(got)
+        self.expected, self.got = shown_apart(expected, got)
         self.cause = cause
+        self.fact = fact
+        self.values = got if values is None else values
         parts = [what]
         if self.expected is not None:
             parts.append(f"expected {self.expected}")
@@ -63,20 +77,30 @@ def checks(
 
 
 def that(condition: object, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None) -> None:
-    """Fails with `what` unless `condition` is true."""
+    """Fails with `what` unless `condition` is true. cause: only what the failed condition itself proves."""
     if not condition:
         raise CheckFailed(what, expected=expected, got=got, cause=cause)
 
 
-def equal(got: Any, want: Any, *, cause: str | None = None, what: str = "wrong value") -> None:
-    """Fails unless `got` is `want`: same values, and for tensors the same shape. Integer tensors of any width count as the same kind."""
+def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong value", cause: str | None = None) -> None:
+    """Fails unless `got` is `want`: same values, and for tensors the same shape. Integer tensors of any width count as the same kind.
+
+    suspects: see `Suspects`.
+    """
     if isinstance(want, Tensor) or isinstance(got, Tensor):
-        got_tensor, want_tensor = _as_tensor(got, cause), torch.as_tensor(want)
-        _same_shape(got_tensor, want_tensor, cause)
+        got_tensor, want_tensor = _as_tensor(got), torch.as_tensor(want)
+        _as_real_as(got_tensor, want_tensor)
+        _same_shape(got_tensor, want_tensor)
         if not torch.equal(got_tensor.to(torch.float64), want_tensor.to(torch.float64)):
-            raise CheckFailed(what, expected=want_tensor, got=got_tensor, cause=cause)
-    elif _plain(got) != _plain(want):
-        raise CheckFailed(what, expected=want, got=got, cause=cause)
+            known = _suspected(got_tensor, suspects)
+            fact = evidence.of_values(got_tensor, want_tensor)
+            raise CheckFailed(what, expected=want_tensor, got=got_tensor, cause=known or fact, fact=not known)
+        return
+    have, due = _plain(got), _plain(want)
+    if have == due:
+        return
+    known = next((told for values, told in suspects if have == _plain(values)), None)
+    raise CheckFailed(what, expected=want, got=got, cause=known or _evidence_of(have, due), fact=not known)
 
 
 def close(
@@ -85,32 +109,39 @@ def close(
     *,
     atol: float = 1e-6,
     rtol: float = 1e-5,
-    cause: str | None = None,
     dtype: torch.dtype | None = None,
     what: str | None = None,
+    suspects: Suspects = (),
+    cause: str | None = None,
 ) -> None:
     """Fails unless `got` equals `want` within atol + rtol * |want|, elementwise; infinities must match exactly.
 
     want: a tensor, a number, or nested lists of numbers. A number may be answered by a Python number or a
-    tensor of shape (). `dtype`, if given, is demanded of the answer. Otherwise any floating dtype will do.
+    tensor of shape (). `dtype`, if given, is demanded of the answer. Otherwise any floating dtype will do. suspects: see `Suspects`.
     """
     if isinstance(want, int | float) and isinstance(got, int | float) and not isinstance(got, bool):
         if not _number_close(float(got), float(want), atol, rtol):
-            raise CheckFailed(what or "wrong number", expected=want, got=got, cause=cause)
+            known = _suspected(torch.tensor(float(got), dtype=torch.float64), suspects)
+            fact = evidence.of_numbers(float(got), float(want))
+            raise CheckFailed(what or "wrong number", expected=want, got=got, cause=known or fact, fact=not known)
         return
-    got_tensor = _as_tensor(got, cause).detach()
+    got_tensor = _as_tensor(got).detach()
     want_tensor = torch.as_tensor(want, dtype=None if isinstance(want, Tensor) else torch.float64).detach()
-    _same_shape(got_tensor, want_tensor, cause)
+    _same_shape(got_tensor, want_tensor)
+    _as_real_as(got_tensor, want_tensor)
     if dtype is not None and got_tensor.dtype != dtype:
-        raise CheckFailed("wrong dtype", expected=str(dtype), got=str(got_tensor.dtype), cause=cause)
+        raise CheckFailed("wrong dtype", expected=str(dtype), got=str(got_tensor.dtype), values=got_tensor)
     g, w = got_tensor.to(torch.float64), want_tensor.to(torch.float64)
     if g.numel() and float(((g - w).abs() - rtol * w.abs()).max()) <= atol:
         return  # the usual case, and cheap; infinities and nan end here as nan, and are looked at below
-    if g.isnan().any() and not w.isnan().any():
-        raise CheckFailed("the result holds nan", expected=want_tensor, got=got_tensor, cause=cause)
     ok = torch.isclose(g, w, atol=atol, rtol=rtol, equal_nan=True)
     if bool(ok.all()):
         return
+    known = _suspected(g, suspects)
+    if g.isnan().any() and not w.isnan().any():
+        fact = f"{int(g.isnan().sum()):,} of {g.numel():,} numbers are nan." if g.numel() > 1 else None
+        raise CheckFailed("the result holds nan", expected=want_tensor, got=got_tensor, cause=known or fact, fact=not known)
+    cause, is_fact = known or evidence.of_values(g, w), not known
     worst = _worst_place(g, w, ok)
     place = f" at index {list(worst)}" if len(worst) > 0 and g.numel() > 8 else ""
     if place:
@@ -119,8 +150,10 @@ def close(
             expected=float(w[worst]),
             got=float(g[worst]),
             cause=cause,
+            fact=is_fact,
+            values=got_tensor,
         )
-    raise CheckFailed(what or "wrong values", expected=want_tensor, got=got_tensor, cause=cause)
+    raise CheckFailed(what or "wrong values", expected=want_tensor, got=got_tensor, cause=cause, fact=is_fact)
 
 
 def raises(
@@ -128,7 +161,8 @@ def raises(
 ) -> None:
     """Fails unless call() raises `kind` (a class, or the name of a class of the student's own).
 
-    naming: a value that the message must contain, e.g. the argument that was refused.
+    naming: a value that the message must contain, e.g. the argument that was refused. cause: only what a missing or another
+    exception itself proves.
     """
     name = kind if isinstance(kind, str) else kind.__name__
     try:
@@ -155,51 +189,91 @@ def exception_names(error: BaseException) -> list[str]:
     return list(getattr(error, "names", None) or [c.__name__ for c in type(error).__mro__])
 
 
-def show(value: Any, limit: int = 160) -> str:
-    """A short text for a value: tensors as lists with four significant digits."""
+def show(value: Any, limit: int = 160, digits: int = 4) -> str:
+    """A short text for a value: tensors as lists, numbers with `digits` digits behind the point."""
     if isinstance(value, str):
         return value if len(value) <= limit else value[: limit - 1] + "…"
     if isinstance(value, Tensor):
-        if value.numel() > 24:
+        if math.prod(max(size, 1) for size in value.shape) > 24:  # an empty one has as many empty lists as its other sizes make
             return f"tensor of shape {tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
-        return show(value.detach().cpu().tolist(), limit)
-    text = _show_plain(value)
+        return show(value.detach().cpu().tolist(), limit, digits)
+    if isinstance(value, float) and 0 < abs(value) < 0.1:
+        return f"{value:.{digits}g}"
+    text = _show_plain(value[:limit] if isinstance(value, list | tuple) else value, digits)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _show_plain(value: Any) -> str:
+def shown_apart(expected: Any, got: Any) -> tuple[str | None, str | None]:
+    """Both as short texts, with as many digits as it takes to tell them apart; none where the texts say the same."""
+    if expected is None or got is None:
+        return (None if expected is None else show(expected), None if got is None else show(got))
+    for digits in (4, 6, 9, 17):
+        texts = show(expected, digits=digits), show(got, digits=digits)
+        if texts[0] != texts[1]:
+            return texts
+    return None, None
+
+
+def _show_plain(value: Any, digits: int) -> str:
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, float):
         if math.isnan(value) or math.isinf(value):
             return str(value)
-        return f"{value:.4f}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.4g}"
+        return f"{value:.{digits}f}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.{digits}g}"
     if isinstance(value, list):
-        return "[" + ", ".join(_show_plain(v) for v in value) + "]"
+        return "[" + ", ".join(_show_plain(v, digits) for v in value) + "]"
     if isinstance(value, tuple):
-        return "(" + ", ".join(_show_plain(v) for v in value) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(_show_plain(v, digits) for v in value) + ("," if len(value) == 1 else "") + ")"
     return repr(value)
 
 
-def _as_tensor(got: Any, cause: str | None) -> Tensor:
+def _suspected(got: Tensor, suspects: Suspects) -> str | None:
+    """What the known mistake is called whose values these are, or None."""
+    values = got.detach().to(torch.float64)
+    for mistaken, told in suspects:
+        other = torch.as_tensor(mistaken).to(torch.float64)
+        if values.shape == other.shape and torch.allclose(values, other, rtol=1e-4, atol=1e-5, equal_nan=True):
+            return told
+    return None
+
+
+def _evidence_of(got: Any, want: Any) -> str | None:
+    if isinstance(want, list) and isinstance(got, list):
+        return evidence.of_lists(got, want)
+    if isinstance(want, str) and isinstance(got, str):
+        return evidence.of_texts(got, want)
+    if isinstance(want, int | float) and isinstance(got, int | float) and not isinstance(want, bool) and not isinstance(got, bool):
+        return evidence.of_numbers(float(got), float(want))
+    return evidence.of_type(got) if got is None or isinstance(got, tuple) else None
+
+
+def _as_tensor(got: Any) -> Tensor:
     if isinstance(got, Tensor):
         return got
     if isinstance(got, int | float) and not isinstance(got, bool):
         return torch.tensor(got, dtype=torch.float64)
-    raise CheckFailed("the result is not a tensor", expected="a torch.Tensor", got=_describe(got), cause=cause)
+    raise CheckFailed("the result is not a tensor", expected="a torch.Tensor", got=_describe(got), cause=evidence.of_type(got), fact=True)
+
+
+def _as_real_as(got: Tensor, want: Tensor) -> None:
+    """A cast to real numbers would drop the imaginary part, and with it the mistake."""
+    if got.is_complex() and not want.is_complex():
+        raise CheckFailed("complex numbers, where real ones are due", expected="real numbers", got=got)
 
 
 def _describe(value: Any) -> str:
     if value is None:
-        return "None (is a `return` missing?)"
+        return "None"
     if isinstance(value, list | tuple | dict | str):
         return f"{type(value).__name__}: {show(value, 80)}"
     return getattr(value, "type_name", type(value).__name__)
 
 
-def _same_shape(got: Tensor, want: Tensor, cause: str | None) -> None:
+def _same_shape(got: Tensor, want: Tensor) -> None:
     if got.shape != want.shape:
-        raise CheckFailed("wrong shape", expected=str(tuple(want.shape)), got=str(tuple(got.shape)), cause=cause)
+        fact = evidence.of_shape(got, want)
+        raise CheckFailed("wrong shape", expected=str(tuple(want.shape)), got=str(tuple(got.shape)), cause=fact, fact=True, values=got)
 
 
 def _number_close(got: float, want: float, atol: float, rtol: float) -> bool:

@@ -4,6 +4,7 @@ A specimen is a file `<topic>/right_*.py` or `<topic>/wrong_*.py`:
 
     # exercise: top_p_probs
     # WRONG: drops the token that crosses p
+    # SAYS: what a student is told who makes this mistake; where it is left out, the line above
     def top_p_probs(logits, p): ...
 
 It runs in a worker, as a submission does, after the reference module and in the same namespace, so that it replaces
@@ -37,11 +38,14 @@ from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.records import machine_name
 from .grading.threads import one_thread
+from .learning import told
+from .mistakes import DESK_SEED
 from .runner import Check, Verdict, load_checks, run_check, run_checks, select
 
 SPECIMENS = Path(__file__).parent / "specimens"
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
-HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)")
+SUMS = (*COUNTS, "named")
+HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)(?:\n#\s*SAYS:\s*(.+))?")
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Specimen:
     right: bool
     difference: str
     source: str
+    says: str = ""
+    """What a student is told who makes this mistake."""
 
 
 @dataclass
@@ -62,6 +68,8 @@ class Judgement:
     as_due: bool
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
+    desk: list[Verdict] = field(default_factory=list)
+    """Of a wrong one that was not let go early: all verdicts with the desk's seed."""
     nearest_limit: float = 0.0
     """The largest share of a time limit that one of its cells or calls has used."""
 
@@ -83,9 +91,14 @@ class TopicResult:
     nearest_limit: dict[str, Any] = field(default_factory=dict)
     """The right version that came nearest to a time limit, and the share of it that it used: what is left for slower machines."""
 
+    named: int = 0
+    """Wrong versions whose mistake is told to whoever makes it, in the words that the specimen states."""
+    misnamed: list[dict[str, str]] = field(default_factory=list)
+    """Wrong versions that are told of another mistake, and claims of checks that nobody has held against the mistake yet."""
+
     @property
     def clean(self) -> bool:
-        return not (self.survivors or self.false_failures or self.invalid)
+        return not (self.survivors or self.false_failures or self.invalid or self.misnamed)
 
 
 def read_specimen(path: Path, topic: str) -> Specimen:
@@ -96,14 +109,15 @@ def read_specimen(path: Path, topic: str) -> Specimen:
     match = HEAD.match(source)
     if match is None:
         raise CourseError(f"{path}: the first two lines must be `# exercise: NAME` and `# RIGHT: ...` or `# WRONG: ...`")
-    exercise, verdict, difference = match.groups()
+    exercise, verdict, difference, says = match.groups()
     kind = path.name.split("_")[0]
     if kind != verdict.lower():
         raise CourseError(f"{path}: the file is named {kind}_*, but its second line says {verdict}")
     known = dict.fromkeys(c.exercise for c in load_checks(topic))
     if exercise not in known:
         raise CourseError(f"{path}: no exercise {exercise!r} in topic {topic!r}; it has {', '.join(known)}")
-    return Specimen(topic, path.name, exercise, verdict == "RIGHT", difference.strip(), source)
+    difference = difference.strip()
+    return Specimen(topic, path.name, exercise, verdict == "RIGHT", difference, source, (says or difference).strip())
 
 
 def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[tuple[str, Path]]:
@@ -138,6 +152,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
     failed: list[Verdict] = []
+    desk: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
     for seed in seeds:
         far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
@@ -152,7 +167,8 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
             elif briefly and not specimen.right:
                 verdicts = until_one_fails(specimen.topic, selected, far, seed)
             else:
-                verdicts = run_checks(specimen.topic, selected, far, seed=seed)
+                verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
+                desk = verdicts if seed == DESK_SEED else desk
             here = [v for v in verdicts if v.failed]
         finally:
             far.close()
@@ -162,7 +178,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     if specimen.right:
         return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
     note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
-    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note)
+    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note, desk=desk)
 
 
 def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
@@ -230,7 +246,7 @@ def certify(
     def judged(judgement: Judgement) -> None:
         nonlocal done
         done += 1
-        tally(results[judgement.specimen.topic], judgement)
+        tally(results[judgement.specimen.topic], judgement, ours=folder == SPECIMENS)
         if not judgement.specimen.right:
             failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
         if progress is not None:
@@ -252,6 +268,21 @@ def certify(
     return list(results.values())
 
 
+def at_the_desk(
+    topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
+) -> list[Judgement]:
+    """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
+    specimens = [read_specimen(path, t) for t, path in find_specimens(SPECIMENS, [topic]) if path.name.startswith("wrong_")]
+    run_checks(topic, [], None)
+    made = []
+    with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        for judgement in pool.map(lambda s: judge(s, [DESK_SEED], Limits()), specimens):
+            made.append(judgement)
+            if progress is not None:
+                progress()
+    return made
+
+
 def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
     """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
     specimen = judgement.specimen
@@ -260,7 +291,8 @@ def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
     return bool(held_against(specimen, timing=True, briefly=briefly))
 
 
-def tally(result: TopicResult, judgement: Judgement) -> None:
+def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> None:
+    """ours: one of the course's own specimens, whose mistakes are known."""
     specimen = judgement.specimen
     entry = {"file": specimen.file, "exercise": specimen.exercise, "difference": specimen.difference}
     counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
@@ -280,6 +312,9 @@ def tally(result: TopicResult, judgement: Judgement) -> None:
         result.wrong_killed += judgement.as_due
         if not judgement.as_due:
             result.survivors.append({**entry, "reason": judgement.note})
+        says, reasons = told(specimen, judgement.desk) if ours else (False, [])
+        result.named += says
+        result.misnamed += [{**entry, "reason": reason} for reason in reasons]
 
 
 def describe(verdict: Verdict) -> str:
@@ -294,7 +329,7 @@ def describe(verdict: Verdict) -> str:
 def as_json(results: list[TopicResult]) -> dict[str, Any]:
     """{"topics": {topic: counts and lists}, and the sums over all topics}."""
     topics = {r.topic: {k: v for k, v in asdict(r).items() if k != "topic"} for r in results}
-    sums = {k: sum(getattr(r, k) for r in results) for k in COUNTS}
+    sums = {k: sum(getattr(r, k) for r in results) for k in SUMS}
     return {"topics": topics, **sums}
 
 

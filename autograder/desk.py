@@ -21,6 +21,8 @@ from .lessons import Day, lesson, syllabus
 from .runner import reference, run_checks, select
 
 PROGRESS = "progress.json"
+OWN = "earlier_"
+"""How the name of a module begins that is made of a student's earlier notebook."""
 
 
 def desk_folder() -> Path | None:
@@ -39,19 +41,39 @@ def desk_folder() -> Path | None:
     return here if any((here / slug).is_dir() for slug in slugs) else WORK
 
 
-def find_exercise(name: str) -> tuple[Day, float]:
-    """The day an exercise belongs to, and its points."""
-    known: list[str] = []
+def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
+    """The day whose notebook runs here, by the name of its file or folder as Jupyter or VS Code tell it; None where neither says."""
+    told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
+    paths = [Path(place) for place in told if isinstance(place, str)]
+    names = [name for path in paths for name in (path.stem, path.parent.name)]
+    return next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
+
+
+def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
+    """The day an exercise belongs to, and its points. here: the day whose exercises are named where nothing is like this."""
+    known: dict[str, list[str]] = {}
     for day in syllabus():
         if day.ready:
             for exercise in lesson(day).exercises:
                 if exercise.name == name:
                     return day, exercise.points
-                known.append(exercise.name)
+                known.setdefault(day.topic, []).append(exercise.name)
     import difflib
 
-    near = difflib.get_close_matches(name, known, 1)
-    raise CourseError(f"there is no exercise {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"))
+    near = difflib.get_close_matches(name, [each for names in known.values() for each in names], 1)
+    if near:
+        raise CourseError(f"there is no exercise {name!r}; did you mean {near[0]!r}?")
+    if here is not None and here.topic in known:
+        raise CourseError(f"there is no exercise {name!r}; Day {here.number} has {', '.join(known[here.topic])}")
+    raise CourseError(f"there is no exercise {name!r}; `progress()` lists the days, each notebook names its exercises")
+
+
+def not_from_here(function: object) -> str | None:
+    """Whose a function is that was not written in this notebook, in words; None for one that was."""
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith("solutions."):
+        return "the course's own"
+    return "yours of an earlier day" if module.startswith(OWN) else None
 
 
 # What has been passed
@@ -140,7 +162,7 @@ def own_functions(day: Day) -> types.ModuleType | None:
 
 def exercise_module(day: Day, path: Path) -> types.ModuleType | None:
     """A module made of a notebook's setup and the cells that define something; None if they do not run."""
-    module = types.ModuleType(f"earlier_{day.topic}")
+    module = types.ModuleType(OWN + day.topic)
     try:
         cells = read_submission(path, day.slug, {}).cells
         names = {e.name for e in lesson(day).exercises}
@@ -156,13 +178,23 @@ def _defines(source: str, names: set[str]) -> bool:
     return any(f"def {name}(" in source or f"class {name}" in source for name in names)
 
 
+class Functions(types.ModuleType):
+    """A module that shows itself without the path where the answers lie."""
+
+    whose = ""
+
+    def __repr__(self) -> str:
+        return self.whose
+
+
 def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
     """(functions of an earlier day, one line that says whose they are)."""
     day = next((d for d in syllabus() if d.topic == topic), None)
     if day is None or not day.solutions_path.exists():
         raise CourseError(f"there is no topic {topic!r}; there are {', '.join(d.topic for d in syllabus())}")
     own = own_functions(day) if day.ready else None
-    if own is not None:
-        return own, f"Day {day.number} ({day.title}): using your own functions."
-    line = f"Day {day.number} ({day.title}): using the course's functions; yours take their place once that day's checks pass."
-    return reference(topic), line
+    module, whose = (own, "your own") if own is not None else (reference(topic), "the course's")
+    module.__class__ = Functions
+    module.whose = f"{whose} functions of Day {day.number} ({day.title})"  # type: ignore[attr-defined]
+    line = f"Day {day.number} ({day.title}): using {whose} functions"
+    return module, f"{line}." if own is not None else f"{line}; yours take their place once that day's checks pass."

@@ -29,6 +29,7 @@ def findings() -> Iterator[Finding]:
     yield gpu()
     yield from models()
     yield isolation()
+    yield from exposed()
     yield browser()
     yield from extras()
 
@@ -99,6 +100,15 @@ def isolation() -> Finding:
     }[level]
     state: Literal["ok", "note"] = "ok" if level in levels.SAFE_LEVELS else "note"
     return Finding("isolation", state, f"level {level}: {promise}", "; ".join(filter(None, (reasons, remedy))))
+
+
+def exposed() -> Iterator[Finding]:
+    """Answers that are installed where every submission could read them."""
+    from .grading.confine import exposed_answers
+    from .grading.isolation import EXPOSED, REMEDY
+
+    for copy in exposed_answers():
+        yield Finding("answers", "missing", EXPOSED.format(copy), REMEDY)
 
 
 def browser() -> Finding:

@@ -4,6 +4,10 @@
 class CourseError(Exception):
     """Bad arguments or damaged input: one line that says what and how to mend it. Exit status 2."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback, which would tell of our files alone."""
+        return [str(self)]
+
 
 class InfrastructureFault(BaseException):
     """Something of ours broke while grading. Never a zero: it is retried, then reported for a person.

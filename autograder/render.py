@@ -19,6 +19,7 @@ WORDS = {
     "inconclusive": "inconclusive",
     "infrastructure": "not graded",
     "skipped": "skipped",
+    "stopped": "stopped",
 }
 # Colours with a contrast of at least 4.5 on white and on Lab's dark background alike; the words say the same.
 COLOURS = {"pass": "#2e8540", "fail": "#d54309", "error": "#d54309", "timeout": "#b3590a", "memory": "#b3590a", "crashed": "#b3590a"}
@@ -37,7 +38,7 @@ def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_point
 
 
 def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
-    """A table with one row a check: what was checked, the verdict, and for a failed one expected, got and the likely cause."""
+    """A table with one row a check: what was checked, the verdict, and for a failed one expected, got and what they show."""
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     seen: dict[tuple[str, ...], str] = {}
@@ -61,10 +62,10 @@ def with_code(text: str) -> str:
 
 
 def _told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
-    """The title of an earlier check that ended in the same exception at the same lines, or None: one story is told once."""
-    if not verdict.lines:
+    """The title of an earlier check that ended in just the same, or None: one story is told once."""
+    if not verdict.failed:
         return None
-    story = (verdict.outcome, verdict.message, *verdict.lines)
+    story = (verdict.outcome, verdict.message, str(verdict.expected), str(verdict.got), *verdict.lines)
     first = seen.setdefault(story, verdict.title)
     return first if first != verdict.title else None
 
@@ -86,7 +87,9 @@ def _html_row(verdict: Verdict, with_detail: bool, told: str | None) -> str:
 def _html_detail(verdict: Verdict) -> str:
     parts = []
     if verdict.cause:
-        parts.append(f"<div><b>Likely cause:</b> {with_code(verdict.cause)}</div>")
+        parts.append(f"<div><b>Found:</b> {with_code(verdict.cause)}</div>")
+    if verdict.same_as:
+        parts.append(f"<div>probably the same mistake as at “{escape(verdict.same_as)}”</div>")
     parts.append(f"<div>{escape(verdict.message)}</div>")
     pairs = [(label, value) for label, value in (("expected", verdict.expected), ("got", verdict.got)) if value is not None]
     if pairs:
@@ -116,7 +119,8 @@ def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
 
 
 def text_detail(verdict: Verdict) -> list[str]:
-    lines = [f"likely cause: {verdict.cause}"] if verdict.cause else []
+    lines = [f"found: {verdict.cause}"] if verdict.cause else []
+    lines += [f"probably the same mistake as at “{verdict.same_as}”"] if verdict.same_as else []
     lines.append(verdict.message)
     lines += [f"expected {verdict.expected}"] if verdict.expected is not None else []
     lines += [f"got      {verdict.got}"] if verdict.got is not None else []

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import re
 import statistics
 import time
 import traceback
@@ -21,15 +22,19 @@ import torch
 
 from .authoring import CheckFailed, exception_names
 from .datafiles import hand_computed
-from .errors import CourseError
+from .errors import CourseError, InfrastructureFault
 from .grading.far import Far
+from .grading.near import Near
 from .grading.raised import StudentRaised, is_memory
 from .grading.remote import WorkerDied
 from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file
+from .mistakes import DESK_SEED, tell, what_was_seen
 
 PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
 INCONCLUSIVE, INFRASTRUCTURE, SKIPPED = "inconclusive", "infrastructure", "skipped"
+STOPPED = "stopped"
+"""By hand, in a notebook."""
 MAX_MESSAGE = 4_000
 OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)
 
@@ -62,6 +67,14 @@ class Verdict:
     expected: str | None = None
     got: str | None = None
     cause: str | None = None
+    """What the evidence carries, and nothing else: see `authoring.py` and `mistakes.py`."""
+    same_as: str | None = None
+    """The title of the check at which the same mistake has been told of."""
+    claimed: bool = False
+    """The cause is a check's own claim, by its suspects or its condition; not merely what the values show."""
+    timing: bool = False
+    seen: list[Any] | None = None
+    """Of a failed check: the fingerprint of what it saw."""
     lines: list[str] = field(default_factory=list)
     seconds: float = 0.0
     ratio: float | None = None
@@ -101,6 +114,9 @@ def load_checks(topic: str) -> tuple[Check, ...]:
             found.append(Check(function.__name__, info.exercise, title, info.weight, hidden, function, info.timing, info.gpu))
     if not found:
         raise CourseError(f"no checks for topic {topic!r}: autograder/checks/test_{topic}.py is missing")
+    names = [c.name for c in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CourseError(f"topic {topic!r}: two checks are called {', '.join(twice)}: one of each would never count")
     return tuple(found)
 
 
@@ -115,12 +131,26 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
     return chosen
 
 
-def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0) -> list[Verdict]:
-    """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others."""
+def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
+    """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others.
+
+    name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
+    """
     checks = list(selected)
     verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
+    if name_mistakes:
+        again = None if seed == DESK_SEED else functools.partial(_with_the_desks_seed, topic, checks, student)
+        tell(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
     verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
     return [verdicts[c.name] for c in checks]
+
+
+def _with_the_desks_seed(topic: str, checks: list[Check], student: Any, exercise: str) -> list[Verdict]:
+    """An exercise's verdicts for the inputs whose fingerprints are kept. They name a mistake and change no verdict."""
+    try:
+        return [run_check(topic, c, student, seed=DESK_SEED) for c in checks if c.exercise == exercise and not c.timing]
+    except InfrastructureFault:
+        return []
 
 
 def run_timing(
@@ -143,7 +173,7 @@ def run_timing(
 
 
 def _verdict_of(check: Check) -> Verdict:
-    return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS)
+    return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS, timing=check.timing)
 
 
 def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient: bool = False) -> Verdict:
@@ -163,12 +193,19 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
     except CheckFailed as failed:
         verdict.outcome, verdict.message = FAIL, failed.what
         verdict.expected, verdict.got, verdict.cause = failed.expected, failed.got, failed.cause
+        verdict.claimed = failed.cause is not None and not failed.fact
+        verdict.seen = what_was_seen(FAIL, failed.what, failed.values)
     except Inconclusive as unclear:
         verdict.outcome, verdict.message = INCONCLUSIVE, str(unclear)
     except WorkerDied as died:
-        verdict.outcome, verdict.message = died.outcome, str(died)
+        verdict.outcome, verdict.message, verdict.lines = died.outcome, str(died), getattr(died, "lines", [])
+    except KeyboardInterrupt as stop:
+        if not isinstance(student, Near):
+            raise
+        verdict.outcome = STOPPED
+        verdict.message, verdict.lines = student._interrupt(stop)
     except Exception as error:
-        _student_error(verdict, error)
+        _student_error(topic, verdict, error)
     verdict.message = verdict.message[:MAX_MESSAGE]
     verdict.seconds = time.perf_counter() - start
     if isinstance(race := given.get("race"), Race) and race.ratios:
@@ -183,7 +220,7 @@ def why_skipped(topic: str, check: Check, student: Any) -> str | None:
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
     if not check.gpu:
         return None
-    if isinstance(student, Far):
+    if not isinstance(student, Near):
         return "submissions are graded without a GPU; `make gpu` runs this on a machine that has one"
     return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
 
@@ -209,7 +246,7 @@ def fixtures(topic: str, check: Check, student: Any, seed: int, patient: bool = 
                 digest = hashlib.sha256(f"{seed}/{topic}/{check.name}".encode()).digest()
                 made[name] = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
             case "race" if check.timing:
-                made[name] = Race(topic, student, patient=patient)
+                made[name] = Race(topic, student, seed=f"{seed}/{topic}/{check.name}", patient=patient)
             case _:
                 raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng, and race for timing")
     return made
@@ -219,7 +256,7 @@ def reference(topic: str) -> types.ModuleType:
     return importlib.import_module(f"solutions.{topic}")
 
 
-def _student_error(verdict: Verdict, error: Exception) -> None:
+def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     names = exception_names(error)
     if isinstance(error, NotImplementedError):
         verdict.outcome, verdict.message = ERROR, f"not written yet: {error}" if str(error) else "not written yet"
@@ -231,13 +268,30 @@ def _student_error(verdict: Verdict, error: Exception) -> None:
             # that a right answer never comes here.
             verdict.outcome = FAIL
             verdict.message = f"the result could not be worked with ({names[0]}: {error})"
+            verdict.seen = [FAIL, "stumbled", names[0], ["is", names[0]]]
             return
         verdict.lines = lines
     else:
         verdict.lines = error.lines
     verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
+    verdict.seen = [verdict.outcome, names[0]]
     verdict.message = f"your code raised {names[0]}: {error}"
     verdict.cause = _cause_of(names[0], str(error))
+    if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
+        verdict.message = f"it cannot be called as its description says: {error}"
+        verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."
+
+
+def _first_line_of_stub(topic: str, message: str) -> str | None:
+    """`def name(...)` of the function or method of the topic that Python says it could not call, or None."""
+    found = re.match(r"((?:\w+\.)?\w+)\(\) (?:missing|takes|got)", message)
+    function: Any = reference(topic)
+    for name in found[1].split(".") if found else ("",):
+        function = getattr(function, name, None)
+    if not inspect.isfunction(function):
+        return None
+    signature = str(inspect.signature(function)).replace("'", "").replace("torch.Tensor", "Tensor")
+    return f"def {function.__name__}{signature}"
 
 
 def student_lines(error: BaseException) -> tuple[list[str], bool]:
@@ -250,12 +304,23 @@ def student_lines(error: BaseException) -> tuple[list[str], bool]:
 
 
 def _cause_of(name: str, message: str) -> str | None:
+    """What an exception of Python's or torch's proves."""
     if name == "NameError":
         return "Is the cell that defines it run, and is the name spelled as in the stub?"
-    if name == "RuntimeError" and "size of tensor" in message:
-        return "Two shapes do not fit each other: print them just before this line."
+    if name == "EOFError" and message == "EOF when reading a line":
+        return "It asks for input, and nobody answers while a check runs: what it needs comes in its arguments."
+    if name == "SystemExit":
+        return "It ends the program that calls it. A function ends by `return`, or by an exception that says what is wrong."
     if name == "RecursionError":
         return "The function calls itself without an end."
+    if found := re.search(r"'torch\.return_types\.(\w+)'", message):
+        return f"`{found[1]}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+    if found := re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)", message):
+        return f"Two shapes do not fit each other: in dimension {found[3]} one has {found[1]} and the other {found[2]}."
+    if found := re.search(r"cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", message):
+        a, b, c, d = map(int, found.groups())
+        turned = f" With the second one transposed they would: {a}x{b} times {d}x{c}." if b == d else ""
+        return f"In a matrix product the inner sizes must agree, and {b} is not {c}.{turned}"
     return None
 
 

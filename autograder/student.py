@@ -2,97 +2,114 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
+import itertools
 import os
-import sys
+import time
 import types
+from collections.abc import Callable
 from typing import Any
 
-from . import desk, ladder, render
+from . import cells, desk, ladder, pace, render
+from .checking import run_for_a_person
 from .errors import CourseError
-from .grading.near import Near
-from .lessons import lesson, syllabus
-from .runner import Verdict, run_checks, select, share
+from .lessons import Day, lesson, syllabus
+from .runner import STOPPED, Verdict, select, share
+from .screen import Place, Table, sentences, shell, show, show_line, show_markdown
 
 __all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
 
 PRINTED_LINES = 20
+SLOW_SECONDS = 2.0
+"""After so long it is said how far the checks are."""
 _verdicts: dict[str, tuple[object, bool]] = {}
 """{exercise: (the function as it was when checked, whether it passed)}: a cell run again makes a new function."""
 _hints_shown: dict[str, int] = {}
-
-
-class Table:
-    """Something shown: HTML where the front end can, text elsewhere."""
-
-    def __init__(self, html: str, text: str) -> None:
-        self._html, self._text = html, text
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-    def __repr__(self) -> str:
-        return self._text
 
 
 class ChecksFailed(AssertionError):
     """Raised by `check` only where a program, not a person, runs the notebook and reads errors (nbgrader's Validate)."""
 
 
-def check(exercise: str) -> None:
-    """Holds your function against the checks you may see and shows a table: each check, its verdict, the likely cause, the points."""
+def check(exercise: str | Callable[..., Any] | None = None) -> None:
+    """Holds your function against the checks you may see and shows a table: each check, its verdict, what was found, the points.
+
+    exercise: a name or the function itself; without one, all of this notebook's exercises.
+    """
     namespace = _caller_namespace()
-    try:
-        day, max_points = desk.find_exercise(exercise)
-    except CourseError as error:
-        _show_text(str(error))
+    here = desk.day_of_notebook(namespace)
+    if exercise is None and here is None:
+        show_line('Which exercise? For instance: `check("softmax")`.')
         return
-    verdicts, printed = _run(day.topic, exercise, namespace)
-    passed = not any(v.failed for v in verdicts)
-    _verdicts[exercise] = (namespace.get(exercise), passed)
-    points = max_points * share(verdicts)
-    if verdicts and all(v.message.startswith("not written yet") for v in verdicts):
-        _show_line(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
-    elif verdicts and all("is not defined" in v.message and exercise in v.message for v in verdicts):
-        _show_line(f"{exercise}: not defined. Run the cell above first; if its first line was changed, the name must stay {exercise}.")
-    else:
-        hidden = sum(c.hidden for c in select(day.topic, exercise=exercise)) if passed else 0
-        note = f"{hidden} more checks with fresh inputs run when it is graded." if hidden else ""
-        _show(
-            Table(
-                render.html_table(exercise, verdicts, points, max_points, note=note),
-                render.text_table(exercise, verdicts, points, max_points, note=note),
-            )
-        )
+    wanted = [each.name for each in lesson(here).exercises] if exercise is None and here is not None else [_name_of(exercise)]
+    for name in wanted:
+        try:
+            _check(name, namespace, here)
+        except CourseError as error:
+            show_line(str(error))
+
+
+def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
+    day, max_points = desk.find_exercise(exercise, here)
+    function = namespace.get(exercise)
+    if whose := desk.not_from_here(function):
+        show_line(f"{exercise}: this function is {whose}. It is checked where it is written, in the notebook of Day {day.number}.")
+        return
+    with Place() as place:
+        verdicts, printed = _run(day.topic, exercise, namespace, place)
+        passed = not any(v.failed for v in verdicts)
+        _verdicts[exercise] = (function, passed)
+        points = max_points * share(verdicts)
+        notes = [cells.trouble(exercise, older=function is not None)]
+        if verdicts and all(v.message.startswith("not written yet") for v in verdicts):
+            notes.append(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
+            place.put(sentences(notes))
+        elif function is None:
+            name_stays = f"Run the cell above first; if its first line was changed, the name must stay {exercise}."
+            place.put(sentences([f"{exercise}: not defined. {notes[0] or name_stays}"]))
+        else:
+            place.put(sentences(notes), _table(day, exercise, verdicts, points, max_points))
     if printed:
         lines = printed.splitlines()
         rest = f"\n… and {len(lines) - PRINTED_LINES} more lines" if len(lines) > PRINTED_LINES else ""
-        _show_text("Printed by your code during the checks:\n" + "\n".join(lines[:PRINTED_LINES]) + rest)
+        print("Printed by your code during the checks:\n" + "\n".join(lines[:PRINTED_LINES]) + rest)
     if os.environ.get("NBGRADER_EXECUTION"):
         if not passed:
             raise ChecksFailed(render.summary(exercise, verdicts, points, max_points))
-    else:
+    elif here in (None, day) and not any(v.outcome == STOPPED for v in verdicts):
         desk.note_standing(day.topic, exercise, round(points, 4), max_points, passed)
 
 
-def hint(exercise: str) -> None:
+def _table(day: Day, exercise: str, verdicts: list[Verdict], points: float, max_points: float) -> Table:
+    hidden = 0 if any(v.failed for v in verdicts) else sum(c.hidden for c in select(day.topic, exercise=exercise))
+    note = f"{hidden} more checks with fresh inputs run when it is graded." if hidden else ""
+    return Table(
+        render.html_table(exercise, verdicts, points, max_points, note=note),
+        render.text_table(exercise, verdicts, points, max_points, note=note),
+    )
+
+
+def _name_of(exercise: object) -> str:
+    return exercise if isinstance(exercise, str) else str(getattr(exercise, "__name__", exercise))
+
+
+def hint(exercise: str | Callable[..., Any]) -> None:
     """Shows the next step of an exercise's hints: a nudge, then the method, then nearly the code. Recorded nowhere."""
+    exercise = _name_of(exercise)
     try:
-        day, _ = desk.find_exercise(exercise)
+        day, _ = desk.find_exercise(exercise, desk.day_of_notebook(_caller_namespace()))
     except CourseError as error:
-        _show_text(str(error))
+        show_line(str(error))
         return
     ladder = lesson(day).hints.get(exercise, ())
     if not ladder:
-        _show_text(f"{exercise} has no hints.")
+        print(f"{exercise} has no hints.")
         return
     step = min(_hints_shown.get(exercise, 0), len(ladder) - 1)
     _hints_shown[exercise] = step + 1
     shown = ladder[step]
     more = f"\n\n*Run this again for hint {step + 2} of {len(ladder)}.*" if step + 1 < len(ladder) else ""
-    _show_markdown(f"**{shown.title}**\n\n{shown.text}{more}")
+    show_markdown(f"**{shown.title}**\n\n{shown.text}{more}")
 
 
 def earlier(topic: str) -> types.ModuleType:
@@ -143,19 +160,31 @@ def progress() -> None:
     html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
     if found := ladder.rungs():
         html, text = html + ladder.html(found), f"{text}\n\n{ladder.text(found)}"
-    _show(Table(html, text))
+    show(Table(html, text))
 
 
-def _run(topic: str, exercise: str, namespace: dict[str, Any]) -> tuple[list[Verdict], str]:
-    """Verdicts of the visible checks, and what the student's code printed meanwhile."""
-    printed = io.StringIO()
-    selected = select(topic, exercise=exercise, hidden=False)
-    with contextlib.redirect_stdout(printed):
-        verdicts = run_checks(topic, selected, Near(namespace))
-    return verdicts, printed.getvalue()
+def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | None = None) -> tuple[list[Verdict], str]:
+    """Verdicts of the visible checks, and what the student's code printed meanwhile. place: where it is said how long it takes."""
+    if place is None:
+        return run_for_a_person(topic, namespace, exercise=exercise)
+    checks = select(topic, exercise=exercise, hidden=False)
+    beforehand = pace.beforehand(topic, exercise, checks)
+    place.say(beforehand)
+    num_untimed, start, begun = sum(not c.timing for c in checks), time.monotonic(), itertools.count()
+
+    def on_check() -> None:
+        done = next(begun)
+        if done >= num_untimed:
+            place.say(f"{beforehand} Now measuring speed.")
+        elif time.monotonic() - start > SLOW_SECONDS:
+            place.say(f"{beforehand} {done} of {len(checks)} done.")
+
+    return run_for_a_person(topic, namespace, exercise=exercise, on_check=on_check)
 
 
 def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
+    if desk.not_from_here(namespace.get(exercise)):
+        return False
     function, passed = _verdicts.get(exercise, (None, False))
     if function is None or function is not namespace.get(exercise):
         day, _ = desk.find_exercise(exercise)
@@ -167,48 +196,13 @@ def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
 
 def _caller_namespace() -> dict[str, Any]:
     """The notebook's names; outside IPython, those of the module that called."""
-    if "IPython" in sys.modules:
-        from IPython.core.getipython import get_ipython
-
-        shell = get_ipython()
-        if shell is not None:
-            return shell.user_ns
+    if (kernel := shell()) is not None:
+        namespace: dict[str, Any] = kernel.user_ns
+        return namespace
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     return frame.f_globals if frame is not None else {}
 
 
-def _in_notebook() -> bool:
-    if "IPython" not in sys.modules:
-        return False
-    from IPython.core.getipython import get_ipython
-
-    return get_ipython() is not None
-
-
-def _show(table: Table) -> None:
-    if _in_notebook():
-        from IPython.display import display
-
-        display(table)
-    else:
-        print(table)
-
-
-def _show_text(text: str) -> None:
-    print(text)
-
-
-def _show_line(text: str) -> None:
-    """A sentence: a notebook breaks printed lines in the middle of words."""
-    _show(Table(f"<p>{render.with_code(text)}</p>", text))
-
-
-def _show_markdown(text: str) -> None:
-    if _in_notebook():
-        from IPython.display import Markdown, display
-
-        display(Markdown(text))
-    else:
-        print(text)
+cells.listen(shell())

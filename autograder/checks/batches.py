@@ -15,14 +15,7 @@ from solutions.kv_cache import KVCache, forward_cached
 
 TINY = "tiny"
 
-ALONE = "Each row must be what it is alone."
-POSITIONS = "Positions count from each row's first real token: slot minus num_pad, and 0 for pads."
-MASK = "A real query sees the real keys up to itself, never a pad; a pad sees itself only, or its softmax is over nothing."
-START = "Slots begin at cache.length, not at 0: hand it on as start."
-LAST = "Rows are padded on the left, so the last column belongs to every row's last token."
 EOS = "A row keeps its tokens up to and including its first EOS; the others go on."
-ONE_EACH = "Feed only the newest token: the cache holds the rest."
-SLOT = "Write keys and values into slot `position`, in place, in every layer, and nowhere else."
 
 # ---- what each row gives alone -------------------------------------------------------------------------------------
 
@@ -102,29 +95,33 @@ def prefilled(
     cache = student.KVCache(config, len(prompts), T + room, dtype)
     for a, b in pairwise((0, *cuts, T)):
         logits = student.prefill_batch(model, ids[:, a:b], num_pad, cache, _unchanged=True)
-        shape(logits, len(prompts), config.vocab_size)
-        equal(cache.length, b, what="the cache does not hold the tokens that were fed", cause="Append to every layer once a pass.")
+        same_kind(logits, len(prompts), config.vocab_size, dtype)
+        equal(cache.length, b, what="the cache does not hold the tokens that were fed")
     return logits, num_pad, cache
 
 
-def decoded(student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any) -> Tensor:
+def decoded(
+    student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any, *, dtype: torch.dtype = torch.float32,
+) -> Tensor:  # fmt: skip
     """Logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
     before = cache.length
     logits = student.decode_batch(model, torch.tensor([[prompt[-1]] for prompt in prompts]), num_pad, cache, _unchanged=True)
-    shape(logits, len(prompts), config.vocab_size)
-    equal(cache.length, before + 1, what="the cache does not hold one token more", cause="Append the new token, in every layer, once.")
+    same_kind(logits, len(prompts), config.vocab_size, dtype)
+    equal(cache.length, before + 1, what="the cache does not hold one token more")
     return logits
 
 
-def shape(logits: Any, B: int, V: int) -> None:
+def same_kind(logits: Any, B: int, V: int, dtype: torch.dtype) -> None:
+    """Fails unless these are logits (B, V) in the model's own precision."""
     that(isinstance(logits, Tensor), "the result is not a tensor", got=type(logits).__name__)
     that(tuple(logits.shape) == (B, V), "wrong shape", expected=(B, V), got=tuple(logits.shape), cause="One row of logits a prompt.")
+    that(logits.dtype == dtype, "the logits are of another dtype than the model", expected=str(dtype), got=str(logits.dtype))
 
 
 def generated(student: Any, model: Any, prompts: list[list[int]], **options: Any) -> list[list[int]]:
     got = student.generate_batch(model, prompts, _unchanged=True, **options)
     good = isinstance(got, list) and all(isinstance(row, list) and all(type(token) is int for token in row) for row in got)
-    that(good, "the result is not a list of lists of ints", got=type(got).__name__, cause="Rows differ in length: `.tolist()`, then cut.")
+    that(good, "the result is not a list of lists of ints", got=type(got).__name__)
     that(len(got) == len(prompts), "not one row for each prompt", expected=len(prompts), got=len(got))
     return list(got)
 
@@ -146,13 +143,27 @@ def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, T
     return torch.tensor(positions), torch.tensor(mask)
 
 
-def same_mask(got: Any, want: Tensor, case: str, cause: str) -> None:
-    """Fails at the first query whose keys are not those of `want`, and shows both as ones and zeros."""
-    equal(tuple(getattr(got, "shape", ())), tuple(want.shape), what=f"wrong shape of the mask{case}", cause=cause)
+def same_mask(got: Any, num_pad: list[int], start: int, q_len: int) -> None:
+    """Fails at the first query whose keys are not those of the definition, shows both as ones and zeros, and says which key it is."""
+    _, want = expected_mask(num_pad, start, q_len)
+    case = f"for num_pad {num_pad}, start {start}, q_len {q_len}"
+    equal(tuple(getattr(got, "shape", ())), tuple(want.shape), what=f"wrong shape of the mask {case}")
     for row, (mine, due) in enumerate(zip(got[:, 0].tolist(), want[:, 0].tolist(), strict=True)):
         for query, (keys, seen) in enumerate(zip(mine, due, strict=True)):
             expected, found = ("".join("1" if key else "0" for key in line) for line in (seen, keys))
-            that(expected == found, f"row {row}, query {query}: the wrong keys are seen{case}", expected=expected, got=found, cause=cause)
+            if expected != found:
+                cause = wrong_key(keys, seen, num_pad[row], start + query)
+                that(False, f"row {row}, query {query}: the wrong keys are seen {case}", expected=expected, got=found, cause=cause)
+
+
+def wrong_key(keys: list[bool], due: list[bool], pads: int, slot: int) -> str:
+    """What is wrong with the first key that is wrong."""
+    key = next(i for i, (mine, right) in enumerate(zip(keys, due, strict=True)) if mine != right)
+    asks = "a pad" if slot < pads else "a real token"
+    if not keys[key]:
+        return f"The query in slot {slot}, {asks}, does not see {'itself' if key == slot else f'slot {key}, a real token before it'}."
+    what = "a pad" if key < pads else "a later token" if key > slot else "a token"
+    return f"The query in slot {slot}, {asks}, sees slot {key}, {what}" + (": a pad sees itself only." if slot < pads else ".")
 
 
 def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
@@ -161,11 +172,18 @@ def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
     positions, mask = got
     kind = str(getattr(mask, "dtype", type(mask).__name__))
     that(kind == "torch.bool", "the mask must be a bool tensor", got=kind)
-    want_positions, want_mask = expected_mask(num_pad, start, q_len)
+    want, _ = expected_mask(num_pad, start, q_len)
+    slots, pads = torch.arange(start, start + q_len), torch.tensor(num_pad)[:, None]
     case = f"num_pad {num_pad}, start {start}, q_len {q_len}"
-    equal(positions, want_positions, what=f"wrong positions for {case}", cause=POSITIONS)
+    suspects = [
+        ((slots - pads), "Before a row's first real token your positions are negative: pads get 0."),
+        (slots.expand(len(num_pad), q_len), "These are the slots. A row's positions count from its first real token."),
+        ((slots - start - pads).clamp(min=0), "These count from the first slot of this pass. It is slot `start` of the row."),
+        ((slots - pads + 1).clamp(min=0), "These begin at 1: the first real token stands at position 0."),
+    ]
+    equal(positions, want, what=f"wrong positions for {case}", suspects=suspects)
     that(positions.dtype == torch.int64, "positions must be int64", got=str(positions.dtype))
-    same_mask(mask, want_mask, f" for {case}", f"{MASK} Columns are all slots so far, from 0 on.")
+    same_mask(mask, num_pad, start, q_len)
 
 
 def cut(tokens: list[int], eos: int) -> list[int]:
@@ -207,9 +225,9 @@ def finer_than_float32(student: Any) -> tuple[Small, int]:
     return head_only(student, torch.float64, 2.0**26, {5: [1 + 0.49 * u, 1 + 0.49 * u, -2.0], 3: [1 + 0.51 * u, 1 + 0.4 * u, -2.0]}), 5
 
 
-def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, list[float]]) -> Small:
+def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, list[float]], *, V: int = 8) -> Small:
     """A model whose layers add nothing: its logits are always `scale` times the sums of the head's rows, 0 but for `rows`."""
-    small = Small(student, torch.Generator().manual_seed(2), V=8, dtype=dtype)
+    small = Small(student, torch.Generator().manual_seed(2), V=V, dtype=dtype)
     weights = small.weights
     weights.embed_tokens.fill_(1.0)
     weights.norm.fill_(scale)
@@ -271,9 +289,9 @@ class Slots:
         ids = self.grow(rng)
         model = self.there if self.there is not None else student.model(TINY, dtype=self.dtype)
         logits, after = student.static_decode(model, ids, *(tensor.clone() for tensor in given), _arguments=True)
-        shape(logits, len(ids), self.model.config.vocab_size)
+        same_kind(logits, len(ids), self.model.config.vocab_size, self.dtype)
         for name, old, new in zip(("ids", "num_pad", "position"), (ids, *given), after[1:4], strict=False):
-            equal(new, old, what=f"{name} was changed", cause="Only keys and values are written to.")
+            equal(new, old, what=f"{name} was changed")
         self.keys, self.values = after[4], after[5]
         return logits
 

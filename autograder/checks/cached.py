@@ -78,7 +78,7 @@ def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
         got=str(tuple(got.shape)),
         cause="The answer is the whole prompt and the new tokens behind it.",
     )
-    equal(got[:, :T], idx, what="the result does not begin with the prompt", cause="Append to the whole sequence.")
+    equal(got[:, :T], idx, what="the result does not begin with the prompt")
     return got[:, T:]
 
 
@@ -120,8 +120,9 @@ class Twin:
         self.held: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(self.config.num_hidden_layers)]
 
     def draw(self, t: int) -> Tensor:
-        shape = (self.batch, self.config.num_key_value_heads, t, self.config.head_dim)
-        return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype)
+        """(B, K, t, Dh), which lies in memory token by token, as split_heads leaves it."""
+        shape = (self.batch, t, self.config.num_key_value_heads, self.config.head_dim)
+        return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype).transpose(1, 2)
 
     def append(self, layer: int, t: int) -> None:
         k, v = self.draw(t), self.draw(t)
@@ -129,19 +130,8 @@ class Twin:
         self.held[layer].append((k, v))
         that(isinstance(got, list | tuple) and len(got) == 2, "append gives two tensors, all keys and all values", got=type(got).__name__)
         for name, mine, kept in zip(("keys", "values"), got, zip(*self.held[layer], strict=True), strict=True):
-            cause = f"Layer {layer}: the {name} of all tokens stored so far in this layer, oldest first, and nothing of another layer."
-            equal(mine, torch.cat(kept, dim=2), what=f"wrong {name} after an append of {t} to layer {layer}", cause=cause)
+            equal(mine, torch.cat(kept, dim=2), what=f"wrong {name} after an append of {t} to layer {layer}")
             that(mine.dtype == self.dtype, "wrong dtype", expected=str(self.dtype), got=str(mine.dtype), cause="The cache keeps its dtype.")
-
-
-OWN_COUNT = "Each layer has a count of its own: it grows by t when that layer appends, and only then."
-NOTHING = "Compare n + t with max_len first, and raise before anything is written or counted."
-LENGTH = "length is the count of the last layer: it grows once a forward pass, when all layers have stored the tokens."
-START = "New tokens stand behind those in the cache: their positions are length, length + 1, ..., read before any append."
-ALIGNED = "The new tokens are the last: the mask of t queries over n + t keys is aligned at the end, causal_mask(t, n + t)."
-SPLIT = "Prefill the prompt once; then each decode step is given the one newest token. The last new token is never fed."
-SLIDE = "Past block_size the old entries were computed while the lost token could be seen: empty the cache, fill it from the window."
-ENDED = "Remember for each row whether it has ended, fill it with EOS from there on, and leave once every row has ended."
 
 
 def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: Any) -> Tensor:
@@ -157,7 +147,7 @@ def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: An
             got=str(tuple(logits.shape)),
         )
         start += chunk.shape[1]
-        equal(cache.length, start, what="wrong length of the cache after a chunk", cause=LENGTH)
+        equal(cache.length, start, what="wrong length of the cache after a chunk")
         pieces.append(logits)
     return torch.cat(pieces, dim=1)
 

@@ -6,14 +6,21 @@ import time
 import torch
 
 from autograder.authoring import checks, close, equal, that
+from autograder.grading.stand_in import TICK_SECONDS
 from course.kit import Config
 
 N_7B = 7_000_000_000
 
 
-def exact(got, want, cause: str, what: str | None = None) -> None:
-    """Counts may come as int or float, but no FLOP may be missing."""
-    close(got, want, atol=0.0, rtol=1e-12, cause=cause, what=what)
+def exact(got, want, what: str | None = None, **evidence) -> None:
+    """FLOPs and bytes may come as int or float, but none may be missing."""
+    close(got, want, atol=0.0, rtol=1e-12, what=what, **evidence)
+
+
+def whole_number(got, want: int, what: str = "wrong number", **evidence) -> None:
+    """Weights and positions are counted in whole numbers."""
+    equal(got, want, what=what, **evidence)
+    that(isinstance(got, int), f"a {type(got).__name__} where a whole number (int) is due", expected=repr(want), got=repr(got))
 
 
 def shape(
@@ -58,83 +65,68 @@ def seventy_b(case: dict, kv_heads: int) -> Config:
     return shape(32000, 8192, 28672, case["layers"], case["heads"], kv_heads, case["head_dim"], tied=False)
 
 
+def gemma_7b(case: dict) -> Config:
+    return shape(256000, 3072, 24576, case["layers"], case["heads"], case["heads"], case["head_dim"], tied=True)
+
+
 @checks("param_count", weight=2)
 def test_smollm2(student, hand):
     """SmolLM2, tensor by tensor: 134,515,008"""
-    exact(
-        student.param_count(SMOLLM2),
-        hand["smollm2"]["total"],
-        "Embedding 49,152 x 576; in each of 30 layers q and o (576 x 576), k and v (192 x 576), three matrices of the "
-        "feed-forward part and two norms; one last norm. The head is the embedding again.",
-    )
+    whole_number(student.param_count(SMOLLM2), hand["smollm2"]["total"])
 
 
 @checks("param_count")
 def test_llama3_8b_has_a_head_of_its_own(student, hand):
     """Llama 3 8B: the head is a second matrix"""
-    exact(
-        student.param_count(LLAMA3_8B),
-        hand["llama3_8b"]["total"],
-        "tie_word_embeddings is False here: the embedding (V x D) and the head (V x D) both count. k and v have 8 heads of 128.",
-    )
+    whole_number(student.param_count(LLAMA3_8B), hand["llama3_8b"]["total"])
+
+
+@checks("param_count")
+def test_gemma_7b_has_heads_wider_than_its_share(student, hand):
+    """Gemma 7B: 16 heads of 256 where D is 3,072, and 8.5 billion weights"""
+    whole_number(student.param_count(gemma_7b(hand["gemma_7b"])), hand["gemma_7b"]["total"])
 
 
 @checks("param_count")
 def test_a_model_small_enough_to_count(student, hand):
     """a model of 172 weights"""
     case = hand["small_forward"]
-    exact(
-        student.param_count(small(case)),
-        case["weights_tied"],
-        "2*4*4 (q, o) + 2*4*2 (k, v) + 3*4*6 (feed-forward) + 2*4 (norms) + 10*4 (embedding) + 4 (last norm).",
-    )
+    whole_number(student.param_count(small(case)), case["weights_tied"])
 
 
 @checks("prefill_flops", weight=2)
 def test_prefill_by_hand(student, hand):
     """7B parameters, 512 tokens"""
     case = hand["request_7b"]
-    exact(
-        student.prefill_flops(N_7B, case["t_prompt"]),
-        case["prefill_flops"],
-        "Each weight is multiplied and added once for each token: two FLOPs, not one.",
-    )
+    exact(student.prefill_flops(N_7B, case["t_prompt"]), case["prefill_flops"])
 
 
 @checks("prefill_flops")
 def test_prefill_of_one_token(student):
     """one token costs two FLOPs a weight"""
-    exact(student.prefill_flops(1000, 1), 2000, "A multiplication and an addition.")
-    exact(student.prefill_flops(1000, 0), 0, "No token, no work.")
+    exact(student.prefill_flops(1000, 1), 2000)
+    exact(student.prefill_flops(1000, 0), 0)
 
 
 @checks("decode_flops", weight=2)
 def test_decode_by_hand(student, hand):
     """7B parameters, 128 new tokens"""
     case = hand["request_7b"]
-    exact(
-        student.decode_flops(N_7B, case["t_new"]),
-        case["decode_flops"],
-        "128 passes of one token each, two FLOPs a weight in each. With a cache a step does not repeat the old tokens.",
-    )
+    exact(student.decode_flops(N_7B, case["t_new"]), case["decode_flops"])
 
 
 @checks("decode_flops")
 def test_a_token_costs_the_same_in_both_phases(student):
     """100 decode steps do the arithmetic of a prefill of 100 tokens"""
-    exact(student.decode_flops(12345, 100), 2 * 12345 * 100, "What differs between the phases is time, not FLOPs a token.")
-    exact(student.decode_flops(12345, 0), 0, "No step, no work.")
+    exact(student.decode_flops(12345, 100), 2 * 12345 * 100)
+    exact(student.decode_flops(12345, 0), 0)
 
 
 @checks("forward_flops", weight=2)
 def test_a_pass_small_enough_to_count(student, hand):
     """three tokens through one small layer: 1,104 FLOPs"""
     case = hand["small_forward"]
-    exact(
-        student.forward_flops(small(case), case["t"]),
-        case["flops"],
-        "Multiply-adds: q, o 96; k, v 48; scores 36; values 36; feed-forward 216; head 120. Twice their sum, 552.",
-    )
+    exact(student.forward_flops(small(case), case["t"]), case["flops"])
 
 
 @checks("forward_flops", weight=2)
@@ -142,39 +134,35 @@ def test_the_rule_of_two_and_what_it_leaves_out(student, hand):
     """SmolLM2: 1.00, 1.13 and 1.53 times 2NT"""
     case = hand["exact_over_rule"]
     for tokens, ratio in zip(case["tokens"], case["ratio"], strict=True):
-        close(
-            student.forward_flops(SMOLLM2, tokens) / (2 * 134_515_008 * tokens),
-            ratio,
-            atol=0.005,
-            rtol=0.0,
-            what=f"wrong ratio to 2NT at T = {tokens}",
-            cause="Scores and the sum of values are T x T for each query head, in each layer: they grow with the square of T.",
-        )
+        got = student.forward_flops(SMOLLM2, tokens) / (2 * 134_515_008 * tokens)
+        close(got, ratio, atol=0.005, rtol=0.0, what=f"wrong ratio to 2NT at T = {tokens}")
 
 
 @checks("forward_flops")
 def test_looking_up_is_no_product(student, hand):
     """the head is a product even where it is tied; the embedding never is"""
     case = hand["small_forward"]
-    exact(
-        student.forward_flops(small(case, tied=False), case["t"]),
-        case["flops"],
-        "An embedding is looked up: no FLOP. The head is a product of D x V for each token. So tied or not, the count is the same.",
-    )
+    exact(student.forward_flops(small(case, tied=False), case["t"]), case["flops"])
+
+
+@checks("forward_flops")
+def test_heads_wider_than_their_share(student, hand):
+    """one token through Gemma 7B, whose 16 heads of 256 are wider than D"""
+    exact(student.forward_flops(gemma_7b(hand["gemma_7b"]), 1), hand["gemma_7b"]["flops_of_a_token"])
 
 
 @checks("weight_bytes", weight=2)
 def test_weights_by_hand(student, hand):
     """7B in fp16: 14 GB"""
-    exact(student.weight_bytes(N_7B, 2), hand["request_7b"]["weight_bytes"], "Weights times bytes a value. Bytes, not GB and not GiB.")
-    exact(student.weight_bytes(8_000_000_000, 2), hand["h100_six_tokens"]["weight_bytes"], "Weights times bytes a value.")
+    exact(student.weight_bytes(N_7B, 2), hand["request_7b"]["weight_bytes"])
+    exact(student.weight_bytes(8_000_000_000, 2), hand["h100_six_tokens"]["weight_bytes"])
 
 
 @checks("weight_bytes")
 def test_other_widths(student):
     """float32, 8 bits and 4 bits"""
     for size in (4, 1, 0.5):
-        exact(student.weight_bytes(1000, size), 1000 * size, "bytes_per_value is given: 4 in float32, 0.5 in 4 bits.")
+        exact(student.weight_bytes(1000, size), 1000 * size, what=f"wrong for {size} bytes a value")
 
 
 @checks("kv_cache_bytes", weight=2)
@@ -182,33 +170,27 @@ def test_cache_of_a_large_model(student, hand):
     """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096"""
     case = hand["cache_70b"]
     for tokens in (4000, 4096):
-        exact(
-            student.kv_cache_bytes(seventy_b(case, case["heads"]), tokens, 1, case["bytes_per_value"]),
-            case[f"bytes_{tokens}"],
-            "2 (keys and values) x layers x heads x Dh x tokens x batch x bytes a value, in bytes. "
-            "4,096 tokens are 10 GiB, which is 10.74 GB.",
-        )
+        got = student.kv_cache_bytes(seventy_b(case, case["heads"]), tokens, 1, case["bytes_per_value"])
+        exact(got, case[f"bytes_{tokens}"], what=f"wrong number of bytes for {tokens:,} tokens")
 
 
 @checks("kv_cache_bytes", weight=2)
 def test_only_key_value_heads_are_kept(student, hand):
     """8 key/value heads for 64 query heads: an eighth"""
     case = hand["cache_70b"]
-    exact(
-        student.kv_cache_bytes(seventy_b(case, case["kv_heads"]), 4096, 1, case["bytes_per_value"]),
-        case["bytes_4096_gqa"],
-        "Queries are not kept. Count num_key_value_heads, not num_attention_heads.",
-    )
+    got = student.kv_cache_bytes(seventy_b(case, case["kv_heads"]), 4096, 1, case["bytes_per_value"])
+    all_heads = "This is what 64 heads would need. Queries are not kept: each layer has num_key_value_heads heads in the cache."
+    exact(got, case["bytes_4096_gqa"], suspects=[(case["bytes_4096"], all_heads)])
 
 
 @checks("kv_cache_bytes")
 def test_cache_of_smollm2(student, hand):
-    """SmolLM2: 23,040 bytes a token"""
+    """SmolLM2: 23,040 bytes a token; each sequence of a batch has a cache of its own"""
     case = hand["smollm2"]
-    cause = "2 x 30 layers x 3 key/value heads x 64 x 2 bytes."
-    exact(student.kv_cache_bytes(SMOLLM2, 1, 1, 2), case["cache_bytes_per_token"], cause)
-    exact(student.kv_cache_bytes(SMOLLM2, 8192, 1, 2), case["cache_bytes_8192"], cause)
-    exact(student.kv_cache_bytes(SMOLLM2, 1, 16, 2), 16 * case["cache_bytes_per_token"], "Each sequence has a cache of its own.")
+    exact(student.kv_cache_bytes(SMOLLM2, 1, 1, 2), case["cache_bytes_per_token"])
+    exact(student.kv_cache_bytes(SMOLLM2, 8192, 1, 2), case["cache_bytes_8192"])
+    exact(student.kv_cache_bytes(SMOLLM2, 1, 16, 2), 16 * case["cache_bytes_per_token"], what="wrong for a batch of 16")
+    exact(student.kv_cache_bytes(SMOLLM2, 0, 16, 2), 0, what="wrong for a cache without tokens")
 
 
 @checks("arithmetic_intensity", weight=2)
@@ -216,14 +198,16 @@ def test_intensity_by_hand(student, hand):
     """FLOPs for each byte"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["intensity"], strict=True):
-        exact(student.arithmetic_intensity(flops, num_bytes), want, "FLOPs over bytes, not bytes over FLOPs.")
+        inverted = [(num_bytes / flops, "These are bytes for each FLOP: turn the fraction round.")]
+        exact(student.arithmetic_intensity(flops, num_bytes), want, suspects=inverted)
 
 
 @checks("arithmetic_intensity")
 def test_a_decode_step_in_fp16(student):
-    """one token: one FLOP a byte"""
-    exact(student.arithmetic_intensity(2 * N_7B, 2 * N_7B), 1.0, "Two FLOPs a weight, two bytes a weight.")
-    exact(student.arithmetic_intensity(2 * N_7B * 512, 2 * N_7B), 512.0, "512 tokens share one reading of the weights.")
+    """one token in fp16: one FLOP a byte; 512 tokens that share one reading: 512; a copy: none"""
+    exact(student.arithmetic_intensity(2 * N_7B, 2 * N_7B), 1.0)
+    exact(student.arithmetic_intensity(2 * N_7B * 512, 2 * N_7B), 512.0)
+    exact(student.arithmetic_intensity(0, 2 * N_7B), 0.0)
 
 
 @checks("roofline_seconds", weight=2)
@@ -231,10 +215,14 @@ def test_roofline_by_hand(student, hand):
     """one job held up by arithmetic, one by memory"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["seconds"], strict=True):
+        arithmetic, memory = flops / case["peak_flops"], num_bytes / case["bandwidth"]
         exact(
             student.roofline_seconds(flops, num_bytes, case["peak_flops"], case["bandwidth"]),
             want,
-            "Both go on at the same time, and the slower decides: the larger of the two times, neither the smaller nor the sum.",
+            suspects=[
+                (min(arithmetic, memory), "This is the shorter of the two times. The work is done when both are."),
+                (arithmetic + memory, "This is the sum of the two times. They pass side by side: the longer one decides."),
+            ],
         )
 
 
@@ -243,7 +231,7 @@ def test_six_tokens_on_an_h100(student, hand):
     """a pass over 6 tokens waits for the weights: 4.78 ms"""
     case = hand["h100_six_tokens"]
     got = student.roofline_seconds(2 * case["n_params"] * case["tokens"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
-    close(got, case["read_seconds"], atol=5e-7, rtol=0.0, cause="16 GB at 3.35 TB/s: 4.776 ms. The arithmetic, 0.097 ms, hides behind it.")
+    close(got, case["read_seconds"], atol=5e-7, rtol=0.0)
 
 
 @checks("roofline_seconds")
@@ -251,27 +239,36 @@ def test_prefill_on_an_a100(student, hand):
     """a prompt of 512 tokens waits for the arithmetic: 22.97 ms"""
     case = hand["request_7b"]
     got = student.roofline_seconds(case["prefill_flops"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
-    close(got, case["prefill_seconds"], atol=5e-6, rtol=0.0, cause="7.168e12 FLOPs at 312e12 a second; the weights take 7 ms meanwhile.")
+    close(got, case["prefill_seconds"], atol=5e-6, rtol=0.0)
+
+
+@checks("roofline_seconds")
+def test_a_copy_calculates_nothing(student):
+    """14 GB copied at 2 TB/s, nothing calculated: 7 ms"""
+    exact(student.roofline_seconds(0, 14e9, 312e12, 2e12), 0.007)
 
 
 @checks("naive_positions", weight=2)
 def test_naive_by_hand(student, hand):
     """the whole text in each step"""
     case = hand["positions"]
-    for t0, g, want in zip(case["t0"], case["g"], case["naive"], strict=True):
-        equal(
+    for t0, g, want, cached in zip(case["t0"], case["g"], case["naive"], case["cached"], strict=True):
+        whole_number(
             student.naive_positions(t0, g),
             want,
-            what=f"wrong number of positions for {g} tokens after {t0}",
-            cause="The first step reads t0 tokens, the next t0 + 1, the last t0 + g - 1.",
+            f"wrong number of positions for {g} tokens after {t0}",
+            suspects=[
+                (cached, "This is the number with a cache. Without one each step reads the whole text."),
+                (want + t0 + g, "One step too many: the last new token is not read again. The last step reads t0 + g - 1."),
+            ],
         )
 
 
 @checks("naive_positions")
 def test_naive_short(student):
     """no token and one token"""
-    equal(student.naive_positions(7, 0), 0, cause="Nothing generated, nothing read.")
-    equal(student.naive_positions(7, 1), 7, cause="The first new token needs the prompt once. It is not read itself.")
+    whole_number(student.naive_positions(7, 0), 0)
+    whole_number(student.naive_positions(7, 1), 7)
 
 
 @checks("cached_positions", weight=2)
@@ -279,19 +276,19 @@ def test_cached_by_hand(student, hand):
     """the prompt once, then one at a time"""
     case = hand["positions"]
     for t0, g, want in zip(case["t0"], case["g"], case["cached"], strict=True):
-        equal(
+        whole_number(
             student.cached_positions(t0, g),
             want,
-            what=f"wrong number of positions for {g} tokens after {t0}",
-            cause="The prefill already gives the first new token, and the last one is never fed back: t0 + g - 1.",
+            f"wrong number of positions for {g} tokens after {t0}",
+            suspects=[(t0 + g, "One too many: the last new token is never fed back.")],
         )
 
 
 @checks("cached_positions")
 def test_cached_short(student):
     """no token and one token"""
-    equal(student.cached_positions(7, 1), 7, cause="One new token comes out of the prefill itself.")
-    equal(student.cached_positions(7, 0), 0, cause="Nothing generated, nothing read: 0, not t0 - 1.")
+    whole_number(student.cached_positions(7, 1), 7)
+    whole_number(student.cached_positions(7, 0), 0, suspects=[(6, "Nothing is generated, so nothing is read: 0.")])
 
 
 @checks("measure_machine", weight=2)
@@ -300,13 +297,8 @@ def test_two_rates(student):
     machine = student.measure_machine(128, 2**20, 3)
     for name in ("peak_flops", "bandwidth"):
         rate = getattr(machine, name)
-        that(
-            isinstance(rate, int | float) and math.isfinite(rate) and rate > 0,
-            f"{name} is not a positive number",
-            got=rate,
-            cause="Divide the work by the best time: FLOPs over seconds, bytes over seconds.",
-        )
-    close(machine.balance, machine.peak_flops / machine.bandwidth, cause="Return Machine(peak_flops=..., bandwidth=...).")
+        that(isinstance(rate, int | float) and math.isfinite(rate) and rate > 0, f"{name} is not a positive number", got=rate)
+    close(machine.balance, machine.peak_flops / machine.bandwidth)
 
 
 @checks("measure_machine", weight=2)
@@ -316,15 +308,34 @@ def test_the_work_fits_into_the_call(student):
     start = time.perf_counter()
     machine = student.measure_machine(size, num_bytes, rounds)
     call_seconds = time.perf_counter() - start
-    for flops_or_bytes, name, unit in ((2 * size**3, "peak_flops", "FLOP/s"), (num_bytes, "bandwidth", "bytes/s")):
+    for flops_or_bytes, name in ((2 * size**3, "peak_flops"), (num_bytes, "bandwidth")):
         implied = flops_or_bytes / getattr(machine, name)
         that(
             implied <= 1.01 * call_seconds,
             f"{name} is too low: one round would have taken longer than the whole call",
             expected=f"at most {call_seconds:.3g} s a round",
             got=f"{implied:.3g} s",
-            cause=f"{name} is in {unit}, not in thousands or billions of them. A product of two size x size matrices is 2 x size^3 FLOPs.",
         )
+
+
+@checks("measure_machine", weight=4)
+def test_a_machine_whose_rates_are_known(student):
+    """a made-up machine of 200 GFLOP/s and 10 GB/s, whose clock nothing but its work moves"""
+    rates_of_a_made_up_machine(student, size=256, num_bytes=2**22, rounds=7, peak_flops=2e11, bandwidth=1e10)
+
+
+def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: int, peak_flops: float, bandwidth: float) -> None:
+    """Its products and sums take three times as long but for every fourth, so of four rounds one is undisturbed."""
+    with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as work:
+        machine = student.measure_machine(size, num_bytes, rounds)
+    if work.clock_reads == 0:
+        return  # a clock that cannot be exchanged: the other checks hold it against the real one
+    if work.flops == 0:  # numpy's, which nobody counts: each look at the clock is a tick after the last
+        peak_flops = 2 * size**3 / TICK_SECONDS
+    if math.isclose(machine.bandwidth * TICK_SECONDS, num_bytes, rel_tol=1e-6):
+        bandwidth = machine.bandwidth
+    close(machine.peak_flops, peak_flops, atol=0.0, rtol=0.03, what="wrong peak_flops, in FLOP/s")
+    close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s")
 
 
 def whole(rng: torch.Generator, low: int, high: int) -> int:

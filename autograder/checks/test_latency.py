@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from itertools import accumulate
 
-from autograder.authoring import checks, close, equal, that
+from autograder.authoring import checks, close, equal, raises, that
 
-FIGURES = ("ttft_p50", "ttft_p95", "ttft_p99", "itl_p50", "itl_p95", "itl_p99", "tokens_per_second")
+FIGURES = (
+    *("ttft_p50", "ttft_p95", "ttft_p99", "itl_p50", "itl_p95", "itl_p99"),
+    *("tokens_per_second", "output_tokens_per_second", "requests_per_second"),
+)
 
 
 class Clock:
@@ -13,8 +16,10 @@ class Clock:
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
+        self.looks = 0
 
     def __call__(self) -> float:
+        self.looks += 1
         return self.now
 
     def stream(self, delays: list[float]) -> Iterator[int]:
@@ -37,30 +42,52 @@ def test_one_request_by_hand(student, hand):
     """300 ms to the first of 50 tokens, then one every 20 ms"""
     case = hand["one_request"]
     made = trace(student, 0.0, [case["ttft_seconds"]] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
-    close(made.ttft, case["ttft_seconds"], cause="TTFT runs from the arrival to the first token.")
-    cause = "Between 50 tokens there are 49 gaps. The wait for the first token is not one."
-    equal(len(made.itl), 49, what="wrong number of gaps", cause=cause)
-    close(made.tpot, case["itl_seconds"], cause="TPOT is the mean gap between tokens. The wait for the first token is not a gap.")
-    close(made.e2e, case["e2e_seconds"], cause="300 ms and 49 gaps of 20 ms are 1,280 ms. With 50 gaps it would be 1,300.")
+    close(made.ttft, case["ttft_seconds"], what="wrong ttft")
+    equal(len(made.itl), 49, what="wrong number of gaps")
+    close(
+        made.tpot,
+        case["itl_seconds"],
+        what="wrong tpot",
+        suspects=[
+            (case["itl_seconds"] * 49 / 50, "This is the sum of the gaps over 50 tokens. Between 50 tokens there are 49 gaps."),
+            (case["mean_seconds_per_token"], "This is the end-to-end latency over 50 tokens: the wait for the first is no gap."),
+        ],
+    )
+    over = "This counts 50 gaps. Between 50 tokens there are 49."
+    close(made.e2e, case["e2e_seconds"], what="wrong e2e", suspects=[(case["approximate_e2e_seconds"], over)])
 
 
 @checks("Trace")
 def test_arrival_is_not_zero(student):
     """a request that arrives in the middle of the day"""
     made = student.Trace(1000.0, [1000.5, 1000.75, 1001.5])
-    cause = "Times are read off a clock that runs all day: take the arrival off, and take no token's time for a duration."
-    close(made.ttft, 0.5, cause=cause)
-    close(made.e2e, 1.5, cause=cause)
-    equal(list(made.itl), [0.25, 0.75], cause="Each gap is one token's time less that of the token before it.")
+    absolute = "This is a time on the clock. A latency runs from the arrival."
+    close(made.ttft, 0.5, what="wrong ttft", suspects=[(1000.5, absolute)])
+    close(made.e2e, 1.5, what="wrong e2e", suspects=[(1001.5, absolute), (1.0, "This runs from the first token, not from the arrival.")])
+    equal(list(made.itl), [0.25, 0.75], what="wrong itl")
 
 
 @checks("Trace")
 def test_tpot_is_a_mean_of_gaps(student):
-    """uneven gaps: TPOT is their mean, not the middle one and not the share of the whole"""
+    """uneven gaps: TPOT is their mean, not the middle one and not a share of the whole"""
     made = student.Trace(2.0, [4.0, 4.25, 4.5, 6.0])
-    cause = "Sum of the gaps over their number: (6.0 - 4.0) / 3. The two seconds before the first token do not count."
-    close(made.tpot, 2.0 / 3, cause=cause)
-    close(made.ttft, 2.0)
+    close(made.ttft, 2.0, what="wrong ttft")
+    close(
+        made.tpot,
+        2.0 / 3,
+        what="wrong tpot",
+        suspects=[(0.25, "This is the gap in the middle, not the mean."), (4.0 / 4, "This has the wait for the first token in it.")],
+    )
+
+
+@checks("Trace")
+def test_one_token_has_no_gap(student):
+    """a single token: no gap, a TPOT of 0, and both other times alike"""
+    made = student.Trace(3.0, [3.5])
+    equal(list(made.itl), [], what="wrong itl")
+    close(made.tpot, 0.0, what="wrong tpot")
+    close(made.ttft, 0.5, what="wrong ttft")
+    close(made.e2e, 0.5, what="wrong e2e")
 
 
 @checks("record", weight=2)
@@ -68,13 +95,11 @@ def test_record_on_a_virtual_clock(student):
     """the clock before the first token and after each"""
     clock = Clock(10.0)
     made = student.record(clock.stream([0.5, 0.25, 0.125]), clock)
-    close(made.arrival, 10.0, cause="Read the clock before you ask for the first token: asking is what starts the work.")
-    equal(
-        list(made.token_times),
-        [10.5, 10.75, 10.875],
-        what="wrong token times",
-        cause="Read the clock after each token has come, inside the loop. Collecting the tokens first gives them all the same time.",
-    )
+    that(clock.looks > 0, "the clock that was given was never read", cause="Call `clock()`; time.perf_counter is only one such clock.")
+    late = "This is the time of the first token: the clock was read after the work had begun."
+    close(made.arrival, 10.0, what="wrong arrival", suspects=[(10.5, late)])
+    at_once = "All tokens have the time of the last: the clock was read when the stream had ended."
+    equal(list(made.token_times), [10.5, 10.75, 10.875], what="wrong token times", suspects=[([10.875] * 3, at_once)])
 
 
 @checks("record")
@@ -82,33 +107,46 @@ def test_record_keeps_every_token(student):
     """as many times as tokens"""
     clock = Clock()
     made = student.record(clock.stream([1.0] * 7), clock)
-    equal(len(made.token_times), 7, what="wrong number of token times", cause="One time a token; the arrival is kept apart.")
-    close(made.ttft, 1.0, cause="The first token came one second after the arrival.")
+    equal(len(made.token_times), 7, what="wrong number of token times")
+    close(made.ttft, 1.0, what="wrong ttft")
 
 
 @checks("percentile", weight=2)
 def test_percentiles_by_hand(student, hand):
     """ten waiting times, one of them long"""
     case = hand["percentiles"]
+    ordered = sorted(case["values"])
     for q in (50, 95, 99):
+        place = q / 100 * 9
         close(
             student.percentile(case["values"], q),
             case[f"p{q}"],
-            cause=f"Sort, go to the place q/100 x (n - 1) = {q / 100 * 9:.2f}, between two neighbours. "
-            "Rounding the place down makes a service look better than it is.",
             what=f"wrong p{q}",
+            suspects=[
+                (ordered[int(place)], f"This is the value at place {int(place)}. The place {place:.2f} lies between two values."),
+                (ordered[int(place) + 1], f"This is the value above the place {place:.2f}, which lies between two values."),
+            ],
         )
 
 
 @checks("percentile")
 def test_percentile_ends(student):
     """p0 is the smallest, p100 the largest, and one value is all of them"""
-    values = [5.0, 1.0, 4.0]
-    close(student.percentile(values, 0), 1.0, cause="Sort the values first.")
-    cause = "At q = 100 the place is the last one: there is no neighbour above it."
-    close(student.percentile(values, 100, _unchanged=True), 5.0, cause=cause)
-    close(student.percentile(values, 50), 4.0)
-    close(student.percentile([2.5], 99), 2.5)
+    values = [4.0, 1.0, 5.0]
+    unsorted = "This is the first value as they stand: they are not in order."
+    close(student.percentile(values, 0), 1.0, what="wrong p0", suspects=[(4.0, unsorted)])
+    close(student.percentile(values, 100, _unchanged=True), 5.0, what="wrong p100")
+    close(student.percentile(values, 50), 4.0, what="wrong p50")
+    close(student.percentile([2.5], 99), 2.5, what="wrong p99 of one value")
+
+
+@checks("percentile")
+def test_percentile_of_nothing(student):
+    """no values, or a q outside 0 to 100: ValueError"""
+    raises(ValueError, lambda: student.percentile([], 50))
+    for q in (-1, 101, 100.5):
+        raises(ValueError, lambda q=q: student.percentile([1.0, 2.0], q))
+    close(student.percentile([1.0, 2.0], 100), 2.0)
 
 
 @checks("summarize", weight=2)
@@ -117,12 +155,9 @@ def test_rate_of_sums(student, hand):
     case = hand["two_requests"]
     slow = trace(student, 0.0, [0.5] + [case["slow_gap_seconds"]] * case["slow_gaps"])
     fast = trace(student, 0.0, [0.5] + [case["fast_gap_seconds"]] * case["fast_gaps"])
-    close(
-        student.summarize([slow, fast])["tokens_per_second"],
-        case["tokens_per_second"],
-        cause="All gaps of all requests over all their seconds: 44 / 1.2. "
-        "The mean of 10 and 50 gives a short answer as much say as a long one.",
-    )
+    got = student.summarize([slow, fast])["tokens_per_second"]
+    mean = "This is the mean of 10 and 50, in which a short answer has as much say as a long one. Add first, divide once."
+    close(got, case["tokens_per_second"], what="wrong tokens_per_second", suspects=[(case["mean_of_rates"], mean)])
 
 
 @checks("summarize", weight=2)
@@ -134,35 +169,107 @@ def test_summary_percentiles(student, hand):
     for name in FIGURES:
         that(name in figures, f"the dict has no {name!r}", expected=list(FIGURES), got=sorted(map(str, figures)))
     for q in (50, 95, 99):
-        close(figures[f"ttft_p{q}"], case[f"p{q}"], what=f"wrong ttft_p{q}", cause="A percentile over the TTFTs of all requests.")
-    close(figures["itl_p99"], 0.25, cause="ITL is the gap between tokens; the wait for the first is not one.")
+        close(figures[f"ttft_p{q}"], case[f"p{q}"], what=f"wrong ttft_p{q}")
+    close(figures["itl_p99"], 0.25, what="wrong itl_p99")
+
+
+@checks("summarize", weight=2)
+def test_a_stop_in_an_answer_is_seen(student, hand):
+    """a stream that stops for a second after 20 gaps of 10 ms: p99 of ITL is 802 ms"""
+    case = hand["one_stop"]
+    stops = trace(student, 0.0, [0.5, *[case["gap_seconds"]] * case["num_gaps"], case["stop_seconds"]])
+    figures = student.summarize([stops])
+    mean = "This is the mean gap of the request, in which the stop is lost. Take the percentile over all gaps."
+    close(figures["itl_p50"], case["p50"], what="wrong itl_p50", suspects=[(case["mean"], mean)])
+    close(figures["itl_p99"], case["p99"], what="wrong itl_p99", suspects=[(case["mean"], mean)])
 
 
 @checks("summarize")
-def test_first_wait_is_no_part_of_the_rate(student, hand):
+def test_first_wait_is_no_part_of_the_pace(student, hand):
     """50 tokens/s while streaming, however long the first took"""
     case = hand["one_request"]
     made = trace(student, 0.0, [5.0] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
-    cause = "49 gaps in 0.98 s. Put the five seconds before the first token in, and a full second of queue looks like a slow model."
-    close(student.summarize([made])["tokens_per_second"], case["tokens_per_second"], cause=cause)
+    close(
+        student.summarize([made])["tokens_per_second"],
+        case["tokens_per_second"],
+        what="wrong tokens_per_second",
+        suspects=[
+            (50 / 5.98, "This has the five seconds before the first token in it: a queue would look like a slow model."),
+            (50 / 0.98, "This counts 50 tokens over 49 gaps."),
+        ],
+    )
+
+
+@checks("summarize", weight=2)
+def test_throughput_of_the_service(student, hand):
+    """three streams at once: tokens and requests over the whole span"""
+    case = hand["three_streams"]
+    made = [trace(student, start, [0.5, *[case["gap_seconds"]] * case["num_gaps"]]) for start in case["arrivals"]]
+    figures = student.summarize(made)
+    close(figures["tokens_per_second"], case["tokens_per_second"], what="wrong tokens_per_second")
+    close(
+        figures["output_tokens_per_second"],
+        case["output_tokens_per_second"],
+        what="wrong output_tokens_per_second",
+        suspects=[(case["tokens_per_second"], "This is the pace of one stream. The service makes the tokens of all of them in its span.")],
+    )
+    close(figures["requests_per_second"], case["requests_per_second"], what="wrong requests_per_second")
+
+
+@checks("summarize")
+def test_nothing_to_divide_by(student):
+    """answers of one token have no gap and no pace; no traces at all: ValueError"""
+    figures = student.summarize([trace(student, 0.0, [3.0]), trace(student, 6.0, [2.0])])
+    for name, value in {"ttft_p50": 2.5, "itl_p50": 0.0, "itl_p95": 0.0, "itl_p99": 0.0, "tokens_per_second": 0.0}.items():
+        close(figures[name], value, atol=0.0, rtol=1e-9, what=f"wrong {name}")
+    close(figures["output_tokens_per_second"], 0.25, what="wrong output_tokens_per_second")
+    raises(ValueError, lambda: student.summarize([]))
 
 
 @checks("goodput", weight=2)
 def test_both_promises(student):
-    """four requests: good, slow to start, slow in between, both"""
-    good = trace(student, 0.0, [0.5, 0.03125, 0.03125])
-    late = trace(student, 0.0, [1.5, 0.03125, 0.03125])
-    jerky = trace(student, 0.0, [0.5, 0.03125, 0.25])
-    both = trace(student, 0.0, [1.5, 0.03125, 0.25])
-    cause = "A request counts if its TTFT and every one of its gaps keep within the limits. Divide by all requests."
-    close(student.goodput([good, late, jerky, both], 1.0, 0.0625), 0.25, cause=cause)
-    close(student.goodput([good, late, jerky, both], 2.0, 0.0625), 0.5, cause=cause)
-    close(student.goodput([good, late, jerky, both], 1.0, 0.5), 0.5, cause=cause)
+    """four requests in 2.5 s: good, slow to start, slow in between, both"""
+    made = four_requests(student)
+    share = "This is the share of requests that kept both promises. Goodput is a rate: those requests over the seconds of the span."
+    for ttft_slo, itl_slo, kept in ((1.0, 0.0625, 1), (2.0, 0.0625, 2), (1.0, 0.5, 2)):
+        close(
+            student.goodput(made, ttft_slo, itl_slo),
+            kept / 2.5,
+            what=f"wrong for limits of {ttft_slo} s and {itl_slo} s",
+            suspects=[(kept / 4, share), (kept, "This is the number of requests that kept both promises. Divide by the span.")],
+        )
+
+
+def four_requests(student) -> list:
+    """Good, late, jerky and both, in a span of 2.5 s: from 1.0, where the second arrives, to 3.5, the last token of the first."""
+    good = trace(student, 3.0, [0.4375, 0.03125, 0.03125])
+    late = trace(student, 1.0, [1.5, 0.03125, 0.03125])
+    jerky = trace(student, 1.25, [0.5, 0.03125, 0.25])
+    both = trace(student, 1.125, [1.5, 0.03125, 0.25])
+    return [good, late, jerky, both]
+
+
+@checks("goodput", weight=2)
+def test_one_stop_breaks_the_promise(student):
+    """a stream that stops once among 50 short gaps: its mean gap keeps the limit, and the stream does not"""
+    smooth = [0.5] + [0.015625] * 50
+    stops = [*smooth[:25], 0.25, *smooth[25:]]
+    made = [trace(student, 0.0, smooth), trace(student, 0.0, stops)]
+    span = times(0.0, stops)[-1]
+    every = "This counts the stream that stopped too: one of its gaps is over the limit."
+    close(student.goodput(made, 1.0, 0.0625), 1 / span, suspects=[(2 / span, every)])
 
 
 @checks("goodput")
 def test_the_limit_itself_is_kept(student):
     """exactly at the limit is within it"""
     exact = student.Trace(0.0, [0.5, 0.75, 1.0])
-    close(student.goodput([exact], 0.5, 0.25), 1.0, cause="At most the limit: use <=.")
-    close(student.goodput([exact], 0.375, 0.25), 0.0, cause="A TTFT of 0.5 s is over 0.375 s.")
+    close(student.goodput([exact], 0.5, 0.25), 1.0)
+    close(student.goodput([exact], 0.375, 0.25), 0.0)
+
+
+@checks("goodput")
+def test_goodput_of_nothing(student):
+    """no traces: ValueError; nobody served well: 0"""
+    raises(ValueError, lambda: student.goodput([], 1.0, 0.1))
+    close(student.goodput([student.Trace(0.0, [5.0, 9.0])], 1.0, 0.1), 0.0)

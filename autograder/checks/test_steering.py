@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from autograder.authoring import checks, close, equal, that
+from autograder.authoring import checks, close, equal, raises, that
 
 FIVE = [2.0, -1.5, 0.3, 4.2, -0.8]
 
@@ -48,15 +48,24 @@ def history_model(vocab, longest, rng, spread=1.5):
 
 def answer(result, idx):
     """(new tokens as a list, log_prob as a float) of what beam_search gave back."""
-    ids, log_prob = result
-    ids = [int(i) for i in torch.as_tensor(ids).reshape(-1)]
+    that(len(result) == 2, "two things are due: ids and log_prob", expected=2, got=len(result))
+    ids, log_prob = torch.as_tensor(result[0]), result[1]
     prompt = idx.reshape(-1).tolist()
+    that(ids.dtype == torch.int64, "wrong dtype of the ids", expected="torch.int64", got=str(ids.dtype))
+    that(
+        ids.dim() == 2 and len(ids) == 1,
+        "wrong shape of the ids",
+        expected=f"(1, {len(prompt)} + n)",
+        got=str(tuple(ids.shape)),
+        cause="Prompt and new tokens stand in one tensor of shape (1, T + n).",
+    )
+    ids = [int(i) for i in ids[0]]
     that(
         ids[: len(prompt)] == prompt,
         "the ids do not begin with the prompt",
         expected=prompt,
         got=ids,
-        cause="Give back the prompt and the new tokens, in one tensor of shape (1, T + n).",
+        cause="Prompt and new tokens stand in one tensor of shape (1, T + n).",
     )
     return ids[len(prompt) :], float(log_prob)
 
@@ -84,9 +93,37 @@ def all_continuations(model, prompt, vocab, steps, eos=None):
     return sorted(((log_prob, list(tokens)) for tokens, log_prob in scored.items()), reverse=True)
 
 
+def kept_only(probs, kept):
+    """A row of probabilities with 0 for all tokens but those kept, renormalised."""
+    total = sum(probs[i] for i in kept)
+    return [p / total if i in kept else 0.0 for i, p in enumerate(probs)]
+
+
+def refused(call, bad, good):
+    """Fails unless call(value) raises ValueError for all of `bad`, and for none of `good`."""
+    for value in bad:
+        raises(ValueError, lambda value=value: call(value))
+    for value in good:
+        call(value)
+
+
 # --- min-p -------------------------------------------------------------------------------------------------------
 
-MIN_P_CAUSE = "The threshold is min_p times the row's highest probability; divide what is kept by its sum."
+
+def min_p_slips(logits, min_p):
+    """What known mistakes make of one row of logits."""
+    probs = torch.softmax(torch.tensor(logits, dtype=torch.float64), -1).tolist()
+    best = max(probs)
+    kept = [p if p >= min_p * best else 0.0 for p in probs]
+    absolute = {i for i, p in enumerate(probs) if p >= min_p}
+    slips = [
+        ([kept], "The right tokens are kept, not divided by their sum."),
+        ([probs], "These are all probabilities: nothing was cut."),
+    ]
+    if absolute:
+        told = "These are the tokens of at least min_p itself; the threshold is min_p times the row's highest."
+        slips.append(([kept_only(probs, absolute)], told))
+    return slips
 
 
 @checks("min_p_probs")
@@ -94,7 +131,7 @@ def test_min_p_by_hand(student, hand):
     """a tenth of the best probability, by hand"""
     case = hand["min_p"]
     got = student.min_p_probs(torch.tensor([case["logits"]]), 0.1)
-    close(got, [case["probs_01"]], atol=5.1e-5, cause=MIN_P_CAUSE)
+    close(got, [case["probs_01"]], atol=5.1e-5, suspects=min_p_slips(case["logits"], 0.1))
 
 
 @checks("min_p_probs")
@@ -102,15 +139,14 @@ def test_min_p_lower_threshold_by_hand(student, hand):
     """a fiftieth lets a third token in"""
     case = hand["min_p"]
     got = student.min_p_probs(torch.tensor([case["logits"]]), 0.02)
-    close(got, [case["probs_002"]], atol=5.1e-5, cause=MIN_P_CAUSE)
+    close(got, [case["probs_002"]], atol=5.1e-5, suspects=min_p_slips(case["logits"], 0.02))
 
 
 @checks("min_p_probs")
 def test_min_p_zero_keeps_everything(student):
     """min_p = 0 keeps everything"""
     logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5]])
-    got = student.min_p_probs(logits, 0.0)
-    close(got, torch.softmax(logits, -1), cause="No probability is below 0 times the highest: nothing is cut.")
+    close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1))
 
 
 @checks("min_p_probs")
@@ -119,21 +155,73 @@ def test_min_p_one_keeps_the_best(student):
     logits = torch.tensor([FIVE, [1.0, 3.0, 3.0, 0.0, 2.9]])
     got = student.min_p_probs(logits, 1.0)
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.5, 0.5, 0.0, 0.0]]
-    close(got, want, cause="At least min_p times the highest: a token exactly at the threshold stays (>=, not >).")
+    nothing = "Nothing is left of a row: a token exactly at the threshold stays (>=, not >)."
+    suspects = [([[math.nan] * 5] * 2, nothing), ([[0.0] * 5] * 2, nothing)]
+    close(got, want, suspects=suspects)
 
 
 @checks("min_p_probs")
 def test_min_p_rows_have_their_own_threshold(student):
     """every row has its own threshold"""
-    sure, unsure = [10.0, 2.0, 2.0, 2.0, 2.0], [1.0, 1.2, 0.9, 1.1, 1.0]
-    logits = torch.tensor([sure, unsure])
-    got = student.min_p_probs(logits, 0.1, _unchanged=True)
-    want = [[1.0, 0.0, 0.0, 0.0, 0.0], torch.softmax(torch.tensor(unsure), -1).tolist()]
-    close(got, want, cause="Take the maximum over the last dimension with keepdim=True, so that each row has one.")
-    close(student.min_p_probs(logits.flip(0), 0.1), list(reversed(want)), cause="Rows must not influence each other.")
+    unsure, sure = [0.37, 0.26, 0.15, 0.095, 0.065, 0.04, 0.02], [0.91, 0.05, 0.01, 0.01, 0.01, 0.005, 0.005]
+    rows = torch.tensor([unsure, sure])
+    want = torch.tensor([kept_only(unsure, range(6)), kept_only(sure, {0})])
+    shared = torch.tensor([kept_only(unsure, range(4)), kept_only(sure, {0})])  # all rows against 0.1 x 0.91
+    told = "The threshold of the whole batch's best token cuts every row: each row has its own (dim=-1, keepdim=True)."
+    close(student.min_p_probs(rows.log(), 0.1, _unchanged=True), want, suspects=[(shared, told)])
+    close(student.min_p_probs(rows.flip(0).log(), 0.1), want.flip(0))
+
+
+@checks("min_p_probs")
+def test_min_p_in_float64(student):
+    """float64 logits are told apart in float64"""
+    at = math.log(0.1)
+    logits = torch.tensor([[0.0, at + 1e-9, at - 1e-9, -3.0]], dtype=torch.float64)
+    probs = torch.softmax(logits, -1)[0].tolist()
+    close(student.min_p_probs(logits, 0.1), [kept_only(probs, {0, 1})], atol=1e-9, rtol=0)
+
+
+@checks("min_p_probs")
+def test_min_p_refuses_what_means_nothing(student):
+    """a min_p below 0 or above 1 is a ValueError, 0 and 1 are not"""
+    refused(lambda min_p: student.min_p_probs(torch.tensor([FIVE]), min_p), (-0.01, -1.0, 1.01, 10.0), (0.0, 1.0, 0, 1, 1e-6))
 
 
 # --- locally typical ---------------------------------------------------------------------------------------------
+
+
+def typical_slips(probs, mass):
+    """What known mistakes make of one row of probabilities; only such as keep neither the right tokens nor all of them."""
+    surprisal = [-math.log(p) for p in probs]
+    entropy = sum(p * s for p, s in zip(probs, surprisal, strict=True))
+
+    def kept(key, reaches=True):
+        chosen, total = [], 0.0
+        for i in sorted(range(len(probs)), key=key):
+            total += probs[i]
+            if reaches or total <= mass:
+                chosen.append(i)
+            if total >= mass:
+                break
+        return chosen
+
+    def distance(i):
+        return abs(surprisal[i] - entropy)
+
+    right, short = kept(distance), kept(distance, reaches=False)
+    slips = [
+        ([probs], "These are all probabilities: nothing was cut."),
+        ([[p * (i in right) for i, p in enumerate(probs)]], "The right tokens are kept, not divided by their sum."),
+    ]
+    unlike = [
+        (kept(lambda i: -probs[i]), "This is what top-p keeps: the order here is by |surprisal - entropy|, the absolute value."),
+        (kept(lambda i: -distance(i)), "This is what the order from the largest distance down keeps."),
+        (short, "The token with which the mass is reached is missing: it is kept too."),
+    ]
+    for tokens, told in unlike:
+        if tokens and set(tokens) != set(right) and len(tokens) < len(probs):
+            slips.append(([kept_only(probs, tokens)], told))
+    return slips
 
 
 @checks("typical_probs")
@@ -144,14 +232,8 @@ def test_typical_by_hand(student, hand):
     only_the_first = [0.0, 0.0, 0.0, 1.0, 0.0]
     wants = {0.5: only_the_first, 0.95: case["probs_095"], 0.98: case["probs_098"], 0.995: case["probs_0995"]}
     for mass, want in wants.items():
-        got = student.typical_probs(logits, mass)
-        close(
-            got,
-            [want],
-            atol=5.1e-5,
-            what=f"wrong values at mass {mass}",
-            cause="Sort by |surprisal - entropy|, smallest first; keep tokens up to the one that reaches mass.",
-        )
+        suspects = typical_slips(torch.softmax(logits.double(), -1)[0].tolist(), mass)
+        close(student.typical_probs(logits, mass), [want], atol=5.1e-5, what=f"wrong values at mass {mass}", suspects=suspects)
 
 
 @checks("typical_probs")
@@ -159,12 +241,7 @@ def test_typical_may_leave_the_best_out(student, hand):
     """the most probable token may be left out"""
     case = hand["typical_without_the_best"]
     got = student.typical_probs(torch.tensor([case["probs"]]).log(), 0.45)
-    close(
-        got,
-        [case["probs_045"]],
-        atol=5.1e-5,
-        cause="Order by the distance of surprisal from entropy (both in nats); by probability it would be top-p.",
-    )
+    close(got, [case["probs_045"]], atol=5.1e-5, suspects=typical_slips(case["probs"], 0.45))
 
 
 @checks("typical_probs")
@@ -174,22 +251,33 @@ def test_typical_token_that_reaches_the_mass_is_kept(student, hand):
     logits = torch.tensor([case["probs"]]).log()
     for mass, kept in ((0.1, {1}), (0.3, {1, 2}), (0.4, {1, 2, 3}), (0.6, {0, 1, 2, 3}), (0.95, {0, 1, 2, 3, 4})):
         got = student.typical_probs(logits, mass)
-        total = sum(case["probs"][i] for i in kept)
-        want = [p / total if i in kept else 0.0 for i, p in enumerate(case["probs"])]
-        close(
-            got,
-            [want],
-            what=f"wrong values at mass {mass}",
-            cause="A token is kept if the sum of those before it is still below mass.",
-        )
+        suspects = typical_slips(case["probs"], mass)
+        close(got, [kept_only(case["probs"], kept)], what=f"wrong values at mass {mass}", suspects=suspects)
+
+
+@checks("typical_probs")
+def test_typical_mass_reached_exactly(student):
+    """where the mass is reached exactly nothing more is kept, also of tokens equally far from the entropy"""
+    for mass, count in ((0.25, 2), (0.5, 4), (0.3, 3), (0.75, 6), (0.125, 1)):
+        got = torch.as_tensor(student.typical_probs(torch.zeros(1, 8), mass))
+        want = [0.0] * (8 - count) + [1 / count] * count  # which of the eight is free
+        close(got.sort(dim=-1).values, [want], what=f"eight equal tokens, mass {mass}: wrong values, sorted")
 
 
 @checks("typical_probs")
 def test_typical_mass_one_keeps_everything(student):
-    """mass = 1 keeps everything"""
+    """mass = 1 keeps everything, however improbable"""
     logits = torch.tensor([FIVE, [0.0, 1.0, -1.0, 0.5, 1.5]])
-    got = student.typical_probs(logits, 1.0)
-    close(got, torch.softmax(logits, -1), cause="The mass of all tokens is needed to reach 1.")
+    close(student.typical_probs(logits, 1.0), torch.softmax(logits, -1))
+    falling = -torch.arange(60.0).unsqueeze(0)  # the running sum is 1, rounded, long before the last token
+    got = student.typical_probs(falling, 1.0)
+    close(got, torch.softmax(falling, -1))
+    that(
+        bool((torch.as_tensor(got) > 0).all()),
+        "tokens are missing",
+        expected="60 of 60 above 0",
+        got=f"{int((torch.as_tensor(got) > 0).sum())} of 60",
+    )
 
 
 @checks("typical_probs")
@@ -198,12 +286,42 @@ def test_typical_rows_are_independent(student, hand):
     case = hand["typical_without_the_best"]
     logits = torch.stack([torch.tensor(FIVE), torch.tensor(case["probs"]).log()])
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], case["probs_045"]]
-    cause = "Entropy, order and running sum belong to a row: give each a dimension with keepdim or unsqueeze(-1)."
-    close(student.typical_probs(logits, 0.45, _unchanged=True), want, atol=5.1e-5, cause=cause)
-    close(student.typical_probs(logits.flip(0), 0.45), want[::-1], atol=5.1e-5, cause=cause)
+    close(student.typical_probs(logits, 0.45, _unchanged=True), want, atol=5.1e-5)
+    close(student.typical_probs(logits.flip(0), 0.45), want[::-1], atol=5.1e-5)
+
+
+@checks("typical_probs")
+def test_typical_in_half_precision(student):
+    """half precision: a running sum over a whole vocabulary that does not stand still"""
+    for dtype in (torch.float16, torch.bfloat16):
+        got = torch.as_tensor(student.typical_probs(torch.zeros(1, 49_152, dtype=dtype), 0.75))
+        equal(int((got > 0).sum()), 36_864, what=f"49,152 equal tokens in {dtype}, mass 0.75: wrong number kept")
+        close(got.max(), 1 / 36_864, atol=0, rtol=1e-2, what=f"wrong probability of each in {dtype}")
+
+
+@checks("typical_probs")
+def test_typical_refuses_what_means_nothing(student):
+    """a mass of 0, below it or above 1 is a ValueError, 1 is not"""
+    refused(lambda mass: student.typical_probs(torch.tensor([FIVE]), mass), (0.0, 0, -0.1, 1.01, 2.0), (1.0, 1, 1e-6))
 
 
 # --- repetition penalty ------------------------------------------------------------------------------------------
+
+
+def penalty_slips(logits, ids, penalty):
+    """What known mistakes make of one row."""
+
+    def changed(one):
+        return [[one(x, ids.count(i)) if i in ids else x for i, x in enumerate(logits)]]
+
+    return [
+        ([logits], "No logit has changed."),
+        (changed(lambda x, _: x / penalty), "A negative logit was divided, which makes it higher: multiply it by the penalty."),
+        (changed(lambda x, _: x * penalty), "A positive logit was multiplied: divide it by the penalty."),
+        (changed(lambda x, _: x * penalty if x > 0 else x / penalty), "The cases are exchanged: divide where positive."),
+        (changed(lambda x, _: x - penalty), "This is the logit less the penalty: it is a factor."),
+        (changed(lambda x, c: x / penalty**c if x > 0 else x * penalty**c), "A token was penalised at each occurrence: once is due."),
+    ]
 
 
 @checks("apply_repetition_penalty")
@@ -211,27 +329,28 @@ def test_repetition_by_hand(student, hand):
     """+2.2 becomes 2.0, and -2.0 becomes -2.2"""
     case = hand["repetition_penalty"]
     got = student.apply_repetition_penalty(torch.tensor([case["logits"]]), torch.tensor([[0, 1]]), case["penalty"])
-    close(got, [case["want"]], cause="Dividing a negative logit makes it more likely: multiply it by the penalty.")
+    close(got, [case["want"]], suspects=penalty_slips(case["logits"], [0, 1], case["penalty"]))
 
 
 @checks("apply_repetition_penalty")
 def test_repetition_once_for_each_token(student, hand):
     """a token that occurs three times is penalised once"""
     case = hand["repetition_penalty"]
-    cause = "The penalty asks whether a token occurs, not how often: mark the tokens, then penalise the marked ones."
     logits, ids = torch.tensor([case["logits"]]), torch.tensor([case["generated_ids"]])
-    close(student.apply_repetition_penalty(logits, ids, case["penalty"]), [case["want"]], cause=cause)
+    got = student.apply_repetition_penalty(logits, ids, case["penalty"])
+    close(got, [case["want"]], suspects=penalty_slips(case["logits"], case["generated_ids"], case["penalty"]))
     got = student.apply_repetition_penalty(torch.tensor([[6.0, 1.0]]), torch.tensor([[0, 0, 0]]), 2.0)
-    close(got, [[3.0, 1.0]], cause=cause)
+    close(got, [[3.0, 1.0]], suspects=penalty_slips([6.0, 1.0], [0, 0, 0], 2.0))
 
 
 @checks("apply_repetition_penalty")
 def test_repetition_rows_look_at_their_own_ids(student):
     """a row is penalised for its own ids only"""
-    logits = torch.tensor([[4.0, -1.0, 2.0], [4.0, -1.0, 2.0]])
+    logits = torch.tensor([[4.0, -1.0, 2.0, 6.0], [4.0, -1.0, 2.0, 6.0]])
     got = student.apply_repetition_penalty(logits, torch.tensor([[0, 0], [1, 2]]), 2.0)
-    cause = "Scatter along the last dimension, each row with its own ids."
-    close(got, [[2.0, -1.0, 2.0], [4.0, -2.0, 1.0]], cause=cause)
+    both = [[2.0, -2.0, 1.0, 6.0], [2.0, -2.0, 1.0, 6.0]]
+    suspects = [(both, "The ids of all rows count in each row: every row has its own.")]
+    close(got, [[2.0, -1.0, 2.0, 6.0], [4.0, -2.0, 1.0, 6.0]], suspects=suspects)
 
 
 @checks("apply_repetition_penalty")
@@ -239,139 +358,224 @@ def test_repetition_of_nothing(student):
     """nothing generated yet: nothing penalised"""
     logits = torch.tensor([[4.0, -1.0, 2.0]])
     none_yet = torch.zeros(1, 0, dtype=torch.int64)
-    close(student.apply_repetition_penalty(logits, none_yet, 2.0), logits, cause="With T = 0 no token occurs.")
+    close(student.apply_repetition_penalty(logits, none_yet, 2.0), logits)
     # with one id something must happen, or a function that does nothing would pass
     close(student.apply_repetition_penalty(logits, torch.tensor([[2]]), 2.0), [[4.0, -1.0, 1.0]])
 
 
 @checks("apply_repetition_penalty")
 def test_repetition_gives_new_logits(student):
-    """new logits: the ones given stay as they are"""
-    logits = torch.tensor([[4.0, -1.0, 2.0]])
-    got = student.apply_repetition_penalty(logits, torch.tensor([[1, 0]]), 4.0, _unchanged=True)
-    close(got, [[1.0, -4.0, 2.0]])
+    """new logits: the ones given stay as they are, and 0 stays 0"""
+    logits = torch.tensor([[4.0, -1.0, 2.0, 0.0]])
+    got = student.apply_repetition_penalty(logits, torch.tensor([[1, 0, 3]]), 4.0, _unchanged=True)
+    close(got, [[1.0, -4.0, 2.0, 0.0]])
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_refuses_what_means_nothing(student):
+    """a penalty of 0 or below is a ValueError, any above is not"""
+    ids = torch.tensor([[1, 0]])
+    refused(lambda penalty: student.apply_repetition_penalty(torch.tensor([FIVE]), ids, penalty), (0.0, 0, -1.1), (1e-3, 1.0, 1, 50.0))
 
 
 # --- frequency and presence --------------------------------------------------------------------------------------
+
+
+def loss_slips(logits, ids, frequency, presence):
+    """What known mistakes make of one row."""
+
+    def changed(loss):
+        return [[x - loss(ids.count(i)) for i, x in enumerate(logits)]]
+
+    slips = [
+        ([logits], "No logit has changed."),
+        (changed(lambda c: -c * frequency - (c > 0) * presence), "The two were added: they are subtracted."),
+    ]
+    if frequency and presence:  # where one is 0, several mistakes give the same
+        slips += [
+            (changed(lambda c: c * frequency + c * presence), "Presence was taken off at each occurrence: it is taken off once."),
+            (changed(lambda c: (c > 0) * (frequency + presence)), "Frequency was taken off once: it is taken off at each occurrence."),
+            (changed(lambda c: c * presence + (c > 0) * frequency), "Frequency and presence are exchanged."),
+            (changed(lambda c: c * frequency + presence), "Presence was taken off tokens that do not occur."),
+            (changed(lambda c: c * frequency), "Presence is missing."),
+            (changed(lambda c: (c > 0) * presence), "Frequency is missing."),
+        ]
+    return slips
 
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_by_hand(student, hand):
     """a logit of 3.0 that occurred four times becomes 2.4"""
     case = hand["frequency_presence"]
-    got = student.apply_frequency_presence(
-        torch.tensor([case["logits"]]), torch.tensor([case["generated_ids"]]), case["frequency"], case["presence"]
-    )
-    close(got, [case["want"]], cause="Subtract count x frequency, and presence once where the count is above 0.")
+    settings = case["frequency"], case["presence"]
+    got = student.apply_frequency_presence(torch.tensor([case["logits"]]), torch.tensor([case["generated_ids"]]), *settings)
+    close(got, [case["want"]], suspects=loss_slips(case["logits"], case["generated_ids"], *settings))
 
 
 @checks("apply_frequency_presence")
 def test_presence_asks_whether(student):
     """presence asks whether: once or four times is the same"""
-    logits = torch.tensor([[3.0, 3.0, 3.0]])
-    got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 0, 0, 1]]), 0.0, 0.5)
-    close(got, [[2.5, 2.5, 3.0]], cause="Presence is taken off once for each token that occurs, however often.")
+    logits, ids = [3.0, 3.0, 3.0], [0, 0, 0, 0, 1]
+    got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.0, 0.5)
+    close(got, [[2.5, 2.5, 3.0]], suspects=loss_slips(logits, ids, 0.0, 0.5))
 
 
 @checks("apply_frequency_presence")
 def test_frequency_asks_how_often(student):
     """frequency asks how often: four times costs four times as much"""
-    logits = torch.tensor([[3.0, 3.0, 3.0]])
-    got = student.apply_frequency_presence(logits, torch.tensor([[0, 1, 0, 0, 0]]), 0.5, 0.0)
-    close(
-        got,
-        [[1.0, 2.5, 3.0]],
-        cause="Count every occurrence: x[ids] += 1 adds once for equal ids; scatter_add and bincount add each time.",
-    )
+    logits, ids = [3.0, 3.0, 3.0], [0, 1, 0, 0, 0]
+    got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.5, 0.0)
+    close(got, [[1.0, 2.5, 3.0]], suspects=loss_slips(logits, ids, 0.5, 0.0))
 
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_lowers_negative_logits(student):
-    """a negative logit goes down too"""
-    got = student.apply_frequency_presence(torch.tensor([[-2.0, 0.0, 1.0]]), torch.tensor([[0, 1, 1]]), 0.25, 0.5)
-    close(got, [[-2.75, -1.0, 1.0]], cause="A difference is a difference whatever the sign: no case distinction here.")
+    """a negative logit goes down too, and so does one of 0"""
+    logits, ids = [-2.0, 0.0, 1.0], [0, 1, 1]
+    got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.25, 0.5)
+    close(got, [[-2.75, -1.0, 1.0]], suspects=loss_slips(logits, ids, 0.25, 0.5))
 
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_rows_and_nothing(student):
     """each row counts its own ids; with no ids nothing changes"""
-    logits = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    logits = torch.tensor([[1.0, 2.0, 3.0, 6.0], [1.0, 2.0, 3.0, 6.0]])
     got = student.apply_frequency_presence(logits, torch.tensor([[0, 0], [2, 1]]), 0.5, 0.25, _unchanged=True)
-    close(got, [[-0.25, 2.0, 3.0], [1.0, 1.25, 2.25]], cause="Count along the last dimension, each row its own ids.")
+    together = [[-0.25, 1.25, 2.25, 6.0]] * 2
+    suspects = [(together, "The ids of all rows count in each row: every row has its own.")]
+    close(got, [[-0.25, 2.0, 3.0, 6.0], [1.0, 1.25, 2.25, 6.0]], suspects=suspects)
     got = student.apply_frequency_presence(logits, torch.zeros(2, 0, dtype=torch.int64), 0.5, 0.25)
-    close(got, logits, cause="With T = 0 every count is 0, and presence is owed only where the count is above 0.")
+    close(got, logits, suspects=[(logits - 0.25, "Presence was taken off tokens that do not occur.")])
+
+
+@checks("apply_frequency_presence")
+def test_frequency_counts_in_half_precision(student):
+    """half precision: 3,001 occurrences count 3,001 times"""
+    logits = torch.tensor([[1.0, 2.0]], dtype=torch.float16)
+    got = student.apply_frequency_presence(logits, torch.tensor([[1] * 3001]), 0.001, 0.0)
+    still = torch.tensor([[1.0, 2.0 - 2.048]], dtype=torch.float16)
+    told = "The count stood still at 2,048, for float16 has no 2,049: count in float32 or in whole numbers."
+    close(got, [[1.0, 2.0 - 3.001]], atol=2e-3, suspects=[(still, told)])
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------
 
 
-def feed(student, stops, pieces, emits, stopped, cause):
-    """Pushes the pieces and compares every answer; gives the stream back for more."""
+def expected_stream(stops, pieces):
+    """[(emit, stopped) of each push], and what flush gives, by the rule: one character after the other."""
+    text, emitted, answers, end = "", 0, [], None  # end: where the stop that was found begins
+    for piece in pieces:
+        for character in piece:
+            text += character
+            complete = [len(text) - len(stop) for stop in stops if text.endswith(stop)]
+            if end is None and complete:
+                end = min(complete)
+        safe = next(i for i in range(len(text) + 1) if any(stop.startswith(text[i:]) for stop in stops)) if end is None else end
+        answers.append((text[emitted:safe], end is not None))
+        emitted = safe
+    return answers, "" if end is not None else text[emitted:]
+
+
+def compare(student, stops, pieces):
+    """Pushes the pieces, and flushes; every answer must be the expected one."""
+    wants, rest = expected_stream(stops, pieces)
     stream = student.StopStrings(stops)
-    for i, (piece, emit) in enumerate(zip(pieces, emits, strict=True)):
-        want = (emit, stopped and i == len(pieces) - 1)
+    for i, (piece, want) in enumerate(zip(pieces, wants, strict=True)):
         got = stream.push(piece)
-        got = (got[0], bool(got[1]))
         what = f"push({piece!r}), piece {i + 1} of {pieces}, stops {stops}"
-        that(got == want, what, expected=repr(want), got=repr(got), cause=cause)
-    return stream
+        that(len(got) == 2, f"{what}: two things are due, emit and stopped", expected=repr(want), got=repr(got))
+        got = (got[0], bool(got[1]))
+        that(got == want, what, expected=repr(want), got=repr(got), cause=stop_cause(got, want, stops))
+    got = stream.flush()
+    that(got == rest, f"flush() after {pieces}, stops {stops}", expected=repr(rest), got=repr(got))
+
+
+def stop_cause(got, want, stops):
+    """What an answer of push itself shows."""
+    emit, stopped = got
+    if not isinstance(emit, str):
+        return "What may be shown now is a text: the empty one where there is nothing."
+    if stopped != want[1]:
+        return "A stop is complete with this piece: stopped is True." if want[1] else "No stop is complete yet: stopped is False."
+    if stopped:
+        if any(emit.startswith(want[0] + stop) for stop in stops):
+            return "The stop itself came out: emit only what stands before it."
+        return None
+    if emit != want[0] and emit.startswith(want[0]):
+        return "More came out than may be shown now."
+    if emit != want[0] and want[0].startswith(emit):
+        return "Less came out than may be shown now."
+    return None
 
 
 @checks("StopStrings")
 def test_stop_inside_one_piece(student):
     """a stop inside one piece: the text before it, and stop"""
-    cause = "Emit the text before the stop; not the stop, and not what follows."
-    feed(student, ["###"], ["Hello###World"], ["Hello"], True, cause)
-    feed(student, ["###"], ["###"], [""], True, cause)
+    compare(student, ["###"], ["Hello###World"])
+    compare(student, ["###"], ["###"])
 
 
 @checks("StopStrings")
 def test_stop_cut_in_two(student):
     """a stop cut in two by the tokens is found"""
-    cause = "Keep the end of the text that may begin a stop, and look for stops in what was kept plus the new piece."
-    feed(student, ["\nUser:"], ["Hi.", "\nUs", "er:"], ["Hi.", "", ""], True, cause)
-    feed(student, ["STOP"], ["aS", "T", "O", "P"], ["a", "", "", ""], True, cause)
+    compare(student, ["\nUser:"], ["Hi.", "\nUs", "er:"])
+    compare(student, ["STOP"], ["aS", "T", "O", "P"])
 
 
 @checks("StopStrings")
 def test_stop_by_hand(student, hand):
     """held back exactly as long as needed, by hand"""
     case = hand["stop_strings"]
-    cause = "Hold back the longest suffix of the text that is the beginning of some stop, and nothing more."
-    feed(student, case["stops"], case["pieces"], case["emits"], True, cause)
+    emits = [emit for emit, _ in expected_stream(case["stops"], case["pieces"])[0]]
+    that(emits == case["emits"], "the rule of this check and the figures worked out by hand differ: report this")
+    compare(student, case["stops"], case["pieces"])
 
 
 @checks("StopStrings")
 def test_stop_flush(student):
-    """flush gives what was held back when the stream ends"""
-    cause = "What was held back goes out once it can be no stop."
-    stream = feed(student, ["###"], ["a#", "b", "##"], ["a", "#b", ""], False, cause)
-    equal(stream.flush(), "##", cause="The stream has ended: what was held back is text after all.")
+    """flush gives what was held back when the stream ends, once"""
+    compare(student, ["###"], ["a#", "b", "##"])
+    stream = student.StopStrings(["###"])
+    got = [stream.push("a##")[0], stream.flush(), stream.flush()]
+    equal(got, ["a", "##", ""], what="wrong text of push, flush and a second flush")
 
 
 @checks("StopStrings")
 def test_stop_nothing_after_the_stop(student):
-    """nothing comes out after the stop"""
-    stream = feed(student, ["END"], ["one E", "ND two"], ["one ", ""], True, "What follows the stop is never shown.")
-    got = stream.push(" three")
-    equal(got[0], "", cause="Once stopped, later pieces emit nothing.")
-    equal(stream.flush(), "", cause="Neither the stop nor what follows it comes out at the end.")
+    """nothing comes out after the stop, and the stream has stopped for good"""
+    compare(student, ["END"], ["one E", "ND two", " three", "", "END"])
+    stream = student.StopStrings(["END"])
+    got = [stream.push("oEND"), stream.flush(), stream.push("n"), stream.flush()]
+    got = [got[0][0], bool(got[0][1]), got[1], got[2][0], bool(got[2][1]), got[3]]
+    equal(got, ["o", True, "", "", True, ""], what="wrong push, flush, push, flush around a stop")
 
 
 @checks("StopStrings")
 def test_stop_earliest_wins(student):
     """the earliest stop in the text wins, whatever the order of the list"""
-    cause = "Compare the places where the stops are found, not the order in which they are listed."
     for stops in (["DONE", "\n\n"], ["\n\n", "DONE"]):
-        feed(student, stops, ["yes\n\nno DONE"], ["yes"], True, cause)
-        feed(student, stops, ["yes DONE no\n\n"], ["yes "], True, cause)
+        compare(student, stops, ["yes\n\nno DONE"])
+        compare(student, stops, ["yes DONE no\n\n"])
+
+
+@checks("StopStrings")
+def test_stop_complete_first(student):
+    """of a stop inside another the one that is complete first wins, however the text is cut"""
+    for stops in (["abcd", "bc"], ["bc", "abcd"]):
+        for pieces in (["abcd"], ["abc", "d"], ["ab", "cd"], ["a", "b", "c", "d"], ["xabcy"]):
+            compare(student, stops, pieces)
+    for stops in (["cd", "abcd"], ["abcd", "cd"]):  # complete at the same character: the one that begins first
+        for pieces in (["abcd"], ["ab", "cd"], ["abc", "d"]):
+            compare(student, stops, pieces)
+
+
+@checks("StopStrings")
+def test_stop_must_not_be_empty(student):
+    """an empty stop is a ValueError, wherever it stands"""
+    refused(student.StopStrings, ([""], ["a", ""], ["", "a", "b"]), (["a"], [" "], ["\n"]))
 
 
 # --- beam search -------------------------------------------------------------------------------------------------
-
-BEAM_CAUSE = "At every step keep the best `beams` of all continuations of all hypotheses, by summed log probability."
-COPIES_CAUSE = "Starting from `beams` copies of the prompt gives `beams` equal hypotheses: start from one."
-WHOLE_CAUSE = "Give the model the whole sequence and read its last position."
 
 
 @checks("beam_search")
@@ -383,9 +587,17 @@ def test_beam_tree_by_hand(student, hand):
     rows = [case["after_mat"], case["after_floor"], case["after_table"], *[even] * (words - 3), case["first"]]
     model = chain_model(log_rows(rows))
     idx = torch.tensor([[words]])  # the prompt: a token of its own, with a row but not in the vocabulary
-    tokens, log_prob = answer(student.beam_search(model, idx, beams=3, max_new_tokens=2), idx)
-    equal(tokens, [0, 3], cause=BEAM_CAUSE)
-    close(log_prob, case["log_prob"], atol=1e-4, cause="log_prob is ln 0.82 + ln 0.60.")
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=3, max_new_tokens=2, _rng_unchanged=True), idx)
+    equal(tokens, [0, 3])
+    close(log_prob, case["log_prob"], atol=1e-4, what="wrong log_prob", suspects=log_prob_slips(case["log_prob"]))
+
+
+def log_prob_slips(log_prob):
+    """What is given in place of a log probability."""
+    return [
+        (math.exp(log_prob), "This is the probability: log_prob is its logarithm."),
+        (-log_prob, "This is the surprisal: log_prob has the other sign."),
+    ]
 
 
 @checks("beam_search")
@@ -395,11 +607,11 @@ def test_beam_escapes_the_greedy_trap(student, hand):
     model = chain_model(log_rows([case["after_0"], case["after_1"], [0.25] * 4, case["first"]]))
     idx = torch.tensor([[3]])
     tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=2, _unchanged=True), idx)
-    equal(tokens, case["best_ids"], cause=f"{BEAM_CAUSE} {COPIES_CAUSE}")
-    close(log_prob, case["best_log_prob"], atol=1e-4)
+    equal(tokens, case["best_ids"], suspects=[([0, 2], "This is what one beam finds: greedy decoding.")])
+    close(log_prob, case["best_log_prob"], atol=1e-4, what="wrong log_prob", suspects=log_prob_slips(case["best_log_prob"]))
     tokens, log_prob = answer(student.beam_search(model, idx, beams=1, max_new_tokens=2), idx)
-    equal(tokens, [0, 2], cause="One beam is greedy decoding.")
-    close(log_prob, case["greedy_log_prob"], atol=1e-4)
+    equal(tokens, [0, 2], what="wrong tokens with one beam, which is greedy decoding")
+    close(log_prob, case["greedy_log_prob"], atol=1e-4, what="wrong log_prob")
 
 
 @checks("beam_search")
@@ -410,8 +622,8 @@ def test_beam_enough_beams_find_the_best(student, rng):
     prompt = idx[0].tolist()
     best, _ = all_continuations(model, prompt, vocab, steps)[0]
     tokens, log_prob = answer(student.beam_search(model, idx, beams=vocab**steps, max_new_tokens=steps), idx)
-    close(log_prob, best, atol=1e-4, cause=f"{BEAM_CAUSE} {WHOLE_CAUSE}")
-    close(log_prob_of(model, prompt, tokens), best, atol=1e-4, cause="The ids must be those that log_prob belongs to.")
+    close(log_prob, best, atol=1e-4, what="wrong log_prob", suspects=log_prob_slips(best))
+    close(log_prob_of(model, prompt, tokens), best, atol=1e-4, what="the ids are not those that log_prob belongs to")
 
 
 @checks("beam_search")
@@ -422,34 +634,99 @@ def test_beam_finished_is_not_expanded(student):
     rows[1] = torch.tensor([0.3, 0.1, 0.6]).log()
     model, idx = chain_model(rows), torch.tensor([[1]])
     tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=4, eos_token_id=eos), idx)
-    close(log_prob, math.log(0.6), atol=1e-4, cause="A finished hypothesis keeps its score while others grow.")
-    cause = "A hypothesis that has emitted EOS is finished: do not append to it."
-    equal(without_padding(tokens, eos), [eos], cause=cause)
+    close(log_prob, math.log(0.6), atol=1e-4, what="wrong log_prob of a hypothesis that is EOS alone")
+    padded = "EOS stands behind EOS: nothing is appended to a finished hypothesis, the ids end with its first EOS."
+    expanded = "Tokens stand behind EOS: nothing is appended to a finished hypothesis."
+    equal(tokens, [eos], suspects=[([eos] * 4, padded), ([eos, 0, 0, 0], expanded), ([eos, 0, 1, 2], expanded)])
 
 
-def without_padding(tokens, eos):
-    """The tokens up to the first EOS, where nothing but EOS follows it; else the tokens as they are."""
-    if eos in tokens and set(tokens[tokens.index(eos) :]) == {eos}:
-        return tokens[: tokens.index(eos) + 1]
-    return tokens
+@checks("beam_search")
+def test_beam_eos_in_the_prompt(student):
+    """an EOS in the prompt finishes nothing"""
+    eos = 2
+    after_0, after_1 = [0.10, 0.80, 0.01, 0.09], [0.85, 0.05, 0.01, 0.09]
+    model = chain_model(log_rows([after_0, after_1, [0.90, 0.04, 0.03, 0.03], [0.25] * 4]))
+    for prompt in ([1, 2], [2, 0, 2], [2]):
+        idx = torch.tensor([prompt])
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos), idx)
+        equal(tokens, [0, 1, 0], what=f"wrong new tokens after the prompt {prompt}, EOS is {eos}")
+        close(log_prob, math.log(0.90 * 0.80 * 0.85), atol=1e-4, what="wrong log_prob")
+
+
+def ladder_model(short, long, eos=6):
+    """After the prompt, token 7: EOS with probability `short`, or tokens 0, 1, 2, ... and EOS with the probabilities `long`."""
+    rows = torch.full((8, 7), 1e-6, dtype=torch.float64)
+    rows[7, eos], rows[7, 0] = short, long[0]
+    rows[7, 5] = 1 - rows[7].sum()
+    for i, p in enumerate(long[1:]):
+        rows[i, eos if i == len(long) - 2 else i + 1] = p
+        rows[i, 5] = 1 - rows[i].sum()
+    rows[5, :eos] = 1 / eos
+    return chain_model(rows.log())
+
+
+@checks("beam_search")
+def test_beam_length_penalty(student, hand):
+    """without a length penalty EOS at once wins, by hand; with 1 the longer hypothesis does, by default there is none"""
+    case, eos = hand["length_penalty"], 6
+    model, idx = ladder_model(case["short_probs"][0], case["long_probs"]), torch.tensor([[7] * 20])
+    short, long = ([eos], case["short_log_prob"]), ([0, 1, 2, 3, eos], case["long_log_prob"])
+    for settings, (want, log_prob) in (({}, short), ({"length_penalty": 0.0}, short), ({"length_penalty": 1.0}, long)):
+        got = student.beam_search(model, idx, beams=3, max_new_tokens=6, eos_token_id=eos, **settings)
+        tokens, got_log_prob = answer(got, idx)
+        equal(tokens, want, what=f"wrong tokens with {settings or 'no length_penalty given'}")
+        suspects = [(log_prob / len(want), "This is the score of the ranking: log_prob is the sum of the logarithms itself.")]
+        close(got_log_prob, log_prob, atol=1e-3, what=f"wrong log_prob with {settings or 'no length_penalty given'}", suspects=suspects)
+
+
+@checks("beam_search")
+def test_beam_finished_keeps_its_place(student):
+    """a finished hypothesis keeps its place among the beams until better ones push it out"""
+    eos, idx = 3, torch.tensor([[4]])
+    # Two beams, length penalty 1. EOS at once (0.5) and token 0 (0.3) fill both; token 1 (0.2) is out, though 0.99 follows it for ever.
+    rows = [[0.5, 0.5, 0.0, 0.0], [0.0, 0.99, 0.01, 0.0], [0.25] * 4, [0.25] * 4, [0.3, 0.2, 0.0, 0.5]]
+    rows[0] = [0.34, 0.0, 0.33, 0.33]
+    got = student.beam_search(chain_model(log_rows(rows)), idx, beams=2, max_new_tokens=4, length_penalty=1.0, eos_token_id=eos)
+    tokens, log_prob = answer(got, idx)
+    freed = "Token 1 came third, behind the finished hypothesis, which keeps its place: of two beams it is out."
+    equal(tokens, [eos], suspects=[([1, 1, 1, 1], freed)])
+    close(log_prob, math.log(0.5), atol=1e-4, what="wrong log_prob")
+
+
+@checks("beam_search")
+def test_beam_ranks_by_length_at_every_step(student):
+    """a finished hypothesis that the length penalty puts behind two living ones is out"""
+    # Two beams, penalty 1. EOS at once: -1.05. Token 0 has two children at -0.52 and -0.60 a token, which then fall below -1.1.
+    eos, vocab = 3, 12
+    rows = [[1 / vocab] * vocab for _ in range(vocab + 1)]
+    rows[vocab] = [0.65, 0, 0, 0.35, *[0] * 8]
+    rows[0] = [0, 0.54, 0.46, *[0] * 9]
+    rows[1] = rows[2] = [0.08] * 4 + [0.10] + [0.58 / 7] * 7
+    model, idx = chain_model(log_rows(rows)), torch.tensor([[vocab]])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, length_penalty=1.0, eos_token_id=eos), idx)
+    equal(tokens, [0, 1, 4])
+    close(log_prob, math.log(0.65 * 0.54 * 0.10), atol=1e-4, what="wrong log_prob")
+
+
+@checks("beam_search")
+def test_beam_refuses_what_means_nothing(student):
+    """fewer than one beam is a ValueError, one is not"""
+    model, idx = chain_model(log_rows([[0.5, 0.5], [0.5, 0.5]])), torch.tensor([[1]])
+    refused(lambda beams: student.beam_search(model, idx, beams=beams, max_new_tokens=1), (0, -1), (1, 2, 3))
 
 
 @checks("beam_search")
 def test_beam_long_sequences_do_not_underflow(student):
-    """300 improbable tokens: logarithms are summed, probabilities would vanish"""
-    vocab, steps = 16, 300
+    """195 improbable tokens: logarithms are summed, probabilities would vanish"""
+    vocab, steps = 64, 195
     rows = torch.zeros(vocab, vocab)
     rows[torch.arange(vocab), (torch.arange(vocab) * 5 + 3) % vocab] = 0.25
     model, idx = chain_model(rows), torch.tensor([[7]])
     tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=steps), idx)
     step = 0.25 - math.log(vocab - 1 + math.exp(0.25))
-    close(
-        log_prob,
-        steps * step,
-        rtol=1e-4,
-        cause="A product of 300 probabilities of 0.08 is below the smallest float: add logarithms.",
-    )
+    vanished = "This is the logarithm of 0: a product of 195 probabilities of 0.02 is below the smallest number."
+    close(log_prob, steps * step, rtol=1e-4, what="wrong log_prob", suspects=[(-math.inf, vanished)])
     want = [7]
     for _ in range(steps):
         want.append((want[-1] * 5 + 3) % vocab)
-    equal(tokens, want[1:], cause="The best continuation takes the raised token at every step.")
+    equal(tokens, want[1:], what="not the best continuation, which takes the raised token at every step")

@@ -4,23 +4,11 @@ import functools
 import json
 from collections.abc import Sequence
 
-from autograder.authoring import CheckFailed, checks, equal, show
+from autograder.authoring import CheckFailed, checks, equal, show, that
 from course.kit import Tokenizer, load_tokenizer
 from course.kit.paths import DATASETS
 
-LOWEST_RANK = "In each round merge the neighbouring pair with the lowest rank, wherever it stands; not the first from the left."
-BY_PIECE = "Encode each piece of tokenizer.pre_tokenize(text) by itself: no merge reaches across the border of two pieces."
-SPECIAL = "A piece that is in tokenizer.special_tokens is one id; everything else, whatever it looks like, is text."
-ALL_BYTES = "Join the bytes of all tokens first, and decode the bytes once: a character may be spread over tokens."
-REPLACE = 'Decode with errors="replace": each broken character becomes U+FFFD, and nothing is dropped.'
-HOLD_BACK = "Keep the bytes of a character that is not complete yet, and give it out with the push that completes it."
-AT_ONCE = "Hold back only the bytes of an incomplete character: everything before them is given out at once."
-LEFT_OVER = 'flush decodes what is left with errors="replace"; it may not be dropped.'
-BROKEN = "The pieces, joined, are bpe_decode of all ids: a broken character becomes one U+FFFD and the text goes on."
-BROKEN_FOR_EVER = "A broken byte never becomes a character: do not wait for it. What follows it is given out as it comes."
-OWN_STATE = "Make the buffer in __init__, on self: one that belongs to the class is shared by all streams."
-TEMPLATE = "<|im_start|>role, a line end, the content, <|im_end|>, a line end; at last <|im_start|>assistant, a line end."
-DEFAULT = "Only if the first message is no system message, one that says DEFAULT_SYSTEM stands before it."
+OTHER_ORDER = "Other pairs were merged first: in each round it is the pair of lowest rank, wherever it stands."
 
 
 @functools.cache
@@ -36,18 +24,27 @@ def sample_texts(*languages: str) -> list[str]:
     return [s["text"] for s in samples if not languages or s["language"] in languages]
 
 
-def same_text(got: object, want: str, *, cause: str, what: str = "wrong text") -> None:
-    """Fails unless `got` is the text `want`, and shows the place where they part, with spaces and line ends visible."""
+def same_text(got: object, want: str, *, what: str = "wrong text", suspects: Sequence[tuple[str, str]] = ()) -> None:
+    """Fails unless `got` is the text `want`, and shows the place where they part, with spaces and line ends visible.
+
+    suspects: (text that a known mistake gives, a sentence about it); said only where `got` is that text.
+    """
     if not isinstance(got, str):
-        raise CheckFailed(f"{what}: a str was due", expected=repr(want), got=repr(got), cause=cause)
-    if got != want:
-        at = next((i for i, (g, w) in enumerate(zip(got, want, strict=False)) if g != w), min(len(got), len(want)))
+        equal(got, want, what=f"{what}: a str was due")
+    elif got != want:
+        at = parting(got, want)
         near = slice(max(0, at - 20), at + 20)
         place = f", from character {at} on" if len(want) > 40 else ""
-        raise CheckFailed(what + place, expected=repr(want[near]), got=repr(got[near]), cause=cause)
+        cause = next((sentence for text, sentence in suspects if got == text), None)
+        raise CheckFailed(what + place, expected=repr(want[near]), got=repr(got[near]), cause=cause, values=got)
 
 
-def same_ids(student, texts: list[str], cause: str, name: str = "smollm2") -> None:
+def parting(got: Sequence, want: Sequence) -> int:
+    """The first place where two sequences differ."""
+    return next((i for i, (g, w) in enumerate(zip(got, want, strict=False)) if g != w), min(len(got), len(want)))
+
+
+def same_ids(student, texts: list[str], name: str = "smollm2") -> None:
     """Fails unless bpe_encode of every text is what the tokenizers library gives; shows the tokens from where they part."""
     oracle, tokenizer = library(name), student.tokenizer(name)
     for text in texts:
@@ -56,8 +53,13 @@ def same_ids(student, texts: list[str], cause: str, name: str = "smollm2") -> No
         if not (isinstance(got, list | tuple) and all(isinstance(i, int) for i in got)):
             raise CheckFailed(what, expected=want, got=got, cause="bpe_encode returns a list of token ids, whole numbers.")
         if list(got) != want:
-            at = next((i for i, (g, w) in enumerate(zip(got, want, strict=False)) if g != w), min(len(got), len(want)))
-            raise CheckFailed(f"{what}, from place {at} on", expected=named(want, at, oracle), got=named(got, at, oracle), cause=cause)
+            at = parting(got, want)
+            raise CheckFailed(
+                f"{what}, from place {at} on",
+                expected=named(want, at, oracle),
+                got=named(got, at, oracle),
+                values=list(got),
+            )
 
 
 def named(ids: Sequence[int], at: int, oracle: Tokenizer) -> str:
@@ -67,19 +69,32 @@ def named(ids: Sequence[int], at: int, oracle: Tokenizer) -> str:
     return ", ".join([*shown, *["..."] * (len(ids) > at + 4)]) or "the end"
 
 
-def pieces_and_rest(student, ids: list[int]) -> tuple[list[str], str]:
+def pieces_and_rest(student, ids: list[int], name: str = "smollm2") -> tuple[list[str], str]:
     """What each push gives, and the flush."""
-    decoder = student.StreamDecoder(student.tokenizer("smollm2"))
+    decoder = student.StreamDecoder(student.tokenizer(name))
     pieces = [decoder.push(i) for i in ids]
     rest = decoder.flush()
-    if not all(isinstance(piece, str) for piece in [*pieces, rest]):
-        raise CheckFailed(
+    for given in (*pieces, rest):
+        that(
+            isinstance(given, str),
             "push and flush must return text",
             expected="str",
             got=[*pieces, rest],
-            cause='Return "" where nothing is given out.',
+            cause='Return "" where nothing is given out.' if given is None else None,
         )
     return pieces, rest
+
+
+def ids_of_bytes(raw: bytes) -> list[int]:
+    """One token of `tiny` for each byte: its vocabulary has all 256."""
+    oracle = library("tiny")
+    return [oracle.vocab[oracle.byte_to_symbol[byte]] for byte in raw]
+
+
+def merged(student, symbols: list[str], pair: tuple[str, str], want: list[str]) -> None:
+    """One call of merge_pair, whose list must stay as it was."""
+    got = student.merge_pair(symbols, pair, _unchanged=True)
+    equal(got, want, what=f"wrong result for {symbols} with {pair}")
 
 
 # merge_pair
@@ -91,85 +106,81 @@ def test_pair_of_equal_symbols(student, hand):
     case = hand["merge_three"]
     pair = tuple(case["pair"])
     for count, want in ((3, "merged"), (4, "merged_of_four"), (5, "merged_of_five")):
-        got = student.merge_pair(["a"] * count, pair)
-        equal(
-            got,
-            case[want],
-            cause="Go from left to right; a symbol that has just been merged is not used a second time.",
-        )
+        merged(student, ["a"] * count, pair, case[want])
 
 
 @checks("merge_pair")
 def test_every_occurrence(student, hand):
     """the pair (a, n) in banana, which stands there twice"""
     case = hand["merge_banana"]
-    got = student.merge_pair(case["symbols"], tuple(case["pair"]))
-    equal(got, case["merged"], cause="Merge every occurrence of the pair, not only the first.")
+    merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
 
 
 @checks("merge_pair")
 def test_symbols_not_letters(student, hand):
     """the pair (ab, c) is not the pair (a, bc), and not a part of longer symbols"""
-    cause = "Compare symbol with symbol: in a text that was joined first, the borders between symbols are lost."
     case = hand["merge_borders"]
-    equal(student.merge_pair(case["symbols"], tuple(case["pair"])), case["merged"], cause=cause)
-    got = student.merge_pair(["xa", "b", "a", "bx", "a", "b"], ("a", "b"))
-    equal(got, ["xa", "b", "a", "bx", "ab"], cause=cause)
+    merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
+    merged(student, ["xa", "b", "a", "bx", "a", "b"], ("a", "b"), ["xa", "b", "a", "bx", "ab"])
 
 
 @checks("merge_pair")
 def test_ends_of_the_list(student):
     """pairs at both ends, no pair, one symbol, none"""
-    cause = "The last symbol has no right neighbour: keep it unless the pair before has used it."
     for symbols, want in (
-        (["x", "y", "z", "x", "y"], ["xy", "z", "xy"]),
         (["x", "y"], ["xy"]),
         (["y", "x"], ["y", "x"]),
+        (["x", "y", "z", "x", "y"], ["xy", "z", "xy"]),
         (["z", "z", "x"], ["z", "z", "x"]),
         (["x"], ["x"]),
         ([], []),
     ):
-        equal(student.merge_pair(symbols, ("x", "y")), want, cause=cause, what=f"wrong result for {symbols} with (x, y)")
+        merged(student, symbols, ("x", "y"), want)
 
 
 @checks("merge_pair")
 def test_symbols_are_not_changed(student):
-    """the list that was given stays as it was"""
-    got = student.merge_pair(["t", "h", "e", "t", "h"], ("t", "h"), _unchanged=True)
-    equal(got, ["th", "e", "th"], cause="Build a new list; del, pop and item assignment write into the caller's.")
+    """the list that was given stays as it was, however short"""
+    merged(student, ["t", "h", "e", "t", "h"], ("t", "h"), ["th", "e", "th"])
+    merged(student, ["t", "h"], ("t", "h"), ["th"])
+    merged(student, ["t", "h", "e"], ("t", "h"), ["th", "e"])
+    merged(student, ["e", "t", "h"], ("t", "h"), ["e", "th"])
 
 
 # bpe_encode
 
 
+def from_the_left(word: str) -> list[int]:
+    """The ids if each round merges the first pair from the left that has any rank."""
+    oracle, symbols = library(), list(word)
+    while places := [i for i in range(len(symbols) - 1) if (symbols[i], symbols[i + 1]) in oracle.ranks]:
+        symbols[places[0] : places[0] + 2] = ["".join(symbols[places[0] : places[0] + 2])]
+    return [oracle.vocab[symbol] for symbol in symbols]
+
+
 @checks("bpe_encode")
 def test_lowest_rank_first(student, hand):
-    """hats and lowest: merges by rank"""
-    for case in (hand["hats"], hand["lowest"]):
+    """lowest and hats: merges by rank"""
+    for case in (hand["lowest"], hand["hats"]):
         got = student.bpe_encode(case["text"], student.tokenizer("smollm2"))
-        equal(got, case["ids"], cause=LOWEST_RANK, what=f"wrong ids for {case['text']!r}")
+        suspects = [([library().vocab[letter] for letter in case["text"]], "These are the ids of the single bytes: nothing was merged.")]
+        if case is hand["lowest"]:  # in hats other orders give the same
+            suspects.append((from_the_left(case["text"]), OTHER_ORDER))
+        equal(got, case["ids"], what=f"wrong ids for {case['text']!r}", suspects=suspects)
 
 
 @checks("bpe_encode")
 def test_cat_sentence(student, hand):
-    """the cat sat on the mat"""
+    """the cat sat on the mat: six pieces, six ids, nothing in front or behind"""
     case = hand["cat_sentence"]
-    got = student.bpe_encode(case["text"], student.tokenizer("smollm2"))
-    equal(
-        got,
-        case["ids"],
-        cause="Six pieces, six ids; nothing is added in front or behind, and no space is lost or added.",
-    )
+    equal(student.bpe_encode(case["text"], student.tokenizer("smollm2")), case["ids"])
 
 
 @checks("bpe_encode")
 def test_pieces_stay_apart(student):
     """no merge across the border of two pieces"""
-    same_ids(
-        student,
-        ["  mat", "two  spaces", "1000000", "don't", "cat\n\n  sat", "x==y", *sample_texts("whitespace", "digits")],
-        BY_PIECE,
-    )
+    texts = ["  mat", "two  spaces", "1000000", "don't", "cat\n\n  sat", "x==y"]
+    same_ids(student, [*texts, *sample_texts("whitespace", "digits")])
 
 
 @checks("bpe_encode")
@@ -177,25 +188,28 @@ def test_bytes_of_other_scripts(student, hand):
     """characters of several bytes"""
     tokenizer = student.tokenizer("smollm2")
     for case in (hand["japan"], hand["cat_character"]):
-        got = student.bpe_encode(case["text"], tokenizer)
-        equal(got, case["ids"], cause="Begin with one symbol for each byte of piece.encode(), not for each character.")
-    same_ids(student, sample_texts("emoji", "combining", "Hindi"), "Begin with one symbol for each byte of the piece.")
+        equal(student.bpe_encode(case["text"], tokenizer), case["ids"])
+    same_ids(student, sample_texts("emoji", "combining", "Hindi"))
 
 
 @checks("bpe_encode")
 def test_special_tokens(student):
     """a special token is one id, and what only looks like one is text"""
-    same_ids(student, sample_texts("special"), SPECIAL)
+    same_ids(student, [*sample_texts("special"), "<||>", "a <|> b", "<|im_start|><||>", "|><|", "<|hello|>"])
+
+
+@checks("bpe_encode")
+def test_bytes_without_a_token(student, hand):
+    """a byte that has no token is left out, before anything is merged"""
+    case, tokenizer = hand["left_out"], student.tokenizer("smollm2")
+    for text, want in zip(case["texts"], case["ids"], strict=True):
+        equal(student.bpe_encode(text, tokenizer), want, what=f"wrong ids for {text!r}")
 
 
 @checks("bpe_encode", weight=2)
 def test_whole_sample(student):
     """every line of the multilingual sample, against the tokenizers library"""
-    same_ids(
-        student,
-        sample_texts(),
-        "This line is one that your rule does not cover yet: compare the pieces, then the symbols.",
-    )
+    same_ids(student, sample_texts())
 
 
 # bpe_decode
@@ -206,12 +220,9 @@ def test_decode_cat_sentence(student, hand):
     """six ids back to the sentence"""
     case = hand["cat_sentence"]
     tokenizer = student.tokenizer("smollm2")
-    same_text(
-        student.bpe_decode(case["ids"], tokenizer),
-        case["text"],
-        cause="A token's bytes hold its space: add none, remove none.",
-    )
-    same_text(student.bpe_decode(case["ids"][1:3], tokenizer), " cat sat", cause="A space in front belongs to the text.")
+    same_text(student.bpe_decode(case["ids"], tokenizer), case["text"])
+    suspects = [("cat sat", "A space in front belongs to the text: it is a byte of the first token.")]
+    same_text(student.bpe_decode(case["ids"][1:3], tokenizer), " cat sat", suspects=suspects)
 
 
 @checks("bpe_decode")
@@ -219,22 +230,38 @@ def test_character_over_two_tokens(student, hand):
     """a character that is spread over tokens"""
     tokenizer = student.tokenizer("smollm2")
     for case in (hand["japan"], hand["cat_character"]):
-        same_text(student.bpe_decode(case["ids"], tokenizer), case["text"], cause=ALL_BYTES)
+        alone = "".join(library().token_bytes(i).decode(errors="replace") for i in case["ids"])
+        suspects = [(alone, "This is each token decoded by itself: join the bytes of all tokens first, and decode once.")]
+        same_text(student.bpe_decode(case["ids"], tokenizer), case["text"], suspects=suspects)
 
 
 @checks("bpe_decode")
 def test_broken_characters(student, hand):
     """bytes that are no UTF-8"""
-    case, tokenizer = hand["cat_character"], student.tokenizer("smollm2")
+    case, tokenizer, oracle = hand["cat_character"], student.tokenizer("smollm2"), library()
     first, second, third = case["ids"]
-    letter = library().vocab["A"]
+    letter = oracle.vocab["A"]
     for ids, want in (
         ([first, second], case["cut_after_two"]),
         ([third], case["last_byte_alone"]),
         ([letter, first, letter], "A\ufffdA"),
         ([letter, third, first, second], "A\ufffd\ufffd"),
     ):
-        same_text(student.bpe_decode(ids, tokenizer), want, cause=REPLACE, what=f"wrong text for {ids}")
+        raw = b"".join(map(oracle.token_bytes, ids))
+        suspects = [
+            (raw.decode(errors="ignore"), 'The broken characters are gone: errors="replace" puts U+FFFD in their place.'),
+            ("".join(chr(byte) if byte < 0x80 else "\ufffd" for byte in raw), "One U+FFFD for a broken character, not for each byte."),
+        ]
+        same_text(student.bpe_decode(ids, tokenizer), want, what=f"wrong text for {ids}", suspects=suspects)
+
+
+@checks("bpe_decode")
+def test_decode_special_by_name(student):
+    """a special token gives its name"""
+    oracle, tokenizer = library(), student.tokenizer("smollm2")
+    text = "<|im_start|>user\nHi<|im_end|>\n"
+    suspects = [("user\nHi\n", "The special tokens are left out: each gives its name.")]
+    same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, suspects=suspects)
 
 
 @checks("bpe_decode")
@@ -242,7 +269,7 @@ def test_round_trip(student):
     """what the library encoded comes back, for every line of the sample"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in sample_texts():
-        same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, cause=ALL_BYTES, what="the text has changed")
+        same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, what="the text has changed")
 
 
 # StreamDecoder
@@ -253,8 +280,10 @@ def test_character_with_its_last_token(student, hand):
     """a character appears with the token that completes it"""
     for case in (hand["japan"], hand["cat_character"]):
         pieces, rest = pieces_and_rest(student, case["ids"])
-        equal(pieces, case["pieces"], cause=HOLD_BACK, what=f"wrong pieces for {case['text']}")
-        equal(rest, "", cause="What was given out is no longer held back.", what="wrong flush")
+        alone = [library().token_bytes(i).decode(errors="replace") for i in case["ids"]]
+        suspects = [(alone, "This is what each token by itself gives: keep the bytes of a character that is not complete yet.")]
+        equal(pieces, case["pieces"], what=f"wrong pieces for {case['text']}", suspects=suspects)
+        equal(rest, "", what="wrong flush: everything had been given out")
 
 
 @checks("StreamDecoder")
@@ -262,8 +291,8 @@ def test_complete_text_at_once(student, hand):
     """complete text is not held back"""
     case = hand["cat_sentence"]
     pieces, rest = pieces_and_rest(student, case["ids"])
-    equal(pieces, case["pieces"], cause=AT_ONCE)
-    equal(rest, "", cause=AT_ONCE, what="wrong flush")
+    equal(pieces, case["pieces"])
+    equal(rest, "", what="wrong flush: everything had been given out")
 
 
 @checks("StreamDecoder")
@@ -271,24 +300,33 @@ def test_stream_cut_off(student, hand):
     """the stream ends inside a character"""
     case = hand["cat_character"]
     pieces, rest = pieces_and_rest(student, case["ids"][:2])
-    equal(pieces, ["", ""], cause=HOLD_BACK)
-    equal(rest, case["cut_after_two"], cause=LEFT_OVER, what="wrong flush")
+    equal(pieces, ["", ""])
+    equal(rest, case["cut_after_two"], what="wrong flush", suspects=[("", "What was held back is lost: flush gives it out as U+FFFD.")])
 
 
 @checks("StreamDecoder")
 def test_broken_byte_in_the_stream(student, hand):
-    """a character that breaks off in mid-stream"""
+    """a character that breaks off in mid-stream comes out with the next push"""
     first, second, third = hand["cat_character"]["ids"]
-    letter = library().vocab["A"]
+    letter, end = library().vocab["A"], library().special_tokens["<|im_end|>"]
     for ids, want in (
-        ([first, letter], "\ufffdA"),
-        ([third, letter], "\ufffdA"),
-        ([letter, first, second, letter, letter], "A\ufffdAA"),
-        ([first, first, second, third], "\ufffd猫"),
+        ([first, letter], ["", "\ufffdA"]),
+        ([third, letter], ["\ufffd", "A"]),
+        ([letter, first, second, letter, letter], ["A", "", "", "\ufffdA", "A"]),
+        ([first, first, second, third], ["", "\ufffd", "", "猫"]),
+        ([first, second, end, letter], ["", "", "\ufffd<|im_end|>", "A"]),
+        ([first, second, third, third, end], ["", "", "猫", "\ufffd", "<|im_end|>"]),
     ):
         pieces, rest = pieces_and_rest(student, ids)
-        same_text("".join([*pieces, rest]), want, cause=BROKEN)
-        equal(rest, "", cause=BROKEN_FOR_EVER, what="complete text was held back until the flush")
+        equal([*pieces, rest], [*want, ""], what=f"wrong pieces and flush for {ids}")
+
+
+@checks("StreamDecoder")
+def test_bytes_that_begin_nothing(student):
+    """a byte that begins no character is not waited for"""
+    for byte in (0xC0, 0xC1, 0xF5, 0xF8, 0xFE, 0xFF, 0x80, 0xBF):
+        pieces, rest = pieces_and_rest(student, ids_of_bytes(bytes([byte])), "tiny")
+        equal([*pieces, rest], ["\ufffd", ""], what=f"wrong push and flush for the byte {byte:02X}")
 
 
 @checks("StreamDecoder")
@@ -300,8 +338,8 @@ def test_complete_and_incomplete_in_one_token(student):
         (" 😂", [" ", "😂"]),
     ):  # the first token is the space and one byte or three
         pieces, rest = pieces_and_rest(student, oracle.encode(text))
-        equal(pieces, want, cause=AT_ONCE)
-        equal(rest, "", cause=AT_ONCE, what="wrong flush")
+        equal(pieces, want)
+        equal(rest, "", what="wrong flush: everything had been given out")
 
 
 @checks("StreamDecoder")
@@ -310,7 +348,16 @@ def test_two_streams(student, hand):
     case, tokenizer = hand["cat_character"], student.tokenizer("smollm2")
     one, two = student.StreamDecoder(tokenizer), student.StreamDecoder(tokenizer)
     pieces = [(one.push(i), two.push(i)) for i in case["ids"]]
-    equal(pieces, [("", ""), ("", ""), (case["text"], case["text"])], cause=OWN_STATE)
+    equal(pieces, [("", ""), ("", ""), (case["text"], case["text"])])
+
+
+@checks("StreamDecoder")
+def test_new_stream_after_a_flush(student, hand):
+    """flush empties the decoder: a second flush gives nothing, and a new stream may follow"""
+    case = hand["cat_character"]
+    decoder = student.StreamDecoder(student.tokenizer("smollm2"))
+    got = [decoder.push(case["ids"][0]), decoder.flush(), decoder.flush(), *map(decoder.push, case["ids"]), decoder.flush()]
+    equal(got, ["", "\ufffd", "", "", "", "猫", ""], what="wrong push, flush, flush, three pushes, flush")
 
 
 @checks("StreamDecoder")
@@ -319,24 +366,37 @@ def test_stream_joins_to_the_whole(student):
     oracle = library()
     for text in (*sample_texts("emoji")[:3], *sample_texts("special")[:2], *sample_texts("Thai")[1:]):
         pieces, rest = pieces_and_rest(student, oracle.encode(text))
-        same_text("".join([*pieces, rest]), text, cause=HOLD_BACK, what="the text has changed")
+        same_text("".join([*pieces, rest]), text, what="the text has changed")
 
 
 # render_chat
+
+
+def template_slips(want: str) -> list[tuple[str, str]]:
+    """What the usual slips make of a rendered text."""
+    return [
+        (want.removesuffix("<|im_start|>assistant\n"), "The generation prompt is missing: <|im_start|>assistant and a line end."),
+        (want[:-1], "The line end behind the generation prompt is missing."),
+        (want.replace("<|im_end|>\n", "<|im_end|>"), "A line end stands behind each <|im_end|>."),
+        (want.replace("<|im_end|>\n", "\n<|im_end|>\n"), "No line end stands in front of <|im_end|>."),
+    ]
 
 
 @checks("render_chat")
 def test_system_and_user(student, hand):
     """a system message and a question"""
     case = hand["chat"]
-    same_text(student.render_chat(case["messages"]), case["text"], cause=TEMPLATE)
+    same_text(student.render_chat(case["messages"]), case["text"], suspects=template_slips(case["text"]))
 
 
 @checks("render_chat")
 def test_default_system(student, hand):
-    """no system message: the default one"""
+    """no system message: the default one stands in front"""
     case = hand["chat"]
-    same_text(student.render_chat(case["without_system"]), case["text_with_default"], cause=DEFAULT)
+    want = case["text_with_default"]
+    at = want.index("<|im_start|>user")
+    suspects = [(want[at:], "The default system message is missing: it stands in front if the first message is no system message.")]
+    same_text(student.render_chat(case["without_system"]), want, suspects=[*suspects, *template_slips(want)])
 
 
 @checks("render_chat")
@@ -353,7 +413,7 @@ def test_longer_conversation(student):
         "<|im_start|>assistant\nHello. What is it?<|im_end|>\n<|im_start|>user\nTwo and two?<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
-    same_text(student.render_chat(messages), want, cause=TEMPLATE)
+    same_text(student.render_chat(messages), want, suspects=template_slips(want))
 
 
 @checks("render_chat")
@@ -362,7 +422,8 @@ def test_content_as_it_is(student):
     content = "  def f():\n\treturn 1  \n\n"
     got = student.render_chat([{"role": "system", "content": ""}, {"role": "user", "content": content}])
     want = f"<|im_start|>system\n<|im_end|>\n<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n"
-    same_text(got, want, cause="Trim nothing: spaces and line ends of the content are the user's.")
+    trimmed = want.replace(content, content.strip())
+    same_text(got, want, suspects=[(trimmed, "The content was trimmed: its spaces and line ends are the user's, copy them.")])
 
 
 @checks("render_chat")
@@ -370,4 +431,4 @@ def test_messages_are_not_changed(student, hand):
     """the messages that were given stay as they were"""
     case = hand["chat"]
     got = student.render_chat(case["without_system"], _unchanged=True)
-    same_text(got, case["text_with_default"], cause="Build a new list: insert and append write into the caller's.")
+    same_text(got, case["text_with_default"])

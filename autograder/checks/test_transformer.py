@@ -1,9 +1,11 @@
-"""Checks for the decoder that students may read: each says what is wrong and what probably caused it."""
+"""Checks for the decoder that students may read: each says what is wrong, and where the values leave the expected ones."""
 
 import torch
 import torch.nn.functional as F
 
 from autograder.authoring import checks, close, equal, that
+from autograder.checks.devices import stays_on_its_device
+from autograder.checks.stages import block_stages, close_by_stages, forward_stages
 from course.kit import Config, LayerWeights, Model, Weights, load_model
 
 # --- rms_norm ---
@@ -14,11 +16,17 @@ def test_rms_norm_by_hand(student, hand):
     """(3, 4), worked out by hand, without and with weights"""
     for name in ("rms_norm_3_4", "rms_norm_weighted"):
         case = hand[name]
+        x, weight = torch.tensor(case["x"]), torch.tensor(case["weight"])
         close(
-            student.rms_norm(torch.tensor(case["x"]), torch.tensor(case["weight"]), case["eps"]),
+            student.rms_norm(x, weight, case["eps"]),
             case["normed"],
             atol=6e-5,
-            cause="Divide by the root of the mean of the squares (not of their sum), then multiply by the weight.",
+            suspects=[
+                (x / x.norm() * weight, "x is divided by the root of the sum of the squares, its length; the root of their mean is due."),
+                (x / x.square().mean() * weight, "x is divided by the mean of the squares; the root of it is due."),
+                (x / x.std() * weight, "x is divided by its standard deviation; nothing is to be subtracted."),
+                (x / x.square().mean().sqrt(), "The weight is left out."),
+            ],
         )
 
 
@@ -26,11 +34,17 @@ def test_rms_norm_by_hand(student, hand):
 def test_rms_norm_eps_inside_the_root(student, hand):
     """a vector so small that eps matters"""
     case = hand["rms_norm_small"]
+    x, weight = torch.tensor(case["x"]), torch.tensor(case["weight"])
+    mean = x.square().mean()
     close(
-        student.rms_norm(torch.tensor(case["x"]), torch.tensor(case["weight"]), case["eps"]),
+        student.rms_norm(x, weight, case["eps"]),
         case["normed"],
         atol=1e-4,
-        cause="eps is added to the mean of the squares, before the root: sqrt(mean + eps). Is it the eps that was given?",
+        suspects=[
+            (case["eps_outside"], "eps is added outside the root: sqrt(mean) + eps. It belongs inside: sqrt(mean + eps)."),
+            (x / mean.sqrt() * weight, "These are the values without eps."),
+            (x / (mean + 1e-6).sqrt() * weight, "eps is 1e-6 here, whatever is given."),
+        ],
     )
 
 
@@ -42,13 +56,9 @@ def test_rms_norm_subtracts_nothing(student, hand):
     close(
         student.rms_norm(torch.tensor(case["x"]), weight, case["eps"]),
         case["normed"],
-        cause="RMSNorm takes no mean away: that is LayerNorm.",
+        suspects=[([0.0] * 4, "Equal entries became 0: their mean has been subtracted, as LayerNorm does.")],
     )
-    close(
-        student.rms_norm(torch.zeros(4), weight, 1e-5),
-        [0.0] * 4,
-        cause="eps is there so that a vector of zeros is not divided by 0.",
-    )
+    close(student.rms_norm(torch.zeros(4), weight, 1e-5), [0.0] * 4, what="wrong values for a vector of zeros")
 
 
 @checks("rms_norm")
@@ -62,22 +72,49 @@ def test_rms_norm_each_vector(student, rng):
             F.rms_norm(x, (6,), weight, 1e-5),
             atol=1e-5,
             what=f"wrong values for x of shape {shape}",
-            cause="The mean runs over the last dimension only; keep that dimension, so that the division broadcasts.",
+            suspects=[(x / (x.square().mean() + 1e-5).sqrt() * weight, "One mean for the whole tensor: take it over the last dimension.")],
         )
 
 
 @checks("rms_norm")
 def test_rms_norm_dtype_and_input(student, rng):
-    """dtype kept, input not changed"""
+    """dtype kept, input not changed, also where x is transposed"""
     for dtype, atol in ((torch.float32, 1e-5), (torch.float64, 1e-5), (torch.bfloat16, 0.05)):
-        x, weight = torch.randn(3, 8, generator=rng).to(dtype), torch.ones(8, dtype=dtype)
-        close(
-            student.rms_norm(x, weight, 1e-5, _unchanged=True),
-            F.rms_norm(x.double(), (8,), weight.double(), 1e-5),
-            atol=atol,
-            dtype=dtype,
-            cause="Compute in float32, and give back the dtype that came in.",
-        )
+        weight = torch.ones(8, dtype=dtype)
+        for x in (torch.randn(3, 8, generator=rng).to(dtype), torch.randn(4, 2, 8, generator=rng).to(dtype).transpose(0, 1)):
+            want = F.rms_norm(x.double(), (8,), weight.double(), 1e-5)
+            close(student.rms_norm(x, weight, 1e-5, _unchanged=True), want, atol=atol, dtype=dtype)
+
+
+@checks("rms_norm")
+def test_rms_norm_in_float32_inside(student):
+    """bfloat16 and float16: mean and root in float32"""
+    large = torch.tensor([[300.0, 400.0, 500.0, 600.0]], dtype=torch.float16)
+    close(
+        student.rms_norm(large, torch.ones(4, dtype=torch.float16), 1e-5),
+        F.rms_norm(large.double(), (4,), None, 1e-5),
+        atol=2e-3,
+        dtype=torch.float16,
+        what="wrong values for (300, 400, 500, 600) in float16",
+        suspects=[(torch.zeros(1, 4), "The squares were taken in float16, where the square of 300 is infinite.")],
+    )
+    fine = torch.tensor([1.0] + [0.05] * 255, dtype=torch.bfloat16)
+    close(
+        student.rms_norm(fine, torch.ones(256, dtype=torch.bfloat16), 1e-5),
+        F.rms_norm(fine.double(), (256,), None, 1e-5),
+        atol=0.0,
+        rtol=0.0042,
+        dtype=torch.bfloat16,
+        what="wrong values for one large entry among many small ones in bfloat16",
+    )
+
+
+@checks("rms_norm")
+def test_rms_norm_stays_on_its_device(student, rng):
+    """all is made where x lies"""
+    x, weight = torch.randn(2, 3, 6, generator=rng), torch.randn(6, generator=rng)
+    close(student.rms_norm(x, weight, 1e-5), F.rms_norm(x, (6,), weight, 1e-5), atol=1e-5)
+    stays_on_its_device(student.rms_norm, x, weight, 1e-5, shape=(2, 3, 6))
 
 
 # --- feed_forward ---
@@ -88,13 +125,12 @@ def test_feed_forward_by_hand(student, hand):
     """one token, D = 2 and F = 3, worked out by hand"""
     case = hand["feed_forward"]
     x = torch.tensor(case["x"]).view(1, 1, 2)
-    matrices = [torch.tensor(case[name]) for name in ("gate", "up", "down")]
+    gate, up, down = (torch.tensor(case[name]) for name in ("gate", "up", "down"))
     close(
-        student.feed_forward(x, *matrices),
+        student.feed_forward(x, gate, up, down),
         torch.tensor(case["output"]).view(1, 1, 2),
         atol=1e-4,
-        cause="silu belongs to the gate alone, and its result is multiplied with up x, entry by entry. Rows of a matrix are "
-        "its outputs: x @ gate.T.",
+        suspects=_mistaken(x, gate, up, down),
     )
 
 
@@ -102,27 +138,32 @@ def test_feed_forward_by_hand(student, hand):
 def test_feed_forward_is_silu(student, hand):
     """with one entry and matrices of 1, the gate's value z becomes silu(z)"""
     case, one = hand["silu"], torch.ones(1, 1)
-    for z, want in zip(case["z"], case["silu"], strict=True):
-        got = student.feed_forward(torch.ones(1, 1, 1), torch.tensor([[z]]), one, one)
+    for z, want in sorted([*zip(case["z"], case["silu"], strict=True), (200.0, 200.0), (-200.0, 0.0)], key=lambda pair: pair[0] != -1):
+        gate = torch.tensor([[z]])
+        others = ((torch.relu, "relu"), (F.gelu, "gelu"), (torch.sigmoid, "the sigmoid alone"), (torch.tanh, "tanh"))
+        named = [(function(gate).view(1, 1, 1), f"This is {name} of {z:g}; silu(z) = z * sigmoid(z).") for function, name in others]
         close(
-            got,
+            student.feed_forward(torch.ones(1, 1, 1), gate, one, one),
             torch.tensor(want).view(1, 1, 1),
             atol=6e-5,
             what=f"wrong value for z = {z:g}",
-            cause="silu(z) = z * sigmoid(z). relu gives 0 for negative z, gelu 0.8413 for 1.",
+            suspects=named if z == -1 else [],
         )
 
 
 @checks("feed_forward")
 def test_feed_forward_like_torch(student, rng):
-    """random tokens and matrices"""
-    x, (gate, up, down) = torch.randn(2, 3, 4, generator=rng), _swiglu(rng, 4, 7)
-    close(
-        student.feed_forward(x, gate, up, down, _unchanged=True),
-        F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down),
-        atol=1e-4,
-        cause="Which of the two matrices goes through silu? The first one, gate.",
-    )
+    """random tokens and matrices, square ones too, x contiguous and transposed"""
+    for D, wide in ((4, 7), (5, 5)):
+        gate, up, down = _swiglu(rng, D, wide)
+        for x in (torch.randn(2, 3, D, generator=rng), torch.randn(3, 2, D, generator=rng).transpose(0, 1)):
+            close(
+                student.feed_forward(x, gate, up, down, _unchanged=True),
+                F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down),
+                atol=1e-4,
+                what=f"wrong values for D={D}, F={wide}" + ("" if x.is_contiguous() else ", x transposed"),
+                suspects=_mistaken(x, gate, up, down),
+            )
 
 
 @checks("feed_forward")
@@ -131,31 +172,61 @@ def test_feed_forward_each_token_alone(student, rng):
     x, matrices = torch.randn(2, 4, 6, generator=rng), _swiglu(rng, 6, 5)
     together = student.feed_forward(x, *matrices)
     equal(list(together.shape), [2, 4, 6], what="wrong shape")
-    alone = student.feed_forward(x[1:, 2:3], *matrices)
-    close(together[1:, 2:3], alone, atol=1e-5, cause="Nothing here runs over tokens: only matrix products over the last dimension.")
-    that(not torch.allclose(alone, torch.zeros_like(alone)), "the result is zero", cause="Is the last product returned?")
+    alone = student.feed_forward(x[1:, 2:3], *matrices, _unchanged=True)
+    close(together[1:, 2:3], alone, atol=1e-5, what="a token's result differs from that of the same token alone")
+    that(not torch.allclose(alone, torch.zeros_like(alone)), "the result is zero")
+
+
+@checks("feed_forward")
+def test_feed_forward_keeps_dtype_and_device(student, rng):
+    """the dtype is kept, and all is made where x lies"""
+    for dtype, atol in ((torch.float64, 1e-6), (torch.bfloat16, 0.15)):
+        x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
+        exact = [t.double() for t in (x, gate, up, down)]
+        want = F.linear(F.silu(F.linear(exact[0], exact[1])) * F.linear(exact[0], exact[2]), exact[3])
+        close(student.feed_forward(x, gate, up, down), want, atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+        stays_on_its_device(student.feed_forward, x, gate, up, down, shape=(2, 3, 4), dtype=dtype)
+
+
+def _mistaken(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor, down: torch.Tensor) -> list[tuple[torch.Tensor, str]]:
+    z, u = F.linear(x, gate), F.linear(x, up)
+    found = [
+        (z * F.silu(u), "silu stands at up; it belongs to the gate."),
+        (F.silu(z) * F.silu(u), "silu stands at both; it belongs to the gate alone."),
+        (F.silu(z * u), "silu is taken of the product; it belongs to the gate alone."),
+        (z * u, "silu is left out."),
+        (F.silu(z) + u, "The two are added; they are to be multiplied."),
+        (F.silu(z), "up x is left out."),
+        (z.sigmoid() * u, "This is the sigmoid of the gate; silu(z) = z * sigmoid(z)."),
+    ]
+    suspects = [(F.linear(inner, down), told) for inner, told in found]
+    if gate.shape[0] == gate.shape[1]:
+        plain = (F.silu(x @ gate) * (x @ up)) @ down
+        suspects += [(plain, "The matrices are used as they are: rows are outputs, so each is transposed, x @ gate.T.")]
+        suspects += [(F.linear(F.silu(x @ gate) * u, down), "gate is not transposed: rows are outputs, x @ gate.T.")]
+        suspects += [((F.silu(z) * u) @ down, "down is not transposed: rows are outputs, ... @ down.T.")]
+    return suspects
 
 
 # --- decoder_block ---
 
 
 @checks("decoder_block")
-def test_block_like_the_kit(student, rng):
-    """one layer, as the kit's own model computes it"""
-    config = small_config(num_hidden_layers=1)
-    weights = small_weights(rng, config)
-    weights.lm_head, weights.norm = torch.eye(config.hidden_size), torch.ones(config.hidden_size)
-    ids = torch.randint(0, config.vocab_size, (2, 5), generator=rng)
-    got = student.decoder_block(weights.embed_tokens[ids], weights.layers[0], config, torch.arange(5))
-    equal(list(got.shape), [2, 5, config.hidden_size], what="wrong shape")
-    close(
-        F.rms_norm(got, weights.norm.shape, weights.norm, config.rms_norm_eps),
-        kit_model(config, weights)(ids),
-        atol=1e-4,
-        what="wrong values, compared after one more norm",
-        cause="x + attention(norm(x)), then x + feed_forward(norm(x)), each norm with its own weight and with config's eps. "
-        "Queries and keys turn, values do not; the base is config.rope_theta.",
-    )
+def test_block_whole(student, rng):
+    """one layer, on torch's own operations"""
+    config = small_config()
+    layer, x = small_layer(rng, config), torch.randn(2, 5, config.hidden_size, generator=rng)
+    close_block(student, x, layer, config, torch.arange(5), atol=1e-4)
+
+
+@checks("decoder_block")
+def test_block_heads_of_any_width(student, rng):
+    """a head's width is config.head_dim, which need not be D / H"""
+    for changes in ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}, {"head_dim": 10, "num_key_value_heads": 1}):
+        config = small_config(**changes)
+        layer, x = small_layer(rng, config), torch.randn(2, 3, config.hidden_size, generator=rng)
+        sizes = f"D={config.hidden_size}, H={config.num_attention_heads}, K={config.num_key_value_heads}, Dh={config.head_dim}"
+        close_block(student, x, layer, config, torch.arange(3), atol=1e-4, what=f"wrong values for {sizes}")
 
 
 @checks("decoder_block")
@@ -170,45 +241,32 @@ def test_block_keeps_the_old(student, rng):
         student.decoder_block(x, layer, config, positions),
         x,
         atol=1e-6,
-        cause="The block adds to x itself. If the norm is added instead, or stands around the sum, the old is lost.",
+        what="o_proj and down_proj are all zeros, so nothing is added to x, and the result is not x",
+        suspects=[(torch.zeros_like(x), "The result is zero: what is added comes back without x.")],
     )
     layer.o_proj = attention_out
     changed = student.decoder_block(x, layer, config, positions)
-    that(not torch.allclose(changed, x), "attention adds nothing to x", cause="x = x + the merged heads times o_proj.")
+    that(not torch.allclose(changed, x), "attention adds nothing to x")
     layer.o_proj, layer.down_proj = torch.zeros_like(attention_out), feed_out
-    normed = F.rms_norm(x, x.shape[-1:], layer.post_attention_layernorm, config.rms_norm_eps)
-    want = x + F.linear(F.silu(F.linear(normed, layer.gate_proj)) * F.linear(normed, layer.up_proj), feed_out)
-    close(
-        student.decoder_block(x, layer, config, positions),
-        want,
-        atol=1e-4,
-        what="wrong values with attention switched off",
-        cause="The feed-forward part reads x normed with post_attention_layernorm, and its result is added to x.",
-    )
+    close_block(student, x, layer, config, positions, atol=1e-4, what="wrong values with attention switched off")
 
 
 @checks("decoder_block")
 def test_block_never_looks_ahead(student, rng):
-    """changing a token changes nothing before it"""
+    """changing a token changes nothing before it, in five tokens and in two"""
     config = small_config()
     layer = small_layer(rng, config)
-    x, positions = torch.randn(1, 5, config.hidden_size, generator=rng), torch.arange(5)
-    before = student.decoder_block(x, layer, config, positions)
-    x2 = x.clone()
-    x2[:, 3] += 3.0
-    after = student.decoder_block(x2, layer, config, positions)
-    close(
-        after[:, :3],
-        before[:, :3],
-        atol=1e-5,
-        what="token 3 was changed, and results before it changed",
-        cause="Attention needs the causal mask.",
-    )
-    that(
-        not torch.allclose(after[:, 4], before[:, 4]),
-        "token 3 was changed, and the result of token 4 did not change",
-        cause="Token 4 reads token 3 through attention: is the mask the right way round?",
-    )
+    for T in (5, 2):
+        x, positions = torch.randn(1, T, config.hidden_size, generator=rng), torch.arange(T)
+        changed = T - 2 if T > 2 else 1
+        before = student.decoder_block(x, layer, config, positions)
+        x2 = x.clone()
+        x2[:, changed] += 3.0
+        after = student.decoder_block(x2, layer, config, positions)
+        told = f"token {changed} of {T} was changed"
+        close(after[:, :changed], before[:, :changed], atol=1e-5, what=f"{told}, and results before it changed")
+        for later in range(changed, T):
+            that(not torch.allclose(after[:, later], before[:, later]), f"{told}, and the result of token {later} did not change")
 
 
 @checks("decoder_block")
@@ -220,44 +278,44 @@ def test_block_uses_the_positions(student, rng):
     near, wide = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 2, 9, 11])
     plain = student.decoder_block(x, layer, config, near)
     spread = student.decoder_block(x, layer, config, wide)
-    that(
-        not torch.allclose(plain, spread, atol=1e-4),
-        "other positions give the same result",
-        cause="Pass `positions` on to rotary, for q and for k.",
-    )
+    that(not torch.allclose(plain, spread, atol=1e-4), "other positions give the same result")
     close(
         student.decoder_block(x, layer, config, near + 6),
         plain,
         atol=1e-3,
         what="the result changed when all positions grew by 6",
-        cause="Turn q and k, both, and nothing else: then only distances count.",
     )
     both = student.decoder_block(x, layer, config, torch.stack((near, wide)))
-    close(
-        both[0],
-        plain[0],
-        atol=1e-5,
-        what="row 0 differs from the same row with positions (T,)",
-        cause="Positions (B, T): each row has its own.",
-    )
-    close(
-        both[1],
-        spread[1],
-        atol=1e-5,
-        what="row 1 differs from the same row with positions (T,)",
-        cause="Positions (B, T): each row has its own.",
-    )
+    close(both[0], plain[0], atol=1e-5, what="row 0 differs from the same row with positions (T,)")
+    close(both[1], spread[1], atol=1e-5, what="row 1 differs from the same row with positions (T,)")
+    close_block(student, x, layer, config, wide, atol=1e-4, what="wrong values with positions 0, 2, 9, 11")
 
 
 @checks("decoder_block")
 def test_block_leaves_its_input(student, rng):
-    """the input is not changed"""
+    """the input is not changed, of one token or several, and a second call gives the same"""
     config = small_config()
-    layer = small_layer(rng, config)
-    x, positions = torch.randn(1, 3, config.hidden_size, generator=rng), torch.arange(3)
-    first = student.decoder_block(x, layer, config, positions, _unchanged=True)
-    close(student.decoder_block(x, layer, config, positions), first, atol=1e-6, what="a second call gives another result")
-    that(not torch.allclose(first, x), "the block returns its input", cause="Is the sum assigned to x?")
+    weights = small_layer(rng, config)
+    layer = student.LayerWeights(**vars(weights))  # stays with the student's code: a change would last
+    for T in (3, 1):
+        x, positions = torch.randn(2, T, config.hidden_size, generator=rng), torch.arange(T)
+        first = student.decoder_block(x, layer, config, positions, _unchanged=True)
+        close(student.decoder_block(x, layer, config, positions), first, atol=1e-6, what="a second call gives another result")
+        close(first, block_stages(x, weights, config, positions)[1], atol=1e-4)
+
+
+@checks("decoder_block")
+def test_block_keeps_dtype_and_device(student, rng):
+    """the dtype is kept, and all is made where x lies"""
+    config = small_config()
+    for dtype, atol in ((torch.float64, 1e-4), (torch.bfloat16, 0.4)):
+        layer, positions = small_layer(rng, config, dtype), torch.arange(3)
+        x = torch.randn(2, 3, config.hidden_size, generator=rng).to(dtype)
+        want = block_stages(x, layer, config, positions)[1]
+        got = student.decoder_block(x, layer, config, positions)
+        close(got, want, atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+        for at in (positions, positions.expand(2, 3)):
+            stays_on_its_device(student.decoder_block, x, layer, config, at, shape=x.shape, dtype=dtype)
 
 
 # --- forward ---
@@ -268,11 +326,12 @@ def test_forward_tiny(student):
     """the model tiny: your logits are those of the kit"""
     model = load_model("tiny")
     ids = torch.tensor([model.tokenizer.encode("To be, or not to be, that is the question:")])
-    close(
-        student.forward(student.model("tiny"), ids),
+    close_by_stages(
+        student,
+        lambda: student.forward(student.model("tiny"), ids),
         model(ids),
+        lambda: forward_stages(model, ids),
         atol=1e-3,
-        cause="Embedding, all layers in order, the final norm, then the head: x @ lm_head.T. Positions count from 0.",
     )
 
 
@@ -282,12 +341,16 @@ def test_forward_small_untied(student, rng):
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
     ids = torch.randint(0, config.vocab_size, (2, 6), generator=rng)
-    close(
-        student.forward(student.WeightsOnly(config, weights, None), ids),
-        kit_model(config, weights)(ids),
-        atol=1e-3,
-        cause="The head is weights.lm_head, the last norm is weights.norm with config.rms_norm_eps; layers in the order of the list.",
-    )
+    close_forward(student, config, weights, ids)
+
+
+@checks("forward")
+def test_forward_layers_that_are_there(student, rng):
+    """a model cut after one layer, with the config of two"""
+    config = small_config(tie_word_embeddings=False)
+    weights = small_weights(rng, config)
+    weights.layers = weights.layers[:1]
+    close_forward(student, config, weights, torch.randint(0, config.vocab_size, (1, 4), generator=rng))
 
 
 @checks("forward")
@@ -298,7 +361,7 @@ def test_forward_shape(student):
     for B, T in [(1, 1), (3, 4)]:
         ids = torch.arange(10, 10 + B * T).view(B, T)
         got = student.forward(model, ids, _unchanged=True)
-        equal(list(got.shape), [B, T, vocab_size], what="wrong shape", cause="Keep all positions: the last one is chosen later.")
+        equal(list(got.shape), [B, T, vocab_size], what="wrong shape")
         close(got[:, 0], load_model("tiny")(ids)[:, 0], atol=1e-3, what="wrong logits at position 0")
 
 
@@ -309,13 +372,8 @@ def test_forward_rows(student, rng):
     ids = torch.randint(3, 1000, (3, 7), generator=rng)
     together = student.forward(model, ids)
     for row in range(3):
-        close(
-            together[row],
-            student.forward(model, ids[row : row + 1])[0],
-            atol=1e-4,
-            what=f"row {row} differs from the same row alone",
-            cause="Positions count from 0 in every row, and no row may look at another.",
-        )
+        alone = student.forward(model, ids[row : row + 1])
+        close(together[row], alone[0], atol=1e-4, what=f"row {row} differs from the same row alone")
     close(together, load_model("tiny")(ids), atol=1e-3)
 
 
@@ -325,8 +383,49 @@ def test_forward_prefix(student, rng):
     model = student.model("tiny")
     ids = torch.randint(3, 1000, (1, 9), generator=rng)
     whole, part = student.forward(model, ids), student.forward(model, ids[:, :5])
-    close(whole[:, :5], part, atol=1e-4, cause="Each position may depend on itself and what stands before it only.")
+    close(whole[:, :5], part, atol=1e-4, what="the logits of five tokens changed when four more came behind them")
     close(part, load_model("tiny")(ids[:, :5]), atol=1e-3)
+
+
+@checks("forward")
+def test_forward_of_a_long_text(student, rng):
+    """1,100 tokens through a small model, twice: the second call gives the same"""
+    config = small_config(num_hidden_layers=1, max_position_embeddings=2048, tie_word_embeddings=False)
+    weights = small_weights(rng, config)
+    ids = torch.randint(0, config.vocab_size, (1, 1100), generator=rng)
+    model, want = student.WeightsOnly(config, weights, None), kit_model(config, weights)(ids)
+    for what in ("wrong logits", "a second call gives other logits"):
+        close(student.forward(model, ids), want, atol=1e-3, what=what)
+
+
+@checks("forward")
+def test_forward_keeps_dtype_and_device(student, rng):
+    """logits of the model's dtype, and all is made where the model lies"""
+    ids = torch.randint(3, 1000, (2, 5), generator=rng)
+    want = load_model("tiny")(ids)
+    close(student.forward(student.model("tiny", dtype=torch.float64), ids), want, atol=1e-3, dtype=torch.float64)
+    low = student.forward(student.model("tiny", dtype=torch.bfloat16), ids)
+    that(low.dtype == torch.bfloat16, "wrong dtype", expected="torch.bfloat16", got=str(low.dtype))
+    stays_on_its_device(student.forward, student.model("tiny", device="meta"), ids, shape=want.shape)
+
+
+def close_block(student, x, layer: LayerWeights, config: Config, positions: torch.Tensor, **options) -> torch.Tensor:
+    """The student's layer against torch's own operations; gives the student's result."""
+    stages, want = block_stages(x, layer, config, positions)
+    return close_by_stages(student, lambda: student.decoder_block(x, layer, config, positions), want, lambda: stages, **options)
+
+
+def close_forward(student, config: Config, weights: Weights, ids: torch.Tensor, **options) -> None:
+    """The student's pass through a small model against the kit's."""
+    model = kit_model(config, weights)
+    close_by_stages(
+        student,
+        lambda: student.forward(student.WeightsOnly(config, weights, None), ids),
+        model(ids),
+        lambda: forward_stages(model, ids),
+        atol=1e-3,
+        **options,
+    )
 
 
 # --- small models, drawn at random: their eps is large and their base small, so that both can be seen ---

@@ -28,16 +28,29 @@ def certify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
+    learn: Annotated[bool, typer.Option(help="Make the tables by which mistakes are recognised, from the wrong versions.")] = False,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
+    mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of the reference instead.")] = False,
+    exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
+    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version's file.")] = "reference",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Judge every mutant again, though nothing has changed.")] = False,
+    survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
     from .. import attack_suite
     from .. import certify as c
     from ..grading.isolation import want
+    from .mutating import judge_mutants
 
     want(isolation)
     if topic not in (None, "attacks"):
         topic = topic_of(topic)
+    if learn:
+        learn_mistakes(topic, jobs)
+        return
+    if mutate:
+        judge_mutants(topic, exercise, origin, specimens, jobs, fresh, survivors, as_json)
+        return
     results, attacks = [], None
     if topic != "attacks":
         folder = specimens or c.SPECIMENS
@@ -58,6 +71,18 @@ def certify(
         raise typer.Exit(2)
     if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
+
+
+def learn_mistakes(topic: str | None, jobs: int | None) -> None:
+    from .. import certify as c
+    from ..learning import learn, read_claims
+
+    for each in c.specimen_topics(c.SPECIMENS, topic):
+        with progress_bar(each, sum(path.name.startswith("wrong_") for _, path in c.find_specimens(c.SPECIMENS, [each]))) as advance:
+            told_apart, to_review = learn(each, c.at_the_desk(each, jobs=jobs, progress=advance))
+        say(f"{each}: {told_apart} mistakes can be told apart; {to_review} claims to review in autograder/specimens/{each}/causes.json")
+        for claim, files in read_claims(each)[1].items():
+            say(f"  {claim}\n    {', '.join(files)}")
 
 
 def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement], None]:
@@ -89,19 +114,21 @@ def print_certification(results: list, seeds: int) -> None:
     from rich.table import Table
 
     table = Table(title=f"Certification, {seeds} seed(s) a specimen")
-    for column in ("topic", "right passed", "wrong killed", "checks no wrong version fails", "nearest to a time limit"):
+    for column in ("topic", "right passed", "wrong killed", "mistake named", "checks no wrong version fails", "nearest to a time limit"):
         table.add_column(column)
     for r in results:
         table.add_row(
             r.topic,
             f"{r.right_passed}/{r.right_total}",
             f"{r.wrong_killed}/{r.wrong_total}",
+            f"{r.named}/{r.wrong_total}",
             str(len(r.never_failed)),
             f"{r.nearest_limit['share']:.0%}" if r.nearest_limit else "",
         )
     console.print(table)
     for r in results:
-        for kind, entries in (("survivor", r.survivors), ("false failure", r.false_failures), ("invalid", r.invalid)):
+        kinds = {"survivor": r.survivors, "false failure": r.false_failures, "misnamed": r.misnamed, "invalid": r.invalid}
+        for kind, entries in kinds.items():
             for entry in entries:
                 where = f"{r.topic}/{entry['file']}"
                 console.print(f"{kind}: {where}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)

@@ -52,7 +52,9 @@ def register(app: typer.Typer) -> None:
 def grade(
     day: DayArgument = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the checks' random inputs.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The seed of the checks' inputs, to repeat a run; else one is drawn and kept in the records.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Keep records of files that have not changed.")] = False,
     student: Annotated[str | None, typer.Option(help="One student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
@@ -67,7 +69,7 @@ def grade(
     from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
-    from ..grading.run import grade_all
+    from ..grading.run import drawn_seed, grade_all
     from ..grading.tasks import find_tasks, left_out
     from ..lessons import syllabus
     from ..nbgrader_bridge.bulk import ClassFolder, store
@@ -77,24 +79,25 @@ def grade(
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
     tasks = list(find_tasks(folder.submitted, days, student))
-    bad_folders = left_out(folder.submitted, [d.slug for d in syllabus()]) if student is None else []
+    bad_folders = left_out(folder.submitted, [d.slug for d in syllabus()], student)
     if not tasks and not bad_folders:
         who = f"of {student} " if student else ""
         raise CourseError(f"no submission {who}under {submitted} for {', '.join(d.slug for d in days)}")
     check_gradebook(folder.db_url)
     with closing(chosen(executor, scheduler, jobs, isolation, say)) as grader, alone(folder.records):
-        options = Options(seed=seed, jobs=jobs)
+        drawn = drawn_seed(folder.records if resume else None, tasks) if seed is None else seed
+        options, keep = Options(seed=drawn, jobs=jobs), {"resume": resume, "any_seed": seed is None}
         if through is Through.bulk:
             for each in {task.day.slug: task.day for task in tasks}.values():
                 enter_day(each, folder.db_url)
             with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
                 step = stopped.counting(len(tasks), advance, writer.of(tasks))
-                records = grade_all(tasks, options, folder.records, resume=resume, progress=step, executor=grader)
+                records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
             failures = writer.failures
         else:
             with progress_bar("grading", len(tasks)) as advance:
                 step = stopped.counting(len(tasks), advance)
-                records = grade_all(tasks, options, folder.records, resume=resume, progress=step, executor=grader)
+                records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
             whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
             with progress_bar("gradebook", len(whole)) as advance:
                 failures = store(folder, whole, advance)

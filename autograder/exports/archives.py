@@ -114,8 +114,15 @@ def _file_member(path: Path, shown: str) -> Member:
             raise Refused(shown, f"cannot be read ({error.strerror})") from None
         return _within_limit(shown, content)
 
-    modified = datetime.datetime.fromtimestamp(path.stat().st_mtime)
-    return Member(shown, modified, read)
+    return Member(shown, _time(path.stat().st_mtime), read)
+
+
+def _time(seconds: float) -> datetime.datetime | None:
+    """A file's time; None where a clock was so wrong that no calendar has it."""
+    try:
+        return datetime.datetime.fromtimestamp(seconds)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _within_limit(name: str, content: bytes) -> bytes:
@@ -125,17 +132,17 @@ def _within_limit(name: str, content: bytes) -> bytes:
 
 
 def _zip_members(path: Path) -> Iterator[Member | Refused]:
-    with _opened(path) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir() and not IGNORED.search(entry.orig_filename)]
-        if len(entries) > MAX_MEMBERS:
-            raise CourseError(f"{path} holds {len(entries):,} files, more than {MAX_MEMBERS:,}: no class hands in so many")
-        names = Counter(entry.orig_filename for entry in entries)
-        budget = MAX_TOTAL_BYTES
-        for entry in entries:
-            reason = _refusal(entry, names)
-            if reason is None and (budget := budget - entry.file_size) < 0:
-                reason = f"the notebooks of this archive have more than {MAX_TOTAL_BYTES / 1e9:.0f} GB together"
-            yield Refused(entry.orig_filename, reason) if reason else _zip_member(archive, entry)
+    archive = _opened(path)  # open as long as a member may be read
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() and not IGNORED.search(entry.orig_filename)]
+    if len(entries) > MAX_MEMBERS:
+        raise CourseError(f"{path} holds {len(entries):,} files, more than {MAX_MEMBERS:,}: no class hands in so many")
+    names = Counter(entry.orig_filename for entry in entries)
+    budget = MAX_TOTAL_BYTES
+    for entry in entries:
+        reason = _refusal(entry, names)
+        if reason is None and (budget := budget - entry.file_size) < 0:
+            reason = f"the notebooks of this archive have more than {MAX_TOTAL_BYTES / 1e9:.0f} GB together"
+        yield Refused(entry.orig_filename, reason) if reason else _zip_member(archive, entry)
 
 
 def _refusal(entry: zipfile.ZipInfo, names: Counter[str]) -> str | None:

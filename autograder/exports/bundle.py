@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from .. import pace
 from ..errors import CourseError
 from ..lessons import Day, lesson, marks, release_notebook_path, start_bytes, syllabus
 
@@ -68,6 +69,9 @@ def _lay_out(day: Day, place: Path) -> None:
     earlier = [each for each in syllabus(root) if each.number < day.number]
     for module in sorted(imported_modules(root, (f"checks.test_{each.topic}" for each in days))):
         _copy(root, place, module)
+    for each in days:
+        if (table := root / "autograder" / "checks" / "mistakes" / f"{each.topic}.json").exists():
+            _copy(root, place, table.relative_to(root))
     for package in ("autograder/checks", "autograder/hidden", "course", "solutions"):
         _copy(root, place, Path(package) / "__init__.py")
     for each in days:
@@ -91,6 +95,7 @@ def _lay_out(day: Day, place: Path) -> None:
         for path in [source] if source.is_file() else _plain_files(source):
             _copy(root, place, path.relative_to(root))
     _write(place / "datasets" / "hand_computed.toml", numbers(days))
+    _write(place / "autograder" / "pace.json", pace.table_text({each.topic for each in days}))
     _copy(root, place, Path("course/syllabus.toml"))
     _copy(root, place, Path("course/start_here.md"))
     (place / "course" / "start_here.ipynb").write_bytes(start_bytes(place))

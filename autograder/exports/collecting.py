@@ -16,7 +16,8 @@ from typing import Any
 
 from ..errors import CourseError
 from ..files import write_whole
-from ..grading.tasks import find_tasks, is_student_id
+from ..grading.handed_in import file_sha256
+from ..grading.tasks import find_tasks, id_key, is_student_id, student_folders
 from ..lessons import Day, syllabus
 from . import naming
 from .archives import Member, Refused, members, printable
@@ -63,7 +64,6 @@ class Found:
 
     claim: naming.Claim
     day: Day
-    content: bytes
     member: Member
 
     @property
@@ -87,7 +87,8 @@ class Notes:
             for key, entry in table["submissions"].items():
                 student, _, slug = key.partition("/")
                 self.entries[student, slug] = Entry(**entry)
-        except (ValueError, TypeError, KeyError, OSError):
+                self.entries[student, slug].seen_at  # noqa: B018 - a time that is none is found here, and not in a report
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
             raise CourseError(f"{self.path} is damaged: move it away; times of collection begin anew") from None
 
     def save(self) -> None:
@@ -104,6 +105,8 @@ class Collector:
         self.now = now.isoformat(timespec="seconds")
         self.roster = roster
         self.notes = Notes(self.root)
+        there = student_folders(self.submitted) if self.submitted.is_dir() else []
+        self.ids = {id_key(folder.name): folder.name for folder in there}
 
     def collect(self, source: Path, form: str, day: Day | None = None) -> list[Outcome]:
         """All files of a zip or a folder. One bad file is one line, and the others go on. Raises CourseError."""
@@ -118,12 +121,23 @@ class Collector:
                 outcomes.append(Outcome("refused", str(refused)))
             else:
                 candidates.setdefault((found.claim.student, found.day.slug), []).append(found)
-        for several in candidates.values():
-            # Oldest first: each is kept behind the next one.
-            for found in sorted(several, key=lambda f: f.rank):
-                outcomes.append(self.put(found, source.name, form))
-        self.notes.save()
+        try:
+            for several in candidates.values():
+                # Oldest first: each is kept behind the next one.
+                for found in sorted(several, key=lambda f: f.rank):
+                    outcomes.append(self.put_safely(found, source.name, form))
+        finally:
+            self.notes.save()  # what is in its place has its time, whatever became of the others
         return outcomes
+
+    def put_safely(self, found: Found, archive: str, form: str) -> Outcome:
+        """`put`, where a file that cannot be read again or written is one line."""
+        try:
+            return self.put(found, archive, form)
+        except Refused as refused:
+            return Outcome("refused", str(refused))
+        except OSError as error:
+            return Outcome("refused", f"{printable(found.member.name)}: cannot be kept ({error.strerror}); mend that and collect again")
 
     def look_at(self, member: Member | Refused, form: str, day: Day | None) -> Found:
         """Whose file it is, of which day, and what is in it. Raises Refused."""
@@ -133,11 +147,14 @@ class Collector:
         if claim is None:
             raise Refused(member.name, f"cannot tell whose it is; expected {naming.EXPECTED[form]}")
         claim = self.enrolled(claim, member.name)
-        content = member.read()
+        known = self.ids.setdefault(id_key(claim.student), claim.student)
+        if known != claim.student:
+            raise Refused(member.name, f"the id {claim.student} is on some disks the same name as {known}: give one of them another")
+        content = member.read()  # and again when it is put: an archive need not fit into memory
         which = day or naming.day_of(claim.filename, content)
         if which is None:
             raise Refused(member.name, "cannot tell which day it is of: name it with --day")
-        return Found(claim, which, content, member)
+        return Found(claim, which, member)
 
     def enrolled(self, claim: naming.Claim, name: str) -> naming.Claim:
         """The claim under the student's own id, by the roster where there is one."""
@@ -152,34 +169,34 @@ class Collector:
         return naming.Claim(person.id, claim.filename, claim.lms_id, claim.name, claim.late, claim.order)
 
     def put(self, found: Found, archive: str, form: str) -> Outcome:
-        claim, slug = found.claim, found.day.slug
+        claim, slug, content = found.claim, found.day.slug, found.member.read()
         target = self.submitted / claim.student / slug / f"{slug}.ipynb"
         who = f"{claim.student}, {slug}"
         if any(path.is_symlink() for path in (target, target.parent, target.parents[1])):
             return Outcome("refused", f"{who}: {target} leads through a link: remove it")
         new = Entry(
-            hashlib.sha256(found.content).hexdigest(), self.now, form, archive, found.member.name, claim.lms_id, claim.name, claim.late,
+            hashlib.sha256(content).hexdigest(), self.now, form, archive, found.member.name, claim.lms_id, claim.name, claim.late,
             found.member.modified.isoformat(timespec="seconds") if found.member.modified else "", list(claim.order),
         )  # fmt: skip
         old = self.notes.entries.get((claim.student, slug))
         there = target.read_bytes() if target.is_file() else None
-        if there == found.content:
+        if there == content:
             self.note(target, claim.student, slug, old if old is not None and old.sha256 == new.sha256 else new)
             return Outcome("same", f"{who}: unchanged")
         if there is None:
-            write_whole(target, found.content)
+            write_whole(target, content)
             new.earlier = old.earlier if old else []
             self.note(target, claim.student, slug, new)
             return Outcome("new", f"{who}: collected")
         if old is not None and old.source == form and tuple(claim.order) < tuple(old.order):
-            kept = self.keep(claim.student, slug, found.content, new.member_time)
+            kept = self.keep(claim.student, slug, content, new.member_time)
             if kept.exists() and all(e["sha256"] != new.sha256 for e in old.earlier):
                 old.earlier.append({"sha256": new.sha256, "seen": new.seen, "kept": kept.relative_to(self.root).as_posix()})
             return Outcome("older", f"{who}: older than what is there, kept as {kept.relative_to(self.root)}")
         kept = self.keep(claim.student, slug, there, old.seen if old else "")
         was = {"sha256": hashlib.sha256(there).hexdigest(), "seen": old.seen if old else "", "kept": kept.relative_to(self.root).as_posix()}
         new.earlier = [*(old.earlier if old else []), was]
-        write_whole(target, found.content)
+        write_whole(target, content)
         self.note(target, claim.student, slug, new)
         return Outcome("newer", f"{who}: newer; the one before is kept as {kept.relative_to(self.root)}")
 
@@ -204,8 +221,7 @@ class Collector:
             if task.path.is_symlink() or not task.path.is_file():
                 outcomes.append(Outcome("refused", f"{who}: {task.path.name} is missing, or no plain file"))
                 continue
-            with task.path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = file_sha256(task.path)
             old = self.notes.entries.get((task.student, task.day.slug))
             if old is not None and old.sha256 == digest:
                 write_timestamp(task.path.parent, old)

@@ -37,7 +37,11 @@ def due_dates(root: Path) -> dict[str, datetime.datetime]:
     if not path.exists():
         return {}
     dates = {}
-    for number, row in enumerate(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()), start=2):
+    try:
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(f"{path} cannot be read ({type(error).__name__}): it has the columns day and due, in UTF-8") from None
+    for number, row in enumerate(rows, start=2):
         try:
             dates[find_day(row.get("day") or "").slug] = parse_time(row.get("due") or "")
         except CourseError as error:

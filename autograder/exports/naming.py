@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ..grading.tasks import is_student_id
+from ..grading.tasks import MAX_ID_BYTES, is_student_id
 from ..lessons import Day, syllabus
 
 CANVAS = re.compile(r"(?P<name>[^_/]*)_(?:(?P<late>LATE)_)?(?P<user>\d{1,20})_(?P<submission>\d{1,20})_(?P<file>.+)")
@@ -75,7 +75,9 @@ EXPECTED = {
 def student_id(name: str, number: str) -> str:
     """An id from a name and the platform's number: `adalovelace_77`. The number keeps namesakes apart."""
     letters = "".join(c for c in unicodedata.normalize("NFC", name).lower() if c.isalnum() or c in ".-")
-    return f"{letters.strip('.-')[: MAX_ID - len(number) - 1] or 'student'}_{number}"
+    room = MAX_ID - len(number) - 1
+    short = letters.strip(".-")[:room].encode()[: MAX_ID_BYTES - len(number) - 1].decode(errors="ignore")
+    return f"{short or 'student'}_{number}"
 
 
 def day_of(filename: str, content: bytes) -> Day | None:
@@ -86,7 +88,7 @@ def day_of(filename: str, content: bytes) -> Day | None:
     if len(named) == 1:
         return named[0]
     try:
-        notebook = json.loads(content.decode("utf-8"))
+        notebook = json.loads(content.decode("utf-8-sig"))
         slug = notebook["metadata"]["course"]["slug"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

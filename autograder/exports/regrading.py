@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import CourseError
 from ..grading.records import Record, read_record, record_path, write_record
-from ..grading.run import grade_all
+from ..grading.run import drawn_seed, grade_all
 from ..grading.tasks import Task
 from .results import Booked, lost
-from .tables import number, written
+from .tables import harmless, number, written
 
 if TYPE_CHECKING:
     from ..grading.executors.base import Executor
@@ -71,11 +71,12 @@ def regrade(
     executor: Executor | None = None,
     progress: Callable[[int, int, Record], None] | None = None,
 ) -> list[Record]:
-    """Grades into the side folder, each submission with the seed it had; what is there already and still holds is kept."""
+    """Grades into the side folder, each submission with the seed it had, or a new one; what is there already and still holds is kept."""
     by_seed: dict[int, list[Task]] = {}
+    drawn = drawn_seed(side, [task for task in tasks if (task.student, task.day.slug) not in old])
     for task in tasks:
         before = old.get((task.student, task.day.slug))
-        by_seed.setdefault(before.seed if before is not None else 0, []).append(task)
+        by_seed.setdefault(before.seed if before is not None else drawn, []).append(task)
     new: dict[Key, Record] = {}
     for seed, of_seed in sorted(by_seed.items()):
         for record in grade_all(of_seed, options(seed), side, resume=True, progress=progress, executor=executor):
@@ -125,7 +126,7 @@ def checks_that_differ(before: Record | None, after: Record, exercise: str) -> t
 
 def changes_csv(found: Iterable[Change]) -> bytes:
     rows: list[tuple[object, ...]] = [("day", "student", "exercise", "from", "to", "checks", "note")]
-    rows += [(c.slug, c.student, c.exercise, number(c.before), number(c.after), "; ".join(c.checks), c.note) for c in found]
+    rows += [(c.slug, harmless(c.student), c.exercise, number(c.before), number(c.after), "; ".join(c.checks), c.note) for c in found]
     return written(rows)
 
 

@@ -16,7 +16,7 @@ from ..render import WORDS, points_text
 from ..runner import Verdict, load_checks
 from .results import ClassResults, Result, lost, need_person
 from .speeds import SpeedLine, axis, place, speed_lines
-from .tables import written
+from .tables import harmless, written
 
 TEMPLATES = Path(__file__).parent / "templates"
 STOPPED = ("timeout", "memory", "crashed")
@@ -43,7 +43,7 @@ class ExerciseLine:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """A check that wrong answers fail. causes: (likely cause or message, how often), the commonest first."""
+    """A check that wrong answers fail. causes: (cause or message, how often), the commonest first."""
 
     check: str
     exercise: str
@@ -206,6 +206,6 @@ def checks_csv(results: ClassResults) -> bytes:
         for line in day_report(day, results.by_day[day]).checks:
             cause = line.causes[0][0] if line.causes else ""
             rows.append((
-                day.slug, line.exercise, line.check, line.title, "yes" if line.hidden else "", line.failed, line.attempts, cause,
+                day.slug, line.exercise, line.check, line.title, "yes" if line.hidden else "", line.failed, line.attempts, harmless(cause),
             ))  # fmt: skip
     return written(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CourseError
-from ..grading.tasks import check_student_id
+from ..grading.tasks import check_student_id, id_key
 
 NAME = "roster.csv"
 
@@ -51,11 +51,15 @@ def read_roster(path: Path) -> Roster:
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"{path} cannot be read as a roster ({type(error).__name__}): save it as a CSV in UTF-8") from None
     lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
+    try:
+        rows = list(lines)
+    except csv.Error as error:
+        raise CourseError(f"{path} cannot be read as a roster ({error}): save it as a CSV in UTF-8") from None
     if "id" not in (lines.fieldnames or []):
         raise CourseError(f"{path}: the first line must name the columns: id, lms_id, name, email")
     people: list[Person] = []
-    taken: dict[str, int] = {}
-    for number, row in enumerate(lines, start=2):
+    taken: dict[str, tuple[int, int]] = {}
+    for number, row in enumerate(rows, start=2):
         values = {key: (row.get(key) or "").strip() for key in Person.__dataclass_fields__}
         if not any(values.values()):
             continue
@@ -63,11 +67,12 @@ def read_roster(path: Path) -> Roster:
             check_student_id(values["id"])
         except CourseError as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
-        for kind in ("id", "lms_id"):
-            key = f"{kind} {values[kind]}"
+        for kind, same in (("id", id_key), ("lms_id", str)):
+            key = f"{kind} {same(values[kind])}"
             if values[kind] and key in taken:
-                raise CourseError(f"{path}, line {number}: the {key} stands in line {taken[key]} already")
-            taken[key] = number
+                but_for = "" if values[kind] == getattr(people[taken[key][1]], kind) else ", but for upper and lower case"
+                raise CourseError(f"{path}, line {number}: the {kind} {values[kind]} stands in line {taken[key][0]} already{but_for}")
+            taken[key] = number, len(people)
         people.append(Person(**values))
     return Roster(people)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import os
 import signal
 import sys
@@ -40,27 +41,76 @@ class Confinement:
     drop_user: bool
 
 
+SYSTEM = (
+    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
+    "/etc/localtime", "/etc/fonts", "/etc/alternatives", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo",
+)  # fmt: skip
+"""Not all of /usr: nbgrader's exchange lies in /usr/local/share or wherever else an administrator has put it."""
+OF_A_PREFIX = ("bin", "lib", "lib64", "fonts", "pyvenv.cfg")
+WORKER_MODULES = (
+    "__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "large_pages", "meta", "stand_in",
+    "watch", "gpu",
+)  # fmt: skip
+ROOT = Path(__file__).resolve().parents[2]
+
+
 @functools.cache
 def readable_paths() -> tuple[str, ...]:
     """Files a worker needs to import Python, torch and the kit, and the models: no solution, check or specimen is among them."""
+    return *python_paths(), *own_paths()
+
+
+@functools.cache
+def python_paths() -> tuple[str, ...]:
+    parts = [str(Path(prefix, part)) for prefix in _prefixes() for part in OF_A_PREFIX]
+    return *SYSTEM, *(part for part in parts if os.path.lexists(part) and part not in SYSTEM), *_more_packages()
+
+
+def own_paths() -> tuple[str, ...]:
+    ours = [
+        ROOT / "course" / "__init__.py",
+        ROOT / "course" / "kit",
+        ROOT / "datasets" / "tiny",
+        ROOT / "datasets" / "smollm2_tokenizer",
+        ROOT / "datasets" / "models",
+        ROOT / "autograder" / "__init__.py",
+        *(ROOT / "autograder" / "grading" / f"{name}.py" for name in WORKER_MODULES),
+    ]
+    return tuple(map(str, ours))
+
+
+def _prefixes() -> list[str]:
+    return sorted({sys.prefix, sys.base_prefix, sys.exec_prefix})
+
+
+def _more_packages() -> list[str]:
+    """Where packages lie that are under no prefix."""
     import torch
 
-    root = Path(__file__).resolve().parents[2]
-    ours = [
-        root / "course" / "__init__.py",
-        root / "course" / "kit",
-        root / "datasets" / "tiny",
-        root / "datasets" / "smollm2_tokenizer",
-        root / "datasets" / "models",
-        root / "autograder" / "__init__.py",
-        *(root / "autograder" / "grading" / f"{name}.py" for name in WORKER_MODULES),
-    ]
-    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(torch.__file__).parents[1])}
-    system = ["/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/etc/alternatives"]
-    return *system, *sorted(prefixes), *map(str, ours)
+    found = {str(Path(torch.__file__).parents[1])}
+    return sorted(path for path in found if not any(Path(path).is_relative_to(Path(prefix, "lib")) for prefix in _prefixes()))
 
 
-WORKER_MODULES = ("__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "large_pages")
+@functools.cache
+def exposed_answers() -> tuple[str, ...]:
+    """Copies of the course among what a worker may read: it was installed without `-e`, or lies inside a Python."""
+    places = {Path(path) for path in _more_packages()}
+    for prefix in _prefixes():
+        for pattern in ("lib/python*/*-packages", "lib64/python*/*-packages", "lib/python3/*-packages"):
+            places |= set(Path(prefix).glob(pattern))
+    places |= set(Path("/usr/lib").glob("python3*/*-packages"))
+    copies = {place / name for place in places for name in ("solutions", "autograder") if (place / name).is_dir()}
+    if any(ROOT.is_relative_to(path) for path in python_paths()):
+        copies.add(ROOT)
+    return tuple(sorted({str(copy.resolve()) for copy in copies}))
+
+
+def source_sha256() -> str:
+    """The checksum of the worker's own code, as it lies beside this file."""
+    folder = Path(__file__).parent
+    return hashlib.sha256(b"".join((folder / f"{name}.py").read_bytes() for name in WORKER_MODULES)).hexdigest()
+
+
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 

@@ -6,10 +6,11 @@ Near and Far answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_un
 
 from __future__ import annotations
 
+import hashlib
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +21,11 @@ from ..errors import InfrastructureFault
 from . import wire
 from .far_values import FarFunction, Handle
 from .given import kit_dataclasses
-from .limits import Limits, cpu_seconds
+from .limits import Limits, cpu_seconds, main_thread_seconds
 from .raised import LOST, error_parts, is_memory, student_raised
 from .remote import Connection, WorkerDied
 from .warm import Zygote
+from .watch import Print, is_print
 from .work import Work
 
 MAX_REQUESTS = 100_000
@@ -32,9 +34,30 @@ MAX_CHECK_BYTES = 512 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000
 MAX_DEATHS = 20
 """Cells that may end the process before the rest is not tried any more: each costs a new worker and all cells again."""
+UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.02, 0.1
+"""So much of the processor's time may go by in other threads while work is counted: a worker has one thread for torch, so the rest is
+the interpreter's."""
 SLOW_TO_LOAD = {"torch._dynamo": ("FlopCounterMode", "TorchDispatchMode", "torch.compile")}
 """Modules that torch loads at the first use of what is named here, in seconds of a processor: not the student's, so they are loaded
 before the clock runs, where a submission names them."""
+
+
+def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] | None) -> None:
+    """Fails where counted calls used the processor in other threads than the one that is called: what they did was not counted."""
+    if start is None or end is None:
+        return
+    everything, main = end[0] - start[0], end[1] - start[1]
+    if everything - main > UNCOUNTED_SECONDS + UNCOUNTED_SHARE * everything:
+        raise CheckFailed(
+            "work is done in other threads, where it is not counted",
+            expected="all of it in the thread that calls the function",
+            got=f"{everything - main:.2f} of {everything:.2f} s of the processor elsewhere",
+        )
+
+
+def worker_seed(seed: int) -> int:
+    """What the worker's own random state is seeded with: nobody comes back from it to the run's seed, of which the checks draw."""
+    return int.from_bytes(hashlib.sha256(f"the worker's, of {seed}".encode()).digest()[:7], "big")
 
 
 @dataclass(frozen=True)
@@ -116,24 +139,68 @@ class Far:
     def generator(self, seed: int) -> Any:
         return self._ask("generator", self._call_seconds, seed=seed)
 
+    def gradients(self, on: bool | None = None) -> str:
+        """torch's gradient mode in the worker, as it was: "on", "off" or "inference". Then it is set, unless `on` is None."""
+        return str(self._ask("gradients", self._call_seconds, on=on))
+
+    def forget(self, thing: Any) -> None:
+        """Lets go of something that stayed in the worker, as a caller does who drops it."""
+        if isinstance(thing, Handle):
+            self._ask("forget", self._call_seconds, number=thing._number)
+
     @property
     def _call_seconds(self) -> float:
         return self._limits.call_seconds * (self._limits.counted_factor if self._counts else 1.0)
 
-    @contextmanager
-    def counting(self) -> Iterator[Work]:
+    def counting(self) -> AbstractContextManager[Work]:
         """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end."""
+        return self._counting(None)
+
+    def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
+        """As `counting`, on a made-up machine: the clocks that the calls read show how long it takes for what is counted."""
+        return self._counting({"peak_flops": peak_flops, "bandwidth": bandwidth})
+
+    @contextmanager
+    def _counting(self, machine: dict[str, float] | None) -> Iterator[Work]:
         work = Work()
-        self._ask("counting", self._call_seconds, on=True)
+        self._ask("counting", self._call_seconds, on=True, machine=machine)
         self._counts = True
+        pid, start = self._pid, self._threads_seconds()
         try:
             yield work
         finally:
             self._counts = False
-        counted = self._ask("counting", self._call_seconds, on=False)
+            end = self._threads_seconds() if self._pid == pid else None
+            counted = self._ask("counting", self._call_seconds, on=False, machine=None) if self._connection is not None else None
+        _in_one_thread(start, end)
         if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
             raise self._nonsense("counts that are no numbers")
         vars(work).update({name: counted[name] for name in vars(work)})
+
+    @contextmanager
+    def watching(self) -> Iterator[list[Print]]:
+        """`with student.watching() as prints:` notes prints of what torch computes in the worker for the calls inside, see `watch.py`;
+        the list is filled at the end."""
+        prints: list[Print] = []
+        self._ask("watching", self._call_seconds, on=True)
+        self._counts = True
+        try:
+            yield prints
+        finally:
+            self._counts = False
+            noted = self._ask("watching", self._call_seconds, on=False)
+        if not isinstance(noted, list) or not all(is_print(one) for one in noted):
+            raise self._nonsense("prints that are no numbers")
+        prints += noted
+
+    @property
+    def _pid(self) -> int:
+        return -1 if self._connection is None else self._connection.pid
+
+    def _threads_seconds(self) -> tuple[float, float] | None:
+        """Processor seconds so far (of all of the worker's threads, of the one that is called), by the kernel; None where it is mute."""
+        everything, main = cpu_seconds(self._pid), main_thread_seconds(self._pid)
+        return None if everything is None or main is None else (everything, main)
 
     def clock(self) -> float:
         """Processor seconds that the worker has used, read from outside; by the wall where the system does not tell."""
@@ -202,7 +269,7 @@ class Far:
         self._connection = connection
         try:
             reply = connection.request(
-                "start", 60.0, earlier=self._earlier, seed=self._seed, threads=self._threads, load=self._load
+                "start", 60.0, earlier=self._earlier, seed=worker_seed(self._seed), threads=self._threads, load=self._load
             )
         except WorkerDied as died:
             raise InfrastructureFault(f"a worker did not start: {died}") from None

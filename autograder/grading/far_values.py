@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..authoring import CheckFailed, show
 from .raised import LOST, compare_arguments, compare_random_states
 from .remote import WorkerDied
+from .wire import MAX_REPLY_NODES
 from .worker import snapshot
 
 if TYPE_CHECKING:
     from .far import Far
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What came of a call on the meta device. result: {shape, dtype, device} in place of each tensor. stray: the student's line that
+    made a tensor elsewhere; asked: the one that asked for a value, where the call ended. Both "" where there is none."""
+
+    result: Any
+    stray: str
+    asked: str
 
 
 class FarFunction:
@@ -28,6 +41,22 @@ class FarFunction:
         reply = self._far._ask("call", self._far._call_seconds, function=self._name, **call.request())
         return call.result(self._far, reply)
 
+    def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
+        """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
+        _check_generation(self._far, args, kwargs)
+        reply = self._far._ask("meta", self._far._call_seconds, function=self._name, name=self._name, args=list(args), kwargs=kwargs)
+        return _rehearsal(self._far, reply)
+
+    def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
+        """One call on a stand-in for CUDA, and calls of its result with each of `then`: see `gpu.rehearse`."""
+        _check_generation(self._far, args, kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
+        reply = self._far._ask("gpu", self._far._call_seconds, function=self._name, **fields)
+        match reply:
+            case {"results": list(), "made": dict(), "called": dict()}:
+                return dict(reply)
+        raise self._far._nonsense("a rehearsal without its results")
+
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
         """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
@@ -35,6 +64,13 @@ class FarFunction:
         replies = self._far._ask_each("call", self._far._call_seconds, requests, function=self._name)
         for call, reply in zip(calls, replies, strict=True):
             yield call.args[0], call.result(self._far, reply)
+
+
+def _rehearsal(far: Far, reply: Any) -> Rehearsal:
+    match reply:
+        case {"result": result, "stray": str(stray), "asked": str(asked)}:
+            return Rehearsal(result, stray[:300], asked[:300])
+    raise far._nonsense("a rehearsal without its result")
 
 
 class _Call:
@@ -91,8 +127,17 @@ class Handle:
         _check_generation(self._far, args, kwargs)
         return self._ask("apply", args=list(args), kwargs=kwargs)
 
+    def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
+        """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""
+        _check_generation(self._far, args, kwargs)
+        return _rehearsal(self._far, self._ask("meta", args=list(args), kwargs=kwargs))
+
     def __len__(self) -> int:
-        return int(self._dunder("len"))
+        """Raises CheckFailed for a length that no answer has: `list` and its like make room for it before they look."""
+        length = self._dunder("len")
+        if type(length) is not int or not 0 <= length <= MAX_REPLY_NODES:
+            raise CheckFailed(f"len() of a {self.type_name} is {show(length)}, more than an answer may have ({MAX_REPLY_NODES:,})")
+        return length
 
     def __iter__(self) -> Iterator[Any]:
         return self._dunder("iter")

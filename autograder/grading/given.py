@@ -5,7 +5,9 @@ The same on both sides of the pipe, and in a notebook.
 
 from __future__ import annotations
 
+import copy
 import functools
+import weakref
 from typing import Any
 
 import torch
@@ -36,6 +38,20 @@ def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str 
         _embedding_tables.add(model.weights.embed_tokens.untyped_storage().data_ptr())
         return model
     raise ValueError(f"nothing of kind {kind!r} can be named")
+
+
+def own_copy(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
+    """What `named` gives, copied as far as it can be changed: a notebook's process lives longer than one check."""
+    thing = named(kind, name, dtype, device)
+    if kind == "tokenizer":
+        view = copy.copy(thing)
+        vars(view).update({key: copy.copy(value) for key, value in vars(thing).items() if isinstance(value, dict | list | set)})
+        return view
+    model = copy.deepcopy(thing)
+    table = model.weights.embed_tokens.untyped_storage().data_ptr()
+    _embedding_tables.add(table)
+    weakref.finalize(model, _embedding_tables.discard, table)
+    return model
 
 
 _embedding_tables: set[int] = set()

@@ -16,12 +16,13 @@ import os
 import shutil
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import CourseError, InfrastructureFault
 from . import large_pages
-from .confine import LEVELS, Confinement, readable_paths
+from .confine import LEVELS, ROOT, Confinement, exposed_answers, own_paths, python_paths
 from .limits import Limits
 
 SAFE_LEVELS = ("namespaces", "landlock")
@@ -93,14 +94,22 @@ def require_safe() -> str:
     return found
 
 
+EXPOSED = "the course's answers lie among Python's packages, in {}"
+REMEDY = "`pip uninstall from-prompt-to-token`, then install it from its folder with `pip install -e .`"
+
+
 def launch(level: str, limits: Limits, scratch: Path) -> Launch:
     """The command that starts a zygote at `level`. Raises OSError where the level cannot be had at all."""
+    if level == "landlock" and exposed_answers():
+        raise OSError(f"{EXPOSED.format(exposed_answers()[0])}; {REMEDY}")  # Landlock gives a tree as a whole; a private root can mask
     confinement = Confinement(level, limits.memory_bytes, limits.file_bytes, drop_user=level != "none" and may_drop_user(level))
     inside = level == "namespaces"
     options = {"confinement": asdict(confinement), "scratch_root": "/scratch" if inside else str(scratch)}
     python = [sys.executable, "-m", "autograder.grading.zygote", "{fd}", json.dumps(options)]
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")}
     environment |= dict.fromkeys(THREAD_VARIABLES, "1")
+    # This tree's code, whichever one is installed; and nothing from the folder it is started in.
+    environment |= {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
     environment |= {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
     environment |= large_pages.FOR_THE_HEAP
     home = "/tmp" if inside else str(scratch)
@@ -154,19 +163,29 @@ def bubblewrap(fonts: Path | None) -> list[str]:
     command += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", *(f"/scratch/disk-{number}" for number in range(SCRATCH_DISKS))):
         command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]
-    paths = [path for path in readable_paths() if os.path.lexists(path)]
-    # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
-    for folder in sorted({str(parent) for path in paths for parent in Path(path).parents if str(parent) != "/"}):
-        command += ["--perms", "0755", "--dir", folder]
-    for path in paths:
-        if os.path.islink(path):
-            command += ["--symlink", os.readlink(path), path]
-        elif os.path.exists(path):
-            command += ["--ro-bind", path, path]
+    command += _bound(python_paths())
+    for copy in exposed_answers():
+        command += ["--tmpfs", copy]
+    command += _bound(own_paths())
     command += ["--ro-bind-try", *[str(large_pages.SETTINGS)] * 2]  # Landlock keeps submissions out
     if fonts is not None:
         command += ["--ro-bind", str(fonts), "/tmp/matplotlib"]
     return [*command, "--chdir", "/tmp"]
+
+
+def _bound(paths: Iterable[str]) -> list[str]:
+    """Options that bind what there is of these paths, read-only."""
+    there = [path for path in paths if os.path.lexists(path)]
+    command: list[str] = []
+    # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
+    for folder in sorted({str(parent) for path in there for parent in Path(path).parents if str(parent) != "/"}):
+        command += ["--perms", "0755", "--dir", folder]
+    for path in there:
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            command += ["--ro-bind", path, path]
+    return command
 
 
 def matplotlib_cache() -> Path | None:

@@ -6,6 +6,7 @@ Numerics may run side by side on every core; a measurement may not. So a run fir
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from ..course_table import earlier_sources, solution_source
@@ -13,7 +14,7 @@ from ..errors import InfrastructureFault
 from ..lessons import Day
 from ..runner import INCONCLUSIVE, Check, Verdict, load_checks, run_timing, select
 from .far import Cell, Far
-from .grade import Options, explain_missing, grade_task, read_task, scores, start_cells, submission_sha256
+from .grade import Options, explain_missing, grade_task, is_line_of, read_task, scores, start_cells, submission_sha256
 from .records import Record, write_record
 from .tasks import Task
 
@@ -47,11 +48,13 @@ def time_task(task: Task, record: Record, options: Options) -> Record:
 
 def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
     submission = read_task(task)
+    options = dataclasses.replace(options, seed=record.seed)  # a run that goes on has the seed that it began with
     far = start_cells(task.day, submission, options)
     try:
         found = measured(task.day.topic, timing_checks(task.day), far, record.verdicts, options.seed)
         for verdict in found:
             explain_missing(verdict, far, submission.homes)
+            verdict.lines = [line for line in verdict.lines if is_line_of(line, submission)]
         return found
     finally:
         far.close()

@@ -43,6 +43,10 @@ class Deadline:
         """Time in the grader's own functions is not the student's."""
         self.wall_start += time.monotonic() - paused_at
 
+    def charge(self, seconds: float) -> None:
+        """Counts time in full that the grader has spent on reading an answer; the wall's own passing counts for a part of it."""
+        self.wall_start -= seconds * (self.wall_factor - 1)
+
     def expired(self) -> bool:
         return self.used() > self.seconds
 
@@ -51,6 +55,15 @@ class Deadline:
         wall = (time.monotonic() - self.wall_start) / self.wall_factor
         now = cpu_seconds(self.pid)
         return wall if now is None or self.cpu_start is None else max(wall, now - self.cpu_start)
+
+
+def main_thread_seconds(pid: int) -> float | None:
+    """Of them those of the process's first thread. None where unknown."""
+    try:
+        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -1,70 +1,252 @@
-"""What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself."""
+"""What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself.
+
+Near is Far over a loopback. The same worker answers the same requests, in this process: what a function is given and what it
+returns crosses as the same bytes, so that it sees copies, and a notebook gives the verdicts that grading gives.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
-from .given import named
-from .raised import compare_arguments, compare_random_states, student_raised
-from .work import Work, counting
-from .worker import snapshot
+from . import wire
+from .alarm import Alarm, TimeUp
+from .far import Far, worker_seed
+from .given import own_copy
+from .limits import Limits
+from .raised import error_parts
+from .remote import MAX_CALLBACKS, Connection, WorkerDied
+from .worker import Worker
+
+CALLBACK_SECONDS = 15.0
+"""How long the checks' own functions may work for one call here: a person waits for it."""
 
 
-class Near:
-    """The student's functions in this process: a notebook, or the reference itself."""
+class Near(Far):
+    """The student's functions in this process. `namespace` stays the notebook's own: a function that is defined anew is seen."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        self._namespace = namespace
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            value = self._namespace[name]
-        except KeyError:
-            raise student_raised(["NameError", "Exception"], f"{name} is not defined: run its cell first", []) from None
-        return NearFunction(name, value) if callable(value) and not isinstance(value, type) else value
-
-    def generator(self, seed: int) -> torch.Generator:
-        return torch.Generator().manual_seed(seed)
-
-    def counting(self) -> AbstractContextManager[Work]:
-        """`with student.counting() as work:` counts what torch does for the calls inside."""
-        return counting()
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        *,
+        limits: Limits | None = None,
+        seed: int = 0,
+        tell: Callable[[str], None] | None = None,
+        on_check: Callable[[], None] | None = None,
+    ) -> None:
+        """tell: says a sentence to whoever waits for a call that cannot be stopped from here. on_check: called as a check begins."""
+        super().__init__("", [], {}, limits=limits, seed=seed)
+        self._namespace, self._tell, self._on_check = namespace, tell, on_check
+        self._interrupted = False
+        now = State.now()
+        self._state = State(now.grad, now.dtype, torch.Generator().manual_seed(worker_seed(seed)).get_state())
 
     def clock(self) -> float:
         """Processor seconds that this process has used."""
         return time.process_time()
 
-    def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
-        return named("model", name, dtype, device)
+    def _begin_check(self) -> None:
+        super()._begin_check()
+        if self._on_check is not None:
+            self._on_check()
 
-    def tokenizer(self, name: str) -> Any:
-        return named("tokenizer", name)
+    def _interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
+        """What the check says that a person stopped, or one that comes after it. From then on nothing is asked."""
+        before, self._interrupted = self._interrupted, True
+        return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
+
+    @contextmanager
+    def _ready(self, function: str) -> Iterator[None]:
+        if self._interrupted:
+            raise Interrupted([])
+        with super()._ready(function):
+            yield
+
+    def _start_once(self) -> bool:
+        self._generation += 1
+        self._connection = Loopback(self)
+        return True
 
 
-class NearFunction:
-    """A function of the student's in this process. See FarFunction."""
+class Stopped(WorkerDied):
+    """A call that was ended at its time limit. lines: where it was then."""
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self._name, self._function = name, function
+    def __init__(self, message: str, lines: list[str]) -> None:
+        super().__init__("timeout", message)
+        self.lines = lines
 
-    def __call__(
-        self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
-    ) -> Any:
-        before = [snapshot(value) for value in [*args, *kwargs.values()]] if _unchanged else None
-        state = torch.get_rng_state() if _rng_unchanged else None
-        result = self._function(*args, **kwargs)
-        if before is not None:
-            compare_arguments(self._name, before, [*args, *kwargs.values()])
-        if state is not None:
-            compare_random_states(self._name, state, torch.get_rng_state())
-        return (result, [*args, *kwargs.values()]) if _arguments else result
 
-    def each(self, inputs: Iterable[Any], **options: bool) -> Iterator[tuple[Any, Any]]:
-        return ((given, self(given, **options)) for given in inputs)
+class Interrupted(KeyboardInterrupt):
+    """A person stopped the student's code. lines: where it was then."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self.lines = lines
+
+
+@dataclass
+class State:
+    """What torch keeps for a whole process, and a worker therefore has to itself."""
+
+    grad: bool
+    dtype: torch.dtype
+    rng: Tensor
+
+    @classmethod
+    def now(cls) -> State:
+        return cls(torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_rng_state())
+
+    def set(self) -> None:
+        torch.set_grad_enabled(self.grad)
+        torch.set_default_dtype(self.dtype)
+        torch.set_rng_state(self.rng)
+
+
+class Loopback(Connection):
+    """A worker in this process, and what a socket does for it: `sendall` and `recv`."""
+
+    pid = -1
+
+    def __init__(self, near: Near) -> None:
+        self.near = near
+        self.limits, self.resolve = near._limits, near._resolve
+        self.callables: dict[int, Callable[..., Any]] = {}
+        self.seq = 0
+        self.worker = InProcess(self, SimpleNamespace(user_ns=near._namespace))
+        self.frames = bytearray()
+        """On their way to the worker."""
+        self.reply: dict[str, Any] = {}
+        self.here: dict[int, Tensor] = {}
+        """Tensors on another device, on their way: they do not go through bytes."""
+        self.ours = State.now()
+
+    def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """The worker's reply; what it calls back is answered. Raises WorkerDied, Interrupted."""
+        self.seq += 1
+        self.callbacks, self.callback_seconds = 0, 0.0
+        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near._tell)
+        with self._ending_it_on_failure():
+            self.frames, self.worker.unread = bytearray(wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)), bytearray()
+            try:
+                with self.alarm, self._as_the_worker():
+                    self.worker.serve()
+            except TimeUp:  # it came while the reply was made
+                pass
+            finally:
+                used = self.alarm.used()
+                self.used, self.nearest_limit = self.used + used, max(self.nearest_limit, used / seconds)
+        if self.alarm.message:
+            raise Stopped(self.alarm.message, self.alarm.lines)
+        if "error" in self.reply:
+            names, _, lines = error_parts(self.reply["error"])
+            if "KeyboardInterrupt" in names:
+                raise Interrupted(lines)
+        return self.reply
+
+    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The replies, each made when it is asked for."""
+        for fields in many:
+            wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
+            yield self.request(op, seconds, **fields)
+
+    def close(self) -> None:
+        """A worker that is not asked any more needs no ending."""
+
+    # The socket, as the worker sees it
+
+    def recv(self, n: int) -> bytes:
+        """All there is. Nothing means that the worker has answered, and is let go until the next request."""
+        taken, self.frames = bytes(self.frames), bytearray()
+        return taken
+
+    def sendall(self, frame: bytes) -> None:
+        self.received += len(frame)
+        message = self._decoded(frame)
+        if "callback" not in message:
+            self.reply = message
+            return
+        self.callbacks += 1
+        if self.callbacks > MAX_CALLBACKS or self.callback_seconds > CALLBACK_SECONDS:
+            self.alarm.ring(f"stopped after {self.callbacks:,} calls of the function that was given: does it end?", sys._getframe())
+        start = time.monotonic()
+        with self.alarm.paused(), self._as_the_checks():
+            self.answering = True
+            try:
+                answer = self._answer(message)
+            finally:
+                self.answering = False
+        self.callback_seconds += time.monotonic() - start
+        self.frames += wire.encode(answer, self._extra)
+
+    def _decoded(self, frame: bytes) -> dict[str, Any]:
+        end = wire.HEAD.size + wire.lengths(frame[: wire.HEAD.size], reply=True)[0]
+        return wire.decode(bytearray(frame[wire.HEAD.size : end]), bytearray(frame[end:]), self._resolve, reply=True)
+
+    def _resolve(self, tree: dict[str, Any]) -> Any:
+        return self.here.pop(tree["id"]) if tree["$"] == "here" else self.resolve(tree)
+
+    def _extra(self, value: Any) -> dict[str, Any] | None:
+        if isinstance(value, Tensor):
+            return self.leave(value.detach().clone().requires_grad_(value.requires_grad))
+        return super()._extra(value)
+
+    def leave(self, tensor: Tensor) -> dict[str, Any]:
+        """The tree of a tensor that stays on its device."""
+        self.here[id(tensor)] = tensor
+        return {"$": "here", "id": id(tensor)}
+
+    # Whose state torch is in
+
+    @contextmanager
+    def _as_the_worker(self) -> Iterator[None]:
+        self.ours = State.now()
+        self.near._state.set()
+        try:
+            yield
+        finally:
+            self.near._state = State.now()
+            self.ours.set()
+
+    @contextmanager
+    def _as_the_checks(self) -> Iterator[None]:
+        theirs = State.now()
+        self.ours.set()
+        try:
+            with _disable_current_modes():  # what the checks' own functions do is not counted
+                yield
+        finally:
+            self.ours = State.now()
+            theirs.set()
+
+
+class InProcess(Worker):
+    """A worker among others in one process, which goes on when it is gone: what it is given by name is a copy of its own."""
+
+    connection: Any
+
+    def __init__(self, connection: Loopback, shell: Any) -> None:
+        super().__init__(connection, shell)  # type: ignore[arg-type]
+        self.named: dict[str, Any] = {}
+
+    def extra(self, value: Any) -> dict[str, Any]:
+        return self.connection.leave(value) if isinstance(value, Tensor) else super().extra(value)
+
+    def resolve(self, tree: dict[str, Any]) -> Any:
+        match tree["$"]:
+            case "named":
+                key = f"{tree['kind']} {sorted(tree['v'].items())}"
+                if key not in self.named:
+                    self.named[key] = own_copy(tree["kind"], **tree["v"])
+                return self.named[key]
+            case "here":
+                return self.connection.here.pop(tree["id"])
+        return super().resolve(tree)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from torch import Tensor
+
 from ..authoring import CheckFailed
 from .worker import same
 
@@ -41,14 +43,23 @@ def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
     """Raises CheckFailed if an argument is not as it was."""
     for position, (old, new) in enumerate(zip(before, after, strict=True)):
         if not same(old, new):
-            cause = "Work on a copy: operations that end in an underscore, and `x[...] = ...`, write into the caller's tensor."
-            raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=cause)
+            raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=_writes_into(old), fact=True)
+
+
+def _writes_into(argument: Any) -> str:
+    """What writes into an argument of this kind: the change itself is proved, by which line is not."""
+    if isinstance(argument, Tensor):
+        return "The caller's tensor is another one now. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
+    if isinstance(argument, list):
+        return "The caller's list is another one now. `append`, `insert`, `sort`, `x[i] = ...` and `x += ...` write into it."
+    if isinstance(argument, dict):
+        return "The caller's dict is another one now. `x[key] = ...`, `pop` and `update` write into it."
+    return "What the caller gave is another one now: work on a copy."
 
 
 def compare_random_states(name: str, before: Any, after: Any) -> None:
     if not same(before, after):
-        cause = "Draw from the generator that is given, and only where a draw is asked for."
-        raise CheckFailed(f"{name} moved torch's global random state", cause=cause)
+        raise CheckFailed(f"{name} moved torch's global random state", cause="It is another one now.", fact=True)
 
 
 def error_parts(error: Any) -> tuple[list[str], str, list[str]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
+import math
 import os
 import platform
+import typing
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +25,7 @@ except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1
+Made = typing.TypeVar("Made")
 
 
 @dataclass
@@ -139,21 +143,56 @@ def record_path(folder: Path, student: str, slug: str) -> Path:
 
 
 def read_record(path: Path) -> Record:
-    """The record in a file. Raises CourseError if it is damaged or of another format."""
+    """The record in a file. Raises CourseError if it is damaged, of another format, or of somebody else than the file's name says."""
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if table.get("format") != FORMAT:
-            raise CourseError(f"{path}: a record of format {table.get('format')}, this version reads {FORMAT}: grade again")
-        return record_of(table)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CourseError(f"{path}: a record of format {table.get('format')!r}, this version reads {FORMAT}: grade again")
+        record = record_of(table)
+        if (record.student, record.slug) != (path.stem, path.parent.name):
+            raise ValueError("of another submission")
+        return record
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CourseError(f"{path}: a damaged record ({type(error).__name__}): delete it and grade again") from None
 
 
 def record_of(table: dict[str, Any]) -> Record:
-    """The record of a table that was made of it. Raises TypeError or KeyError for another table."""
-    verdicts = [Verdict(**v) for v in table["verdicts"]]
-    scores = [ExerciseScore(**s) for s in table["scores"]]
-    return Record(**{**table, "verdicts": verdicts, "scores": scores})
+    """The record of a table that was made of it. Raises TypeError, KeyError or ValueError for another table."""
+    record = _made(Record, {**table, "verdicts": [], "scores": []})
+    record.verdicts = [_made(Verdict, v) for v in table["verdicts"]]
+    record.scores = [_made(ExerciseScore, s) for s in table["scores"]]
+    if any(not 0 <= score.points <= score.max_points for score in record.scores):
+        raise ValueError("points that nobody can have")
+    return record
+
+
+def _made(kind: type[Made], table: dict[str, Any]) -> Made:
+    """A dataclass of a table, each of whose values is what its field says, and each number finite."""
+    made = kind(**table)
+    for name, due in FIELD_TYPES[kind].items():
+        value = getattr(made, name)
+        if not _is(value, due):
+            raise TypeError(f"{name} is {value!r:.100}")
+    return made
+
+
+FIELD_TYPES: dict[type, dict[str, Any]] = {kind: typing.get_type_hints(kind) for kind in (Record, Verdict, ExerciseScore)}
+
+
+def _is(value: Any, due: Any) -> bool:
+    """Whether a value read from JSON is of an annotated type: a plain one, an optional one, a list or a dict of such."""
+    if due is Any:
+        return True
+    if due is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if not typing.get_args(due):
+        return type(value) is due or (isinstance(due, type) and dataclasses.is_dataclass(due) and isinstance(value, due))
+    inner = typing.get_args(due)
+    if typing.get_origin(due) is list:
+        return type(value) is list and all(_is(each, inner[0]) for each in value)
+    if typing.get_origin(due) is dict:
+        return type(value) is dict and all(_is(k, inner[0]) and _is(v, inner[1]) for k, v in value.items())
+    return any(_is(value, each) for each in inner)
 
 
 def read_records(folder: Path, slug: str | None = None) -> list[Record]:

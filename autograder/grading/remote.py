@@ -114,7 +114,7 @@ class Connection:
             self.pid, self.scratch = source.fork(theirs)
         finally:
             theirs.close()
-        self._hello()
+        self._hello(source)
         if source.level == "namespaces":
             self.scratch = f"/proc/{self.pid}/root{self.scratch}"
 
@@ -125,7 +125,7 @@ class Connection:
         self.readable.register(self.socket, select.POLLIN)
         self.writable.register(self.socket, select.POLLOUT)
 
-    def _hello(self) -> None:
+    def _hello(self, source: Zygote) -> None:
         """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
@@ -144,6 +144,9 @@ class Connection:
         if "error" in hello:
             self.close()
             raise InfrastructureFault(str(hello["error"]))
+        if hello.get("source") != source.source:
+            self.close()
+            raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
         """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
@@ -248,7 +251,7 @@ class Connection:
 
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
         """Calls a function that stayed here with the gradient mode of the student's call, takes the next item of an iterator, or asks or
-        sets a training flag."""
+        sets the training flag of a module or of one of its parts."""
         function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
         args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
         if function is None or not isinstance(args, list) or not isinstance(kwargs, dict):
@@ -262,8 +265,8 @@ class Connection:
                         return {"ok": next(function)}  # type: ignore[call-overload]
                     case "training":
                         return {"ok": bool(getattr(function, "training", False))}
-                    case "train":
-                        function.training = bool(args[0])  # type: ignore[attr-defined]
+                    case "train" if isinstance(function, torch.nn.Module):
+                        function.training = args[0] is True
                         return {"ok": None}
         except StopIteration:
             return {"stop": True}
@@ -279,10 +282,17 @@ class Connection:
         if data is not None:
             return data
         if callable(value) or hasattr(value, "__next__"):
-            self.given += 1
-            self.callables[self.given] = value
-            return {"$": "callable", "id": self.given, "trains": hasattr(value, "training")}
+            return {"$": "callable", "id": self._give(value), "parts": self._parts(value) if isinstance(value, torch.nn.Module) else None}
         return None
+
+    def _give(self, value: Any) -> int:
+        self.given += 1
+        self.callables[self.given] = value
+        return self.given
+
+    def _parts(self, module: torch.nn.Module) -> list[Any]:
+        """[name, number, parts] of each part of a module: each has a training flag of its own."""
+        return [[name, self._give(part), self._parts(part)] for name, part in module.named_children()]
 
     def _send(self, value: Any, deadline: Deadline) -> None:
         self._send_bytes(wire.encode(value, self._extra), deadline)
@@ -302,7 +312,9 @@ class Connection:
         self.received += header_bytes + payload_bytes
         header = self._read(header_bytes, deadline)
         payload = self._read(payload_bytes, deadline)
-        value = wire.decode(header, payload, self.resolve)
+        start = time.thread_time()
+        value = wire.decode(header, payload, self.resolve, reply=True)
+        deadline.charge(time.thread_time() - start)
         if not isinstance(value, dict):
             raise wire.WireError("a reply must be a dict")
         return value

@@ -84,7 +84,7 @@ def notebook_in(file: HandedIn, slug: str) -> dict[str, Any]:
     if raw.count(b"[") + raw.count(b"{") > MAX_LISTS:
         raise BadSubmission(f"{file.name} has more parts than any notebook: clear its outputs and hand it in again")
     try:
-        notebook = json.loads(raw.decode("utf-8"))
+        notebook = json.loads(raw.decode("utf-8-sig"))  # some editors put a mark in front
     except UnicodeDecodeError:
         raise BadSubmission(f"{file.name} is not UTF-8 text: it is damaged; hand in the notebook as Jupyter saved it") from None
     except (ValueError, RecursionError) as error:

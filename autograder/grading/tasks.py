@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,9 @@ from ..lessons import Day
 from .handed_in import HandedIn
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
-ID_RULE = "a student id has letters, digits and . _ @ + - only, no slash, no leading dot"
+MAX_ID_BYTES = 200
+"""A file is named for each student, and most disks give a name 255 bytes: a letter can be four of them."""
+ID_RULE = f"a student id has letters, digits and . _ @ + - only, no slash, no leading dot, at most 100 characters and {MAX_ID_BYTES} bytes"
 
 
 @dataclass(frozen=True)
@@ -29,24 +33,52 @@ def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None)
     """The submissions submitted/<student>/<slug>/<slug>.ipynb, by day, then by student; `left_out` tells the rest."""
     if student is not None:
         check_student_id(student)
-    folders = [folder for folder in student_folders(submitted) if is_student_id(folder.name)]
+    every = student_folders(submitted)
+    twins = twin_folders(every)
+    folders = [folder for folder in every if why_left_out(folder, twins) is None]
     for day in days:
         for folder in folders:
-            if student in (None, folder.name) and (folder / day.slug).is_dir():
-                yield Task(folder.name, day, folder / day.slug / f"{day.slug}.ipynb")
+            place = folder / day.slug
+            if student in (None, folder.name) and place.is_dir() and not place.is_symlink():
+                yield Task(folder.name, day, place / f"{day.slug}.ipynb")
 
 
-def left_out(submitted: Path, slugs: Iterable[str]) -> list[str]:
-    """A line for each folder that cannot be graded: an id that nothing can be named for, a day that does not exist."""
+def left_out(submitted: Path, slugs: Iterable[str], student: str | None = None) -> list[str]:
+    """A line for each folder that cannot be graded, of all or of one student: an id that nothing can be named for, a link, a day that
+    does not exist."""
     known = set(slugs)
+    every = student_folders(submitted)
+    twins = twin_folders(every)
     lines = []
-    for folder in student_folders(submitted):
-        if not is_student_id(folder.name):
-            lines.append(f"{folder.name!a}: {ID_RULE}; rename the folder")
-        else:
-            days = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
-            lines += [f"{folder.name}: no day is called {day!a}; rename the folder" for day in days if day not in known]
+    for folder in every:
+        if student not in (None, folder.name):
+            continue
+        if (reason := why_left_out(folder, twins)) is not None:
+            lines.append(f"{folder.name!a}: {reason}")
+            continue
+        for place in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
+            if place.is_symlink():
+                lines.append(f"{folder.name}: {place.name!a} {LINK}")
+            elif place.name not in known:
+                lines.append(f"{folder.name}: no day is called {place.name!a}; rename the folder")
     return lines
+
+
+LINK = "is a link to another folder, whose work it is cannot be known: replace it by the folder itself"
+
+
+def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
+    """Why nothing in a student's folder is graded, or None."""
+    if not is_student_id(folder.name):
+        return f"{ID_RULE}; rename the folder"
+    if folder.is_symlink():
+        return LINK
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return "the folder cannot be read: mend its rights"
+    others = [name for name in twins.get(id_key(folder.name), []) if name != folder.name]
+    if others:
+        return f"on some disks this is the same name as {', '.join(map(ascii, others))}: put all in one folder"
+    return None
 
 
 def student_folders(submitted: Path) -> list[Path]:
@@ -56,8 +88,23 @@ def student_folders(submitted: Path) -> list[Path]:
     return sorted(p for p in submitted.iterdir() if p.is_dir() and not p.name.startswith("."))
 
 
+def id_key(student: str) -> str:
+    """The same for two ids that some disks take for one: they differ in case, or in how an accent is written."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", student).casefold())
+
+
+def twin_folders(folders: Iterable[Path]) -> dict[str, list[str]]:
+    """{key: the names} of folders that some disks take for one."""
+    found: dict[str, list[str]] = {}
+    for folder in folders:
+        found.setdefault(id_key(folder.name), []).append(folder.name)
+    return {key: names for key, names in found.items() if len(names) > 1}
+
+
 def is_student_id(student: str) -> bool:
-    return STUDENT_ID.fullmatch(student) is not None and not student.startswith(".")
+    if STUDENT_ID.fullmatch(student) is None or student.startswith("."):
+        return False
+    return len(student.encode("utf-8", "surrogatepass")) <= MAX_ID_BYTES
 
 
 def check_student_id(student: str) -> str:

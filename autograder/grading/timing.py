@@ -8,19 +8,25 @@ are `Inconclusive`, never a verdict: the run measures again with more rounds (`l
 
 The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process
 cannot. Nothing that a student's process says of time is read.
+
+Nothing is asked twice, so that no answer helps with a later one: every round draws inputs of its own from the run's seed and its
+number, the first call, which is also the warm-up, draws its own too, and each value is held against the reference's for that input.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
 import math
 import statistics
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..authoring import CheckFailed, close, equal
@@ -55,7 +61,12 @@ CURVE_SECONDS = 2.0
 SPREAD_SECONDS = 600.0
 """How long the ratio of the two rivals, which no submission can change, is taken to hold."""
 
-Call = Callable[[Any], Any]
+Call = Callable[..., Any]
+"""call(namespace, inputs) does the work and returns its value."""
+Draw = Callable[[torch.Generator], Any]
+"""draw(generator) makes the inputs of one round."""
+Agree = Callable[[Any, Any, Any], None]
+"""agree(inputs, got, wanted) fails where `got` is no right answer for the inputs, `wanted` being the reference's."""
 
 
 class Inconclusive(Exception):
@@ -63,10 +74,11 @@ class Inconclusive(Exception):
 
 
 class Race:
-    """What a timing check asks for as `race`. student: a Near or Far namespace."""
+    """What a timing check asks for as `race`. student: a Near or Far namespace. seed: of this run and check, for the inputs."""
 
-    def __init__(self, topic: str, student: Near | Far, *, patient: bool = False) -> None:
+    def __init__(self, topic: str, student: Near | Far, *, seed: str = "", patient: bool = False) -> None:
         self.topic, self.student = topic, student
+        self.draws = Draws(f"{seed}/{patient}")
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
         self.ratios: list[float] = []
         """Of the last measurement, what they were held against, and what they are ratios to."""
@@ -75,27 +87,28 @@ class Race:
         self.times: dict[str, dict[str, float]] = {}
         """For a picture of a lost race: of each size ("" where there is one), whose version -> multiples of the shortest time."""
 
-    def against(self, naive: str, call: Call, *, cause: str | None = None) -> None:
-        """Fails where `call(student)` takes more processor time than the geometric mean of reference and naive version.
+    def against(self, naive: str, draw: Draw, call: Call, *, agree: Agree | None = None, cause: str | None = None) -> None:
+        """Fails where `call(student, inputs)` takes more processor time than the geometric mean of reference and naive version.
 
-        naive: Python source that runs after the reference module and redefines what is naive. call: does the work on a namespace and
-        returns its value, which must be the reference's. Raises CheckFailed, Inconclusive.
+        naive: Python source that runs after the reference module and redefines what is naive. agree: what is demanded of a value, where
+        it may differ from the reference's. Raises CheckFailed, Inconclusive.
         """
         self.of = "the reference's processor time"
+        agree = agree or _same
         with _alone, one_thread():
             rivals = _rivals(self.topic, isinstance(self.student, Near))
             reference = rivals.get("")
-            wanted, _ = _timed(reference, call)
             expected = "a time near the reference's"
             try:
-                got, _ = _timed(self.student, call)  # also the warm-up: it loads the model
-                _same(got, wanted)
-                spread = rivals.spread(naive, call)
+                _duel(self.student, reference, self.draws.next(draw), call, agree)  # the warm-up: it loads the model
+                spread = rivals.spread(naive, draw, call, agree)
                 if spread < MIN_SPREAD:
                     raise Inconclusive(f"the naive version takes only {spread:.1f} times the reference's time on this machine just now")
                 limit = math.sqrt(spread)
                 expected = f"at most {limit:.1f} times the reference's processor time (the naive version takes {spread:.1f} times)"
-                ratios, won = self._rounds(functools.partial(_ratio, self.student, reference, call), limit)
+                ratios, won = self._rounds(
+                    lambda flip: _duel(self.student, reference, self.draws.next(draw), call, agree, flip=flip), limit
+                )
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
@@ -107,48 +120,67 @@ class Race:
 
     def growth(
         self,
-        prepare: Callable[[Any, int], Any],
+        draw: Callable[[torch.Generator, int], Any],
+        prepare: Callable[[Any, Any], Any],
         call: Callable[..., Any],
         *,
         short: int,
         long: int,
         limit: float,
+        slow: float,
         cause: str | None = None,
     ) -> None:
-        """Fails where the work costs more than `limit` times as much at size `long` as at size `short`.
+        """Fails where the work costs more than `limit` times as much at size `long` as at size `short`, or more than `slow` times
+        the reference's at size `long`: who is equally slow everywhere does not grow.
 
-        prepare(namespace, size) makes a state and is not timed; call(namespace, state=state) is, and returns a value, which must be the
-        reference's. Raises CheckFailed, Inconclusive.
+        draw(generator, size) makes the inputs; prepare(namespace, inputs) a state, and is not timed; call(namespace, inputs, state=state)
+        is, and returns a value, which must be the reference's. Raises CheckFailed, Inconclusive.
         """
-        self.of = f"its own processor time at size {short}, measured at size {long}"
+        grown = Series(limit, f"its own processor time at size {short}, measured at size {long}")
+        slower = Series(slow, f"the reference's processor time at size {long}")
+        expected = f"at most {limit:g} times the processor time at {long} of that at {short}, and {slow:g} times the reference's at {long}"
         with _alone, one_thread():
             reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
 
-            def timed(namespace: Any, size: int) -> tuple[Any, float]:
-                return _timed(namespace, functools.partial(call, state=prepare(namespace, size)))
+            def inputs_of(size: int) -> Any:
+                return self.draws.next(lambda rng: draw(rng, size))
 
-            def ratio(flip: bool) -> float:
-                seconds = {size: timed(self.student, size)[1] for size in ((long, short) if flip else (short, long))}
-                return seconds[long] / seconds[short]
+            def timed(namespace: Any, inputs: Any) -> tuple[Any, float]:
+                return _timed(namespace, functools.partial(call, inputs=inputs, state=prepare(namespace, inputs)))
 
-            expected = f"at most {limit:g} times the processor time at {long} of that at {short}"
+            def worst(flip: bool) -> float:
+                """By how much the nearer of the two limits is passed in one round, 1 being the limit."""
+                seconds = {}
+                for size in (long, short) if flip else (short, long):
+                    inputs = inputs_of(size)
+                    got, seconds[size] = timed(self.student, inputs)
+                    wanted, reference_seconds[size] = timed(reference, inputs)
+                    _same(inputs, got, wanted)
+                grown.ratios.append(seconds[long] / seconds[short])
+                slower.ratios.append(seconds[long] / reference_seconds[long])
+                return max(grown.ratios[-1] / grown.limit, slower.ratios[-1] / slower.limit)
+
+            reference_seconds: dict[int, float] = {}
             try:
-                first = {size: timed(self.student, size) for size in (short, long)}
-                grown = first[long][1] / first[short][1]
-                if grown > HOPELESS * limit:
-                    self.ratios, self.limit, flat = [grown], limit, False
+                if worst(False) <= HOPELESS:  # the warm-up
+                    grown.ratios, slower.ratios = [], []
+                    _, well = self._rounds(worst, 1.0)
                 else:
-                    for size, (value, _) in first.items():
-                        _same(value, call(reference, state=prepare(reference, size)))
-                    ratios, flat = self._rounds(ratio, limit)
-                    grown = statistics.median(ratios)
+                    well = False
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
                 raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
-            if not flat:
-                self.times = _curve({"reference": reference, "yours": self.student}, _doubling(short, long), timed)
-                raise CheckFailed("the cost grows with the length", expected=expected, got=f"{grown:.1f} times", cause=cause)
+            shown = grown if well or grown.share >= slower.share else slower
+            self.ratios, self.limit, self.of = shown.ratios, shown.limit, shown.of
+            if not well:
+                median = statistics.median(shown.ratios)
+                if shown is slower:
+                    self.times = {f"{long:,}": {"reference": 1.0, "yours": median}}
+                    raise CheckFailed(TOO_SLOW, expected=expected, got=f"{median:.1f} times the reference's at {long}", cause=cause)
+                versions = {"reference": reference, "yours": self.student}
+                self.times = _curve(versions, _doubling(short, long), lambda of, size: timed(of, inputs_of(size)))
+                raise CheckFailed("the cost grows with the length", expected=expected, got=f"{median:.1f} times", cause=cause)
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
         """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
@@ -168,6 +200,32 @@ class Race:
         raise Inconclusive(f"{len(ratios)} rounds gave {low:.2f} to {high:.2f}, on both sides of the limit {limit:.2f}")
 
 
+class Draws:
+    """Inputs for one round after the other, from a seed and the round's number: the same in every run of that seed, and none twice."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed, self.number = seed, 0
+
+    def next(self, draw: Draw) -> Any:
+        self.number += 1
+        digest = hashlib.sha256(f"{self.seed}/{self.number}".encode()).digest()
+        return draw(torch.Generator().manual_seed(int.from_bytes(digest[:7], "big")))
+
+
+@dataclass
+class Series:
+    """Ratios of one kind, round after round, and what they are held against."""
+
+    limit: float
+    of: str
+    ratios: list[float] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Their median as a share of the limit."""
+        return statistics.median(self.ratios) / self.limit
+
+
 class Rivals:
     """The reference and the naive versions of a topic: in workers of a zygote that no submission is forked from, or in this process."""
 
@@ -184,7 +242,7 @@ class Rivals:
                 namespace: dict[str, Any] = {"__name__": "rival"}
                 for text in (source, naive):
                     exec(compile(text, "<rival>", "exec"), namespace)
-                self.namespaces[naive] = Near(namespace)
+                self.namespaces[naive] = Near(namespace, limits=LIMITS)
             else:
                 cells = [Cell("reference", source), Cell("naive", naive)]
                 self.namespaces[naive] = Far(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
@@ -193,18 +251,22 @@ class Rivals:
             rival._begin_check()
         return rival
 
-    def spread(self, naive: str, call: Call) -> float:
+    def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
         """How many times the reference's time the naive version takes: the median of interleaved rounds."""
         key = f"{naive}\n{call.__module__}.{call.__qualname__}"
         measured, value = self.spreads.get(key, (-math.inf, 0.0))
         if time.monotonic() - measured > SPREAD_SECONDS:
-            reference, slow = self.get(""), self.get(naive)
-            wanted, seconds = _timed(reference, call)
-            got, slow_seconds = _timed(slow, call)
-            _same(got, wanted, ours=True)
-            value = slow_seconds / seconds
+            reference, slow, draws = self.get(""), self.get(naive), Draws(f"{self.topic}/spread")
+
+            def ratio(flip: bool) -> float:
+                try:
+                    return _duel(slow, reference, draws.next(draw), call, agree, flip=flip)
+                except CheckFailed as failed:
+                    raise InfrastructureFault(f"a rival version is wrong: {failed}") from None
+
+            value = ratio(True)
             if value < CLEAR_SPREAD:
-                value = statistics.median(_ratio(slow, reference, call, number % 2 == 1) for number in range(MIN_ROUNDS))
+                value = statistics.median(ratio(number % 2 == 1) for number in range(MIN_ROUNDS))
             self.spreads[key] = time.monotonic(), value
         return value
 
@@ -239,11 +301,11 @@ def _rival_zygote() -> Zygote:
     return _zygote
 
 
-def _timed(namespace: Any, call: Call) -> tuple[Any, float]:
+def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:
     """(value, processor seconds of the process that did the work). A fault of a rival is ours."""
     start = namespace.clock()
     try:
-        value = call(namespace)
+        value = work(namespace)
     except Exception as error:
         if isinstance(namespace, Far) and namespace._limits is LIMITS:
             raise InfrastructureFault(f"a rival version failed: {type(error).__name__}: {error}") from error
@@ -251,10 +313,14 @@ def _timed(namespace: Any, call: Call) -> tuple[Any, float]:
     return value, max(namespace.clock() - start, 1e-9)
 
 
-def _ratio(one: Any, other: Any, call: Call, flip: bool) -> float:
-    """How many times the other's processor time the one takes, one directly after the other; flip: the other goes first."""
-    seconds = {id(namespace): _timed(namespace, call)[1] for namespace in ((other, one) if flip else (one, other))}
-    return seconds[id(one)] / seconds[id(other)]
+def _duel(one: Any, reference: Any, inputs: Any, call: Call, agree: Agree, *, flip: bool = False) -> float:
+    """How many times the reference's processor time the one takes for the same inputs, one directly after the other; flip: the
+    reference goes second. Fails where the one's value is wrong."""
+    work = functools.partial(call, inputs=inputs)
+    done = {id(namespace): _timed(namespace, work) for namespace in ((one, reference) if flip else (reference, one))}
+    (got, seconds), (wanted, reference_seconds) = done[id(one)], done[id(reference)]
+    agree(inputs, got, wanted)
+    return seconds / reference_seconds
 
 
 def _doubling(short: int, long: int) -> list[int]:
@@ -288,15 +354,10 @@ def _curve(
     return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
 
 
-def _same(got: Any, wanted: Any, *, ours: bool = False) -> None:
+def _same(inputs: Any, got: Any, wanted: Any) -> None:
     """Fails where the two values differ: a fast wrong answer wins no race."""
     what = "the raced call gives another answer than the reference"
-    try:
-        if isinstance(wanted, Tensor) and wanted.is_floating_point():
-            close(got, wanted, atol=1e-3, rtol=1e-3, what=what)
-        else:
-            equal(got, wanted, what=what)
-    except CheckFailed as failed:
-        if ours:
-            raise InfrastructureFault(f"a rival version is wrong: {failed}") from None
-        raise
+    if isinstance(wanted, Tensor) and wanted.is_floating_point():
+        close(got, wanted, atol=1e-3, rtol=1e-3, what=what)
+    else:
+        equal(got, wanted, what=what)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..errors import InfrastructureFault
 from . import isolation
+from .confine import source_sha256
 from .limits import Limits
 
 ZYGOTE_START_SECONDS = 120.0
@@ -41,6 +42,7 @@ class Zygote:
 
     def __init__(self, limits: Limits, level: str) -> None:
         self.limits, self.level = limits, level
+        self.source = source_sha256()
         self.lock = threading.Lock()
         self.broken = False
         """It did not answer once: what it says later could be the answer to something else."""

@@ -21,8 +21,9 @@ else is an object {"$": kind, ...}:
     dtype      {"v": "float32"}             device {"v": "cpu"}
     data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
-    callable   {"id": n, "trains": bool}                    a function that stays with the grader; whether it has a training flag
+    callable   {"id": n, "parts": null | [[name, n, parts], ...]}    a function that stays with the grader; a torch module has parts
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
+    here       {"id": n}                    a tensor on another device, between two ends in one process
 
 Nothing is ever pickled. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
 of nodes are checked before a byte is allocated for them, and any lie raises `WireError`. No byte of the payload may be
@@ -35,7 +36,7 @@ import dataclasses
 import json
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -49,6 +50,8 @@ MAX_REPLY_HEADER_BYTES = 8 * 1024 * 1024
 MAX_REPLY_PAYLOAD_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 24
 MAX_NODES = 1_000_000
+MAX_REPLY_NODES = 100_000
+"""What a worker may send in one frame; each value costs the grader some microseconds, in more places than this one."""
 MAX_DIMENSIONS = 16
 MAX_NUMBER_KEYS = 4_096
 """Dict keys that are not text: numbers with equal hashes can be made, and would make a dict quadratic."""
@@ -61,6 +64,9 @@ DTYPES: dict[str, torch.dtype] = {
         "complex64", "complex128",
     )
 }  # fmt: skip
+STRUCTURE = (b"[", b"{", b",")
+PARTS_PER_NODE = 8
+"""So many of these a value has at most: a tensor with its seven fields and two lists; long texts have more, and fewer values."""
 PLAIN_JSON = frozenset({type(None), bool, str, int, float})
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -78,7 +84,7 @@ def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
 
     reply: within the limits for what a worker sends.
     """
-    encoder = _Encoder(extra)
+    encoder = _Encoder(extra, MAX_REPLY_NODES if reply else MAX_NODES)
     header = _write_json(encoder.tree(value, 0)).encode()
     max_header, max_payload = limits(reply)
     if len(header) > max_header or encoder.payload_bytes > max_payload:
@@ -104,14 +110,20 @@ def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
     return header_bytes, payload_bytes
 
 
-def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve) -> Any:
-    """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError."""
+def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve, *, reply: bool = False) -> Any:
+    """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError.
+
+    reply: within the limits for what a worker sends.
+    """
+    max_nodes = MAX_REPLY_NODES if reply else MAX_NODES
+    if sum(map(header.count, STRUCTURE)) > PARTS_PER_NODE * max_nodes:
+        raise WireError("too many values")  # before they are made
     try:
         tree = _read_json(header.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise WireError(f"the header is not JSON: {type(error).__name__}") from None
     try:
-        return _Decoder(payload, resolve).value(tree, 0)
+        return _Decoder(payload, resolve, max_nodes).value(tree, 0)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         raise WireError(f"a malformed value: {type(error).__name__}: {str(error)[:200]}") from None
 
@@ -125,17 +137,17 @@ _read_json = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 class _Encoder:
-    def __init__(self, extra: Extra) -> None:
+    def __init__(self, extra: Extra, max_nodes: int) -> None:
         self.payload: list[bytes] = []
         self.payload_bytes = 0
         self.extra = extra
-        self.nodes = 0
+        self.nodes, self.max_nodes = 0, max_nodes
 
     def tree(self, value: Any, depth: int) -> Any:
         self.nodes += 1
         if depth > MAX_DEPTH:
             raise WireError("nested too deeply to send")
-        if self.nodes > MAX_NODES:
+        if self.nodes > self.max_nodes:
             raise WireError("too many values to send")
         kind = type(value)
         if value is None or kind is bool or kind is str:
@@ -181,11 +193,16 @@ class _Encoder:
 
     def _tensor(self, value: Tensor) -> dict[str, Any]:
         grad = value.requires_grad
+        if value.device.type not in ("cpu", "meta") and (left := self.extra(value)) is not None and left["$"] == "here":
+            return left
         if value.layout != torch.strided or value.dtype not in DTYPE_NAMES or value.is_meta:
             raise WireError(f"a tensor of dtype {value.dtype}, layout {value.layout}, device {value.device} cannot be sent")
         data = value.detach()
         if type(data) is not Tensor:
             data = data.as_subclass(Tensor)
+        self.nodes += nodes_of_empty(data.shape)
+        if self.nodes > self.max_nodes:
+            raise WireError(f"a tensor of shape {tuple(data.shape)} is too large to send")
         order = _order_in_memory(data)
         laid = data if order is None else data.permute(order)
         plain = laid.view(torch.int16) if laid.dtype is torch.bfloat16 else laid  # numpy has no bfloat16
@@ -206,10 +223,10 @@ class _Encoder:
 
 
 class _Decoder:
-    def __init__(self, payload: bytes | bytearray, resolve: Resolve) -> None:
+    def __init__(self, payload: bytes | bytearray, resolve: Resolve, max_nodes: int) -> None:
         self.payload = memoryview(payload)
         self.resolve = resolve
-        self.nodes = 0
+        self.nodes, self.max_nodes = 0, max_nodes
         self.number_keys = 0
         self.taken = 0
 
@@ -217,7 +234,7 @@ class _Decoder:
         self.nodes += 1
         if depth > MAX_DEPTH:
             raise WireError("nested too deeply")
-        if self.nodes > MAX_NODES:
+        if self.nodes > self.max_nodes:
             raise WireError("too many values")
         if type(tree) in PLAIN_JSON:
             return tree
@@ -248,7 +265,7 @@ class _Decoder:
             case "data" | "named":
                 fields = {str(name): self.value(field, depth + 1) for name, field in tree["v"].items()}
                 return self.resolve({**tree, "v": fields})
-            case "handle" | "callable":
+            case "handle" | "callable" | "here":
                 return self.resolve(tree)
         raise WireError(f"an unknown kind of value: {str(kind)[:40]!r}")
 
@@ -278,6 +295,9 @@ class _Decoder:
         dtype, shape = DTYPES[tree["dtype"]], _list(tree["shape"])
         if len(shape) > MAX_DIMENSIONS or any(type(s) is not int or s < 0 for s in shape):
             raise WireError("a bad shape")
+        self.nodes += nodes_of_empty(shape)
+        if self.nodes > self.max_nodes:
+            raise WireError("an empty tensor with too many empty parts")
         raw = bytearray(self._take(tree))
         if math.prod(shape) * dtype.itemsize != len(raw):
             raise WireError("a tensor whose bytes do not fit its shape")
@@ -291,6 +311,11 @@ class _Decoder:
         if tree.get("grad") is True and (dtype.is_floating_point or dtype.is_complex):
             data.requires_grad_(True)
         return data
+
+
+def nodes_of_empty(shape: Sequence[int]) -> int:
+    """As how many values a tensor without any counts: (20000000, 0) has no byte, and as a list twenty million lists."""
+    return math.prod(size for size in shape if size) if 0 in shape else 0
 
 
 def _order_in_memory(data: Tensor) -> list[int] | None:

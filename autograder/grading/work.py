@@ -28,13 +28,14 @@ class Work:
     """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
     write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
     grad_flops: those of the flops that ran while gradients were on. waits: single values that Python asked a tensor for, each
-    of which would make it wait for a GPU."""
+    of which would make it wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`)."""
 
     flops: int = 0
     written_bytes: int = 0
     positions: int = 0
     grad_flops: int = 0
     waits: int = 0
+    clock_reads: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -96,7 +97,7 @@ ROW_READS = (aten.index, aten.embedding, aten.index_select, aten.gather, aten.ta
 
 
 @functools.cache
-def _is_made_of_others(function: Any) -> bool:
+def is_made_of_others(function: Any) -> bool:
     packet = function._overloadpacket
     return packet not in flop_registry and packet not in MORE_FLOPS and function._can_decompose()
 
@@ -123,7 +124,7 @@ class counting(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         packet = function._overloadpacket
-        if _is_made_of_others(function):
+        if is_made_of_others(function):
             with self:  # linear, matmul and their like: count what they are made of
                 return function.decompose(*args, **kwargs)
         out = function(*args, **kwargs)
@@ -152,20 +153,20 @@ class counting(TorchDispatchMode):
         if function._overloadpacket in PARTIAL_WRITES:
             self.work.written_bytes += PARTIAL_WRITES[function._overloadpacket](*args, **kwargs) * out.element_size()
             return
-        given = set() if in_place else {_place(x) for x in _tensors((args, kwargs.values()))}
-        for tensor in _tensors((out,)):
-            if _place(tensor) not in given:
+        given = set() if in_place else {place_of(x) for x in tensors_in((args, kwargs.values()))}
+        for tensor in tensors_in((out,)):
+            if place_of(tensor) not in given:
                 self.work.written_bytes += tensor.numel() * tensor.element_size()
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
+def tensors_in(values: Any) -> Iterator[Tensor]:
     """The tensors among arguments or results, also those in lists and tuples."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
         elif isinstance(value, list | tuple | ValuesView):
-            yield from _tensors(value)
+            yield from tensors_in(value)
 
 
-def _place(tensor: Tensor) -> int:
+def place_of(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()

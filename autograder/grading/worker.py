@@ -9,13 +9,19 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     call      name, args, kwargs, unchanged, rng_unchanged   a student's function; with `unchanged` or `rng_unchanged` the result
                                                              is {"result", "args", "rng"}: the arguments as they are after the
                                                              call, torch's random state before and after; the grader compares
+    meta      name or target, args, kwargs                   the same with every tensor on the meta device: see `meta.rehearse`
+    gpu       name, args, kwargs, then                       the same on a stand-in for CUDA: see `gpu.rehearse`
     apply     target (a handle), args, kwargs                calls a handle
     attr      target, name                                   an attribute
     dunder    target, name, args                             one of a fixed list: len, iter, next, getitem, bool, contains, str
     generator seed                                           a torch.Generator here
     rng_state                                                torch's global random state
+    gradients on                                             torch's gradient mode, as it was; then it is set, unless `on` is None
+    forget    number                                         lets go of a handle: what nobody else holds ends here
     defined   names                                          which of them exist
-    counting  on                                             from now on the work of calls is counted; off: what was counted
+    counting  on, machine                                    from now on the work of calls is counted; off: what was counted.
+                                                             machine: the rates of a made-up machine whose clock the calls read
+    watching  on                                             likewise prints of what is computed: see `watch.watching`
 """
 
 from __future__ import annotations
@@ -35,8 +41,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import wire
+from . import gpu, wire
 from .given import kit_dataclasses, named
+from .meta import GivenByTheChecks, rehearse
+from .stand_in import StandIn
+from .watch import Print, watching
 from .work import counting
 
 DUNDERS: dict[str, Callable[..., Any]] = {
@@ -50,8 +59,18 @@ DUNDERS: dict[str, Callable[..., Any]] = {
 }
 
 
-# Bound before a student's line runs, so that replacing torch.get_rng_state changes nothing here.
+# Bound before a student's line runs, so that replacing torch's functions changes nothing here.
 _random_state = torch.default_generator.get_state
+_is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
+_inference_mode = torch.is_inference_mode_enabled
+
+
+def gradients(on: bool | None = None) -> str:
+    """torch's gradient mode as it was: "on", "off", or "inference", which no switch ends. Then it is set, unless `on` is None."""
+    mode = "inference" if _inference_mode() else "on" if _is_grad_enabled() else "off"
+    if on is not None:
+        _set_grad_enabled(on)
+    return mode
 
 
 class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -104,7 +123,9 @@ class Worker:
         self.namespace: dict[str, Any] = shell.user_ns
         self.handles: dict[int, Any] = {}
         self.cell_files: dict[str, str] = {}
-        self.counter: counting | None = None
+        self.counter: counting | StandIn | None = None
+        self.watcher: watching | None = None
+        self.threads = 0
 
     # The loop
 
@@ -112,7 +133,7 @@ class Worker:
         while (request := self.receive()) is not None:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
-                with self.counter or contextlib.nullcontext():
+                with self.counter or contextlib.nullcontext(), self.watcher or contextlib.nullcontext():
                     result = self.handle(request)
                 frame = self.encode({**reply, "ok": result})
             except StopIteration:
@@ -131,6 +152,11 @@ class Worker:
                 return self.cell(request["name"], request["source"])
             case "call":
                 return self.call(request)
+            case "meta":
+                function = request["target"] if "target" in request else self.function(request["name"])
+                return rehearse(function, request["args"], request["kwargs"], is_student_file)
+            case "gpu":
+                return gpu.rehearse(self.function(request["name"]), request["args"], request["kwargs"], request["then"])
             case "apply":
                 return request["target"](*request["args"], **request["kwargs"])
             case "attr":
@@ -141,10 +167,17 @@ class Worker:
                 return torch.Generator().manual_seed(request["seed"])
             case "rng_state":
                 return torch.get_rng_state()
+            case "gradients":
+                return gradients(request["on"])
+            case "forget":
+                self.handles.pop(request["number"], None)
+                return None
             case "defined":
                 return [name for name in request["names"] if name in self.namespace]
             case "counting":
-                return self.count(request["on"])
+                return self.count(request["on"], request["machine"])
+            case "watching":
+                return self.watch(request["on"])
         raise wire.WireError(f"an unknown request {request['op']!r}")
 
     # What requests do
@@ -158,7 +191,8 @@ class Worker:
         sys.modules["autograder.student"] = student_stub()
         torch.manual_seed(request["seed"])
         if request["threads"]:
-            torch.set_num_threads(request["threads"])
+            self.threads = request["threads"]
+            torch.set_num_threads(self.threads)
 
     def cell(self, name: str, source: str) -> None:
         """Runs a cell as a notebook would: magics, displays and a top-level await work; what it prints goes nowhere."""
@@ -167,10 +201,14 @@ class Worker:
         if error is not None:
             raise error
 
-    def call(self, request: dict[str, Any]) -> Any:
-        function = self.namespace.get(request["name"])
+    def function(self, name: str) -> Callable[..., Any]:
+        function: Callable[..., Any] | None = self.namespace.get(name)
         if function is None:
-            raise NameError(f"name {request['name']!r} is not defined")
+            raise NameError(f"name {name!r} is not defined")
+        return function
+
+    def call(self, request: dict[str, Any]) -> Any:
+        function = self.function(request["name"])
         args, kwargs = request["args"], request["kwargs"]
         if not (request["unchanged"] or request["rng_unchanged"]):
             return function(*args, **kwargs)
@@ -183,12 +221,21 @@ class Worker:
             "rng": [before, _random_state()] if request["rng_unchanged"] else [],
         }
 
-    def count(self, on: bool) -> dict[str, int] | None:
+    def count(self, on: bool, machine: dict[str, float] | None) -> dict[str, int] | None:
         if on:
-            self.counter = counting()
+            if self.threads:  # a cell that has changed it would have work done in threads of torch's own
+                torch.set_num_threads(self.threads)
+            self.counter = counting() if machine is None else StandIn(self.namespace, **machine)
             return None
         counter, self.counter = self.counter, None
         return counter.work.as_dict() if counter is not None else None
+
+    def watch(self, on: bool) -> list[Print] | None:
+        if on:
+            self.watcher = watching()
+            return None
+        watcher, self.watcher = self.watcher, None
+        return watcher.prints if watcher is not None else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """An exception as names (most derived first), message, and the student's own lines of the traceback."""
@@ -244,7 +291,7 @@ class Worker:
             case "handle":
                 return self.handles[tree["id"]]
             case "callable":
-                return (Model if tree.get("trains") is True else Callback)(self, tree["id"])
+                return Callback(self, tree["id"]) if tree["parts"] is None else Module(self, tree["id"], tree["parts"])
             case "named":
                 return named(tree["kind"], **tree["v"])
             case "data":
@@ -253,7 +300,7 @@ class Worker:
 
     def ask_back(self, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         request = {"callback": number, "method": method, "args": list(args), "kwargs": dict(kwargs)}
-        self.connection.sendall(self.encode({**request, "grad": torch.is_grad_enabled()}))
+        self.connection.sendall(self.encode({**request, "grad": _is_grad_enabled()}))
         reply = self.receive()
         if reply is None:
             os._exit(0)
@@ -264,7 +311,7 @@ class Worker:
         return reply["ok"]
 
 
-class Callback:
+class Callback(GivenByTheChecks):
     """A function or iterator that stayed with the grader, as the student's code sees it."""
 
     def __init__(self, worker: Worker, number: int) -> None:
@@ -281,23 +328,33 @@ class Callback:
         return self._worker.ask_back(self._number, "__next__", (), {})
 
 
-class Model(Callback):
-    """One that has a torch module's training flag."""
+class Module(torch.nn.Module, GivenByTheChecks):
+    """A torch module that stayed with the grader, as the student's code sees it. Each of its parts is one too, and their training flags
+    lie with the grader: `eval`, `train`, `modules` and a flag that is set by hand do there what they do to any module."""
+
+    _worker: Worker | None = None
+
+    def __init__(self, worker: Worker, number: int, parts: list[Any]) -> None:
+        super().__init__()
+        for name, part, its_parts in parts:
+            self.add_module(name, Module(worker, part, its_parts))
+        self._number = number
+        self._worker = worker
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        assert self._worker is not None
+        return self._worker.ask_back(self._number, "__call__", args, kwargs)
 
     @property
     def training(self) -> bool:
-        return bool(self._worker.ask_back(self._number, "training", (), {}))
+        return bool(self._worker and self._worker.ask_back(self._number, "training", (), {}))
 
     @training.setter
     def training(self, mode: bool) -> None:
-        self.train(mode)
-
-    def train(self, mode: bool = True) -> Model:
-        self._worker.ask_back(self._number, "train", (bool(mode),), {})
-        return self
-
-    def eval(self) -> Model:
-        return self.train(False)
+        if self._worker is not None:  # torch sets a flag of its own before there is anybody to ask
+            if not isinstance(mode, bool):  # torch takes any flag, and dropout fails at its next call
+                raise TypeError(f"a training flag is True or False, got {mode!r}")
+            self._worker.ask_back(self._number, "train", (mode,), {})
 
 
 def is_student_file(filename: str) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import large_pages, wire
-from .confine import FIRST_UID, NUM_UIDS, Confinement, confine, prepare
+from .confine import FIRST_UID, NUM_UIDS, Confinement, confine, prepare, source_sha256
 
 
 def main(fd: int, options: dict[str, Any]) -> None:
@@ -44,6 +44,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
     """Forks a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
     warm_up()
     prepare(confinement)
+    source = source_sha256()
     from . import worker
 
     shell = worker.make_shell()
@@ -67,7 +68,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
             if pid == 0:
                 try:
                     control.close()
-                    child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell)
+                    child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell, source)
                 finally:
                     os._exit(0)  # what follows here is the zygote's
             scratches[pid] = scratch
@@ -143,7 +144,7 @@ def warm_up() -> None:
     torch.softmax(torch.ones(4, 4) @ torch.ones(4, 4), dim=-1).sum().item()
 
 
-def child(fd: int, confinement: Confinement, scratch: str, uid: int, shell: Any) -> None:
+def child(fd: int, confinement: Confinement, scratch: str, uid: int, shell: Any, source: str) -> None:
     from . import worker
 
     os.setsid()
@@ -158,7 +159,7 @@ def child(fd: int, confinement: Confinement, scratch: str, uid: int, shell: Any)
     try:
         os.chdir(scratch)
         confine(confinement, scratch, uid)
-        hello = {"level": confinement.level, "pid": os.getpid()}
+        hello = {"level": confinement.level, "pid": os.getpid(), "source": source}
     except (OSError, ImportError, AttributeError, RuntimeError) as error:
         hello = {"error": f"{type(error).__name__}: {error}"}
     try:

@@ -9,15 +9,15 @@ import torch
 
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.test_steering import (
-    COPIES_CAUSE,
-    WHOLE_CAUSE,
     all_continuations,
     answer,
     chain_model,
+    compare,
     history_model,
+    kept_only,
+    ladder_model,
     log_prob_of,
     log_rows,
-    without_padding,
 )
 
 CLEAR = 1e-3  # random cases in which a decision hangs on less than this are drawn again
@@ -60,10 +60,9 @@ def test_min_p_against_brute_force(student, rng):
 def test_min_p_follows_the_best(student):
     """the threshold moves with the best probability"""
     flat = torch.tensor([[0.1 * math.sin(i) for i in range(80)]])
-    cause = "The threshold is relative: min_p times the highest probability, not min_p itself."
-    close(student.min_p_probs(flat, 0.3), torch.softmax(flat, -1), cause=cause)
+    close(student.min_p_probs(flat, 0.3), torch.softmax(flat, -1))
     case = torch.tensor([[0.0, math.log(0.11), math.log(0.09), math.log(0.3)]])
-    close(student.min_p_probs(case, 0.1), [[1 / 1.41, 0.11 / 1.41, 0.0, 0.3 / 1.41]], cause=cause)
+    close(student.min_p_probs(case, 0.1), [[1 / 1.41, 0.11 / 1.41, 0.0, 0.3 / 1.41]])
 
 
 @checks("min_p_probs")
@@ -72,8 +71,7 @@ def test_min_p_large_and_negative_logits(student):
     logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
     want = [[*torch.softmax(torch.tensor([0.0, -1.0, -2.0]), -1).tolist(), 0.0]]
     for shift in (0.0, 1000.0, -1000.0, 7.5, -20000.0):
-        cause = "Work on probabilities, not on the logits themselves."
-        close(student.min_p_probs(logits + shift, 0.1), want, cause=cause, what=f"wrong values with {shift} added")
+        close(student.min_p_probs(logits + shift, 0.1), want, what=f"wrong values with {shift} added")
 
 
 @checks("min_p_probs")
@@ -93,7 +91,46 @@ def test_min_p_ties_with_the_best(student, rng):
     for row, (first, second) in enumerate(((0, 6), (2, 3), (5, 1))):
         logits[row, first] = logits[row, second] = 9.0 + row
     want = (logits == logits.amax(-1, keepdim=True)).double() / 2
-    close(student.min_p_probs(logits, 1.0), want, cause="At least min_p times the highest: equality is enough.")
+    close(student.min_p_probs(logits, 1.0), want)
+
+
+@checks("min_p_probs")
+def test_min_p_in_half_precision(student):
+    """half precision logits are worked out in float32"""
+    for dtype, share in ((torch.float16, 2e-4), (torch.bfloat16, 1e-3)):
+        logits = (-torch.arange(3000) % 97 / 8).to(dtype).unsqueeze(0)  # eighths up to 12: exact in both
+        want = torch.softmax(logits.double(), -1)
+        for eighths in range(4, 40):  # thresholds close to a token, just above it and just below
+            min_p = math.exp(-eighths / 8) * (1 + share * (-1) ** eighths)
+            kept = want.where(want >= min_p * want.amax(), 0.0)
+            got = torch.as_tensor(student.min_p_probs(logits, min_p))
+            equal((got > 0).sum(), (kept > 0).sum(), what=f"wrong number of tokens kept in {dtype} at min_p = {min_p:.6f}")
+            close(got, kept / kept.sum(), atol=1e-7, rtol=1e-2, what=f"wrong values in {dtype} at min_p = {min_p:.6f}")
+
+
+@checks("min_p_probs")
+def test_min_p_of_views(student, rng):
+    """rows that do not lie side by side in memory, one row, one token, a whole vocabulary"""
+    logits = normal(rng, 9, 5, scale=1.0).float().t()  # (5, 9), transposed
+    want = torch.softmax(logits, -1)
+    close(student.min_p_probs(logits, 0.0, _unchanged=True), want)
+    close(student.min_p_probs(torch.tensor([[-3.0]]), 0.5), [[1.0]])
+    wide = -torch.arange(49_152.0).unsqueeze(0) / 4096
+    want = torch.softmax(wide, -1)
+    want = want.where(torch.arange(49_152) <= 4096 * math.log(2), 0.0)
+    close(student.min_p_probs(wide, 0.5), want / want.sum(), atol=1e-9, rtol=1e-3)
+    close(student.min_p_probs(wide.flip(-1), 0.5), want.flip(-1) / want.sum(), atol=1e-9, rtol=1e-3)
+
+
+@checks("min_p_probs")
+def test_min_p_at_its_borders(student):
+    """nearly the best is not the best; 0 keeps even what is hardly there; little is left of a small share"""
+    close(student.min_p_probs(torch.tensor([[3.0, 2.9995, -1.0]]), 1.0), [[1.0, 0.0, 0.0]], atol=1e-9)
+    falling = -torch.arange(60.0).unsqueeze(0)
+    got = torch.as_tensor(student.min_p_probs(falling, 0.0))
+    equal(int((got > 0).sum()), 60, what="min_p = 0: wrong number of tokens above 0")
+    got = torch.as_tensor(student.min_p_probs(falling, 1e-6))
+    equal(int((got > 0).sum()), 14, what="min_p = 1e-6 of logits 0, -1, -2, ...: wrong number of tokens above 0")
 
 
 # --- locally typical ---------------------------------------------------------------------------------------------
@@ -142,7 +179,7 @@ def test_typical_small_mass_keeps_one(student, rng):
             if margin > CLEAR / 10 and want.count(0.0) == 8:
                 break
         got = student.typical_probs(torch.tensor([row]), 1e-3)
-        close(got, [want], cause="The first token of the order is always kept.")
+        close(got, [want])
 
 
 @checks("typical_probs")
@@ -151,11 +188,10 @@ def test_typical_masked_tokens_stay_out(student):
     minus_inf = float("-inf")
     probs = [0.40, 0.20, 0.16, 0.14, 0.10]
     row = [minus_inf, *(math.log(p) for p in probs), minus_inf]
-    cause = "A probability of 0 adds nothing to the entropy: 0 x ln 0 is nan unless you say otherwise."
     got = student.typical_probs(torch.tensor([row]), 0.45)
-    close(got, [[0.0, 0.0, 0.4, 0.32, 0.28, 0.0, 0.0]], cause=cause)
+    close(got, [[0.0, 0.0, 0.4, 0.32, 0.28, 0.0, 0.0]])
     got = student.typical_probs(torch.tensor([row]), 1.0)
-    close(got, [[0.0, *probs, 0.0]], cause=cause)
+    close(got, [[0.0, *probs, 0.0]])
 
 
 @checks("typical_probs")
@@ -164,8 +200,7 @@ def test_typical_only_gaps_count(student):
     logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]]).log()
     for shift in (500.0, -500.0, 1.0):
         got = student.typical_probs(logits + shift, 0.45)
-        cause = "Surprisal is -log of the probability, not of the logit: use log_softmax."
-        close(got, [[0.0, 0.4, 0.32, 0.28, 0.0]], atol=1e-4, cause=cause)
+        close(got, [[0.0, 0.4, 0.32, 0.28, 0.0]], atol=1e-4)
 
 
 @checks("typical_probs")
@@ -173,14 +208,71 @@ def test_typical_keeps_the_tail_of_a_sure_row_out(student):
     """where the model is sure, typical sampling keeps what it is sure of"""
     probs = [0.002, 0.97, 0.008, 0.01, 0.01]
     got = student.typical_probs(torch.tensor([probs]).log(), 0.9)
-    close(got, [[0.0, 1.0, 0.0, 0.0, 0.0]], cause="At an entropy near 0 the typical token is the expected one.")
+    close(got, [[0.0, 1.0, 0.0, 0.0, 0.0]])
 
 
 @checks("typical_probs")
 def test_typical_left_out_is_nothing(student):
     """what is left out gets exactly 0"""
     got = student.typical_probs(torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log(), 0.2)
-    equal(int((got == 0).sum()), 3, what="wrong number of tokens with probability exactly 0", cause="Left out is exactly 0, not nearly.")
+    equal(int((got == 0).sum()), 3, what="wrong number of tokens with probability exactly 0")
+
+
+@checks("typical_probs")
+def test_typical_border_of_equal_tokens(student):
+    """of equal tokens no more than the mass needs, in every row, whatever stands beside them"""
+    logits = torch.zeros(2, 16)
+    logits[1, 8:] = -math.inf
+    for mass, first, second in ((0.5, 8, 4), (0.1, 2, 1), (0.9, 15, 8), (0.0625, 1, 1)):
+        got = torch.as_tensor(student.typical_probs(logits, mass))
+        counts = (got > 0).sum(-1)
+        equal(counts, torch.tensor([first, second]), what=f"wrong number of tokens kept at mass {mass}")
+        close(got.sum(-1), [1.0, 1.0])
+
+
+@checks("typical_probs")
+def test_typical_mass_one_of_a_vocabulary(student, rng):
+    """mass 1 over tens of thousands of tokens loses none"""
+    logits = torch.stack([-torch.arange(20_000.0) / 400, normal(rng, 20_000, scale=4.0).float()])
+    got = torch.as_tensor(student.typical_probs(logits, 1.0))
+    close(got, torch.softmax(logits, -1), atol=1e-9, rtol=1e-3)
+    equal(int((got > 0).sum()), 40_000, what="wrong number of tokens above 0")
+
+
+@checks("typical_probs")
+def test_typical_in_float64(student):
+    """float64 logits are told apart in float64"""
+    logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]], dtype=torch.float64).log()
+    probs = [0.40, 0.20, 0.16, 0.14, 0.10]
+    close(student.typical_probs(logits, 0.2 - 1e-9), [kept_only(probs, {1})], atol=1e-9, rtol=0)
+    close(student.typical_probs(logits, 0.2 + 1e-9), [kept_only(probs, {1, 2})], atol=1e-9, rtol=0)
+    close(student.typical_probs(logits, 1.0), [probs], atol=1e-12, rtol=0)
+
+
+@checks("typical_probs")
+def test_typical_of_views(student, rng):
+    """rows that do not lie side by side in memory, and one token"""
+    logits = normal(rng, 9, 4, scale=1.0).float().t()
+    while min(brute_typical(row, 0.6)[1] for row in logits.tolist()) < CLEAR:
+        logits = normal(rng, 9, 4, scale=1.0).float().t()
+    want = [brute_typical(row, 0.6)[0] for row in logits.tolist()]
+    close(student.typical_probs(logits, 0.6, _unchanged=True), want)
+    close(student.typical_probs(torch.tensor([[-3.0]]), 0.5), [[1.0]])
+
+
+@checks("typical_probs")
+def test_typical_near_and_far(student, rng):
+    """distances that differ by a thousandth, and an entropy of several nats"""
+    probs = [0.1950, 0.1960, 0.2050, 0.2035, 0.2005]
+    want, margin = brute_typical([math.log(p) for p in probs], 0.3)
+    that(margin > 1e-3 and want.count(0.0) == 3, "this check's own example has changed: report this")
+    close(student.typical_probs(torch.tensor([probs], dtype=torch.float64).log(), 0.3), [want])
+    while True:
+        logits = normal(rng, 2, 400, scale=0.7)
+        rows = [brute_typical(row, 0.3) for row in logits.tolist()]
+        if min(margin for _, margin in rows) > 1e-7:
+            break
+    close(student.typical_probs(logits, 0.3), [probs for probs, _ in rows])
 
 
 # --- repetition penalty ------------------------------------------------------------------------------------------
@@ -202,22 +294,21 @@ def test_repetition_against_brute_force(student, rng):
 
 @checks("apply_repetition_penalty")
 def test_repetition_looks_at_all_ids(student):
-    """a token that came once, a hundred tokens ago"""
-    ids = torch.tensor([[0] + [1] * 100])
+    """a token that came once, thousands of tokens ago"""
+    ids = torch.tensor([[0] + [1] * 5000])
     got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.0]]), ids, 1.1)
-    close(got, [[2.0, -2.2, 1.0]], cause="Every token that occurs in generated_ids, however long ago.")
+    close(got, [[2.0, -2.2, 1.0]])
 
 
 @checks("apply_repetition_penalty")
 def test_repetition_penalty_lowers_or_raises(student, rng):
     """above 1 no seen token gains, at 1 none changes, below 1 none loses"""
     logits, ids = normal(rng, 2, 9).float(), torch.arange(0, 9, 2).repeat(2, 1)
-    close(student.apply_repetition_penalty(logits, ids, 1.0), logits, cause="Penalty 1 changes nothing.")
+    close(student.apply_repetition_penalty(logits, ids, 1.0), logits)
     got = torch.as_tensor(student.apply_repetition_penalty(logits, ids, 0.5))
     factor = torch.where(logits > 0, 2.0, 0.5)
     factor[:, 1::2] = 1.0
-    cause = "A penalty below 1 rewards repetition by the same rule: +2.0 / 0.5 = 4.0, -2.0 x 0.5 = -1.0."
-    close(got, logits * factor, cause=cause)
+    close(got, logits * factor)
 
 
 @checks("apply_repetition_penalty")
@@ -225,11 +316,10 @@ def test_repetition_counts_the_ids_given_and_no_others(student):
     """only the ids of this call count: no prompt, no earlier call"""
     logits = torch.tensor([[4.0, -1.0, 2.0, 1.0]])
     student.apply_repetition_penalty(logits, torch.tensor([[3, 1, 0, 0]]), 2.0)
-    cause = "The caller decides which ids count: use those of the call, all of them, and nothing remembered."
     got = student.apply_repetition_penalty(logits, torch.tensor([[2]]), 2.0)
-    close(got, [[4.0, -1.0, 1.0, 1.0]], cause=cause)
+    close(got, [[4.0, -1.0, 1.0, 1.0]])
     got = student.apply_repetition_penalty(logits, torch.tensor([[3, 1, 0]]), 2.0)
-    close(got, [[2.0, -2.0, 2.0, 0.5]], cause=cause)
+    close(got, [[2.0, -2.0, 2.0, 0.5]])
 
 
 @checks("apply_repetition_penalty")
@@ -241,13 +331,34 @@ def test_repetition_special_logits(student):
     close(got, [[minus_inf, 0.0, 3.0, minus_inf, 2.5]])
 
 
+@checks("apply_repetition_penalty")
+def test_repetition_precision_and_views(student):
+    """large float64 logits keep their digits; half precision, whole numbers, a transposed tensor"""
+    logits = torch.tensor([[123456.789, -98765.4321, 0.5]], dtype=torch.float64)
+    close(student.apply_repetition_penalty(logits, torch.tensor([[0, 1]]), 2.0), [[61728.3945, -197530.8642, 0.5]], atol=1e-6, rtol=0)
+    half = torch.tensor([[4.0, -1.0, 2.0]], dtype=torch.float16)
+    close(student.apply_repetition_penalty(half, torch.tensor([[0, 1]]), 2), [[2.0, -2.0, 2.0]])
+    turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
+    got = student.apply_repetition_penalty(turned, torch.tensor([[2, 1], [1, 1]]), 4.0, _unchanged=True)
+    close(got, [[4.0, -8.0, 0.0], [-1.0, 2.0, 1.0]])
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_zero_and_penalty_below_one(student):
+    """0 stays 0 at any penalty; penalties below and far above 1 follow the same rule"""
+    logits, ids = torch.tensor([[0.0, -0.0, 3.0, -3.0, 0.01, -0.01]]), torch.tensor([[0, 1, 2, 3, 4, 5]])
+    for penalty in (0.25, 1.0, 1.5, 100.0):
+        want = [[0.0, 0.0, 3.0 / penalty, -3.0 * penalty, 0.01 / penalty, -0.01 * penalty]]
+        close(student.apply_repetition_penalty(logits, ids, penalty), want)
+
+
 # --- frequency and presence --------------------------------------------------------------------------------------
 
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_against_brute_force(student, rng):
     """random rows, ids and settings, negative ones too"""
-    for frequency, presence in ((0.3, 0.7), (2.0, 0.0), (0.0, 2.0), (-0.5, 0.2), (0.4, -1.5)):
+    for frequency, presence in ((0.3, 0.7), (2.0, 0.0), (0.0, 2.0), (-0.5, 0.2), (0.4, -1.5), (3.0, 2.5), (-4.0, -3.0)):
         logits, ids = normal(rng, 3, 6), torch.randint(0, 6, (3, 9), generator=rng)
         want = logits.clone()
         for row in range(3):
@@ -263,11 +374,10 @@ def test_frequency_presence_counts_the_ids_given_and_no_others(student):
     """only the ids of this call count: no prompt, no earlier call"""
     logits = torch.tensor([[1.0, 2.0, 3.0]])
     student.apply_frequency_presence(logits, torch.tensor([[0, 0, 1]]), 0.5, 0.25)
-    cause = "The caller decides which ids count: use those of the call, all of them, and nothing remembered."
     got = student.apply_frequency_presence(logits, torch.tensor([[2]]), 0.5, 0.25)
-    close(got, [[1.0, 2.0, 2.25]], cause=cause)
+    close(got, [[1.0, 2.0, 2.25]])
     got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25)
-    close(got, [[-0.25, 2.0, 2.25]], cause=cause)
+    close(got, [[-0.25, 2.0, 2.25]])
 
 
 @checks("apply_frequency_presence")
@@ -277,7 +387,7 @@ def test_frequency_presence_special_logits(student):
     logits = torch.tensor([[minus_inf, 0.0, 3.0, minus_inf]])
     ids = torch.tensor([[0] * 3 + [2] * 300])
     got = student.apply_frequency_presence(logits, ids, 0.01, 0.5)
-    close(got, [[minus_inf, 0.0, -0.5, minus_inf]], atol=1e-5, cause="300 occurrences count 300 times.")
+    close(got, [[minus_inf, 0.0, -0.5, minus_inf]], atol=1e-5)
 
 
 @checks("apply_frequency_presence")
@@ -286,34 +396,20 @@ def test_frequency_and_presence_are_not_swapped(student):
     logits = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
     ids = torch.tensor([[1, 1, 1], [0, 0, 1]])
     got = student.apply_frequency_presence(logits, ids, 1.0, 0.125)
-    cause = "The frequency is multiplied by the count, the presence is not."
-    close(got, [[0.0, -3.125], [-1.125, -0.125]], cause=cause)
+    close(got, [[0.0, -3.125], [-1.125, -0.125]])
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_precision_and_views(student):
+    """large float64 logits keep their digits; a transposed tensor; whole numbers"""
+    logits = torch.tensor([[123456.789, -98765.4321]], dtype=torch.float64)
+    close(student.apply_frequency_presence(logits, torch.tensor([[0, 0]]), 0.5, 0.25), [[123455.539, -98765.4321]], atol=1e-6, rtol=0)
+    turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
+    got = student.apply_frequency_presence(turned, torch.tensor([[2, 2], [1, 0]]), 1, 2, _unchanged=True)
+    close(got, [[4.0, -2.0, -4.0], [-4.0, 5.0, 1.0]])
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------
-
-
-def occurrences(text, stop):
-    """Where `stop` begins in `text`, overlapping ones too."""
-    return [i for i in range(len(text) - len(stop) + 1) if text.startswith(stop, i)]
-
-
-def expected_stream(stops, pieces):
-    """The answers of a right stream; None where "the earliest" can be read in two ways (a stop inside another)."""
-    text, emitted, answers = "", 0, []
-    for piece in pieces:
-        text += piece
-        found = [(start + len(stop), start) for stop in stops for start in occurrences(text, stop)]
-        safe = next(i for i in range(len(text) + 1) if any(stop.startswith(text[i:]) for stop in stops))
-        if found:
-            start = min(start for _, start in found)
-            if min(found)[1] != start or safe < start:
-                return None
-            answers.append((text[emitted:start], True))
-            return answers
-        answers.append((text[emitted:safe], False))
-        emitted = safe
-    return answers
 
 
 def word(rng, letters, length):
@@ -330,32 +426,36 @@ def cut(rng, text, longest=4):
     return pieces
 
 
-def compare(student, stops, pieces, cause=None):
-    """Pushes pieces until the stream stops; every answer must be the expected one, and so must flush."""
-    want = expected_stream(stops, pieces)
-    stream = student.StopStrings(stops)
-    for i, expected in enumerate(want):
-        emit, stopped = stream.push(pieces[i])
-        what = f"push({pieces[i]!r}), piece {i + 1} of {pieces}, stops {stops}"
-        that((emit, bool(stopped)) == expected, what, expected=repr(expected), got=repr((emit, stopped)), cause=cause)
-    rest = "" if want and want[-1][1] else "".join(pieces)[sum(len(emit) for emit, _ in want) :]
-    got = stream.flush()
-    that(got == rest, f"flush() after {pieces}, stops {stops}", expected=repr(rest), got=repr(got), cause=cause)
-
-
 @checks("StopStrings", weight=2)
 def test_stop_random_streams(student, rng):
     """random streams, cut at random: every emit, exactly"""
-    tried = stopped = 0
-    while tried < 60 or stopped < 15:
+    for tried in range(60):
         letters = "ab" if tried % 2 else "abc"
         stops = [word(rng, letters, length) for length in integers(rng, 1, 5, integers(rng, 1, 4)[0])]
-        pieces = cut(rng, word(rng, letters, 14))
-        want = expected_stream(stops, pieces)
-        if want is None or len(want) < 3:
-            continue
-        tried, stopped = tried + 1, stopped + want[-1][1]
-        compare(student, stops, pieces)
+        compare(student, stops, cut(rng, word(rng, letters, 14)))
+
+
+@checks("StopStrings")
+def test_stop_inside_another_in_every_cut(student):
+    """stops that lie inside one another, the text cut in every way"""
+    nested = [(["abcd", "bc"], "abcd"), (["abc", "b"], "abc"), (["aab", "ab"], "aaab"), (["aba", "ba"], "aba")]
+    nested.append((["cd", "abcd", "bcd"], "xabcd"))
+    for stops, text in nested:
+        for places in itertools.product((False, True), repeat=len(text) - 1):
+            cuts = [0, *(i + 1 for i, here in enumerate(places) if here), len(text)]
+            compare(student, stops, [text[start:end] for start, end in itertools.pairwise(cuts)])
+            compare(student, stops[::-1], [text[start:end] for start, end in itertools.pairwise(cuts)])
+
+
+@checks("StopStrings")
+def test_stop_stops_of_any_sequence(student):
+    """a tuple of stops, one stop, the same twice, one of hundreds of characters, many stops"""
+    compare(student, ("##", "END"), ["one #", "two E", "ND"])
+    compare(student, ["ab", "ab"], ["xa", "b"])
+    long = "-" * 300 + "!"
+    compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
+    compare(student, [f"<{i}>" for i in range(40)], ["a <3", "9> b"])
+    compare(student, ["x"], ["abc", "", "d"])
 
 
 @checks("StopStrings")
@@ -369,41 +469,38 @@ def test_stop_cuts_do_not_matter(student):
 @checks("StopStrings")
 def test_stop_that_begins_inside_itself(student):
     """a stop whose beginning repeats is not missed"""
-    cause = "After a mismatch a shorter suffix may still be the beginning of a stop: look at all suffixes again."
     for stop, text in (("aab", "aaaab!"), ("abac", "ababacx"), ("\n\n\n#", "x\n\n\n\n#y"), ("ababc", "abababc")):
         for pieces in (list(text), [text], [text[:3], text[3:]]):
-            compare(student, [stop], pieces, cause)
+            compare(student, [stop], pieces)
 
 
 @checks("StopStrings")
 def test_stop_several_beginnings(student):
     """of several possible beginnings the longest is held back"""
-    cause = "Each stop may have its beginning at the end of the text; hold back the longest of them."
-    compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"], cause)
-    compare(student, ["abcx", "bcd"], ["zab", "c", "d"], cause)
-    compare(student, ["</s>", "</stop>", "<|end|>"], ["a<", "/", "s", "t", "op", "<|e", "nd|", ">"], cause)
-    cause = "A stop may lie inside the beginning of another: look for each of them."
-    compare(student, ["abcd", "bc"], ["xabcy"], cause)
-    cause = "A stop may be long: hold back all of its beginning."
-    compare(student, ["\nObservation from tool:"], ["so\nObservation from", " tool", ": 3"], cause)
-    cause = "Of two stops that end at the same place, the one that begins first is the earlier."
-    compare(student, ["cd", "abcd"], ["ab", "c", "d"], cause)
+    compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"])
+    compare(student, ["abcx", "bcd"], ["zab", "c", "d"])
+    compare(student, ["</s>", "</stop>", "<|end|>"], ["a<", "/", "s", "t", "op", "<|e", "nd|", ">"])
+    compare(student, ["abcd", "bc"], ["xabcy"])
+    compare(student, ["\nObservation from tool:"], ["so\nObservation from", " tool", ": 3"])
+    compare(student, ["cd", "abcd"], ["ab", "c", "d"])
 
 
 @checks("StopStrings")
 def test_stop_ordinary_characters(student):
     """stops are plain text: dots, brackets, case, accents and line ends mean themselves"""
-    compare(student, ["..."], ["one.", "two", "..", ".three"], "A dot is a dot: stops are no regular expressions.")
-    compare(student, ["(a|b)*"], ["a b (a", "|b)*"], "Stops are no regular expressions.")
-    compare(student, ["STOP"], ["stop Stop S", "TO", "P"], "Upper and lower case are different.")
-    compare(student, ["\n"], ["  keep my spaces ", " \t", "\n"], "Spaces belong to the text: emit them as they came.")
+    compare(student, ["..."], ["one.", "two", "..", ".three"])
+    compare(student, ["(a|b)*"], ["a b (a", "|b)*"])
+    compare(student, ["STOP"], ["stop Stop S", "TO", "P"])
+    compare(student, ["\n"], ["  keep my spaces ", " \t", "\n"])
     compare(student, ["终わり", "fin é"], ["最终", "わ", "りx"])
     compare(student, ["fin é"], ["fin", " ", "e fin ", "é"])
+    compare(student, ["é"], ["e", "\u0301 x ", "é"])  # an accent of its own is another text
+    compare(student, ["e\u0301"], ["é", "e", "\u0301"])
 
 
 @checks("StopStrings")
 def test_stop_streams_know_nothing_of_each_other(student):
-    """two streams at once, an empty piece, and nothing to flush"""
+    """two streams at once, and an empty piece"""
     one, two = student.StopStrings(["ab"]), student.StopStrings(["xy"])
     for stream, piece, want in (
         (one, "1a", ("1", False)),
@@ -414,20 +511,13 @@ def test_stop_streams_know_nothing_of_each_other(student):
     ):
         emit, stopped = stream.push(piece)
         that((emit, bool(stopped)) == want, f"push({piece!r})", expected=repr(want), got=repr((emit, stopped)))
-    equal(two.flush(), "", cause="Nothing was held back.")
+    equal([one.flush(), two.flush()], ["", ""], what="wrong flushes")
 
 
 @checks("StopStrings")
 def test_stop_swallows_the_rest_of_its_piece(student):
     """what follows the stop in its own piece never comes out"""
-    stream = student.StopStrings(["##", "!?"])
-    emit, stopped = stream.push("so #")
-    that((emit, bool(stopped)) == ("so ", False), "push('so #')", expected="('so ', False)", got=repr((emit, stopped)))
-    emit, stopped = stream.push("#more !")
-    that((emit, bool(stopped)) == ("", True), "push('#more !')", expected="('', True)", got=repr((emit, stopped)))
-    for piece in ("?", "text", ""):
-        equal(stream.push(piece)[0], "", cause="After the stop nothing more is emitted.")
-    equal(stream.flush(), "", cause="After the stop there is nothing left to give back.")
+    compare(student, ["##", "!?"], ["so #", "#more !", "?", "text", "", "##"])
 
 
 # --- beam search -------------------------------------------------------------------------------------------------
@@ -457,31 +547,22 @@ def plain_beam(model, prompt, beams, steps):
     return list(kept[0][0]), kept[0][1], margin
 
 
-def beam_with_eos(model, prompt, beams, steps, eos, way):
-    """(tokens, smallest margin) of beam search when finished hypotheses are treated in one of the usual ways.
+def beam_with_eos(model, prompt, beams, steps, eos, penalty):
+    """(tokens, smallest margin of any decision) of beam search; finished hypotheses hold their place."""
 
-    keep: they hold their place among the beams. aside: they leave, and the beams are filled with live ones.
-    first: as aside, but an EOS counts only among the `beams` best (transformers). early: as aside, and the search
-    ends with `beams` finished ones.
-    """
-    live, done, margin = [((), 0.0)], [], math.inf
+    def score(hypothesis):
+        tokens, log_prob = hypothesis
+        return log_prob / len(tokens) ** penalty
+
+    best, margin = [((), 0.0)], math.inf
     for _ in range(steps):
-        pool = sorted(children(model, prompt, live) + (done if way == "keep" else []), key=lambda h: -h[1])
-        best = pool[:beams]
-        margin = min([margin, *(a[1] - b[1] for a, b in itertools.pairwise(pool[: 2 * beams + 2]))])
-        if way == "keep":
-            done = [h for h in best if h[0][-1] == eos]
-            live = [h for h in best if h[0][-1] != eos]
-        else:
-            done += [h for h in (best if way == "first" else pool[: 2 * beams]) if h[0][-1] == eos]
-            live = [h for h in pool if h[0][-1] != eos][:beams]
-            if way == "early" and len(done) >= beams:
-                break
+        live = [h for h in best if not (h[0] and h[0][-1] == eos)]
         if not live:
             break
-    ranked = sorted(done + live, key=lambda h: -h[1])
-    margin = min([margin, *(a[1] - b[1] for a, b in itertools.pairwise(ranked[:2]))])
-    return list(ranked[0][0]), margin
+        pool = sorted([*children(model, prompt, live), *(h for h in best if h not in live)], key=score, reverse=True)
+        margin = min([margin, *(score(a) - score(b) for a, b in itertools.pairwise(pool[: beams + 1]))])
+        best = pool[:beams]
+    return list(best[0][0]), margin
 
 
 @checks("beam_search")
@@ -497,7 +578,7 @@ def test_beam_as_many_as_asked_for(student, rng):
                 break
         idx = torch.tensor([prompt])
         got, got_log_prob = answer(student.beam_search(model, idx, beams=beams, max_new_tokens=6, _unchanged=True), idx)
-        equal(got, tokens, cause=f"{COPIES_CAUSE} {WHOLE_CAUSE}", what=f"wrong tokens with {beams} beams")
+        equal(got, tokens, what=f"wrong tokens with {beams} beams")
         close(got_log_prob, log_prob, atol=1e-4)
 
 
@@ -516,30 +597,27 @@ def test_beam_enough_beams_with_eos(student, rng):
         idx = torch.tensor([prompt])
         result = student.beam_search(model, idx, beams=vocab**steps, max_new_tokens=steps, eos_token_id=eos)
         tokens, log_prob = answer(result, idx)
-        cause = "Finished hypotheses compete to the end with those that grow; the highest log_prob wins."
-        equal(without_padding(tokens, eos), want, cause=cause)
-        close(log_prob, best, atol=1e-4, cause=cause)
+        equal(tokens, want)
+        close(log_prob, best, atol=1e-4)
 
 
 @checks("beam_search")
 def test_beam_few_beams_with_eos(student, rng):
     """few beams, and hypotheses that finish early or late"""
     eos = 0
-    wanted = [(2, "at once"), (2, "later"), (3, "later"), (3, "never")]
+    wanted = [(2, "at once", 0.0), (2, "later", 0.0), (3, "later", 0.0), (3, "never", 0.0)]
+    wanted += [(2, "later", 0.5), (3, "never", 0.7), (2, "at once", 1.0)]
     while wanted:
-        (beams, when), prompt = wanted[0], [integers(rng, 1, 6)[0]]
+        (beams, when, penalty), prompt = wanted[0], [integers(rng, 1, 6)[0]]
         model = history_model(6, 5, rng, spread=1.0)
-        tokens, margin = beam_with_eos(model, prompt, beams, 4, eos, "keep")
+        tokens, margin = beam_with_eos(model, prompt, beams, 4, eos, penalty)
         if when != ("never" if eos not in tokens else "at once" if tokens == [eos] else "later") or margin < CLEAR:
             continue
-        ways = [beam_with_eos(model, prompt, beams, 4, eos, way) for way in ("aside", "first", "early")]
-        if any(other != tokens or margin < CLEAR for other, margin in ways):
-            continue  # the ways part here: the rule does not say which is right
         wanted.pop(0)
         idx = torch.tensor([prompt])
-        got = student.beam_search(model, idx, beams=beams, max_new_tokens=4, eos_token_id=eos)
+        got = student.beam_search(model, idx, beams=beams, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
         got_tokens, log_prob = answer(got, idx)
-        equal(without_padding(got_tokens, eos), tokens, what=f"wrong tokens with {beams} beams")
+        equal(got_tokens, tokens, what=f"wrong tokens with {beams} beams and length penalty {penalty}")
         close(log_prob, log_prob_of(model, prompt, tokens), atol=1e-4)
 
 
@@ -552,52 +630,209 @@ def test_beam_does_not_stop_at_the_first_eos(student):
     model, idx = chain_model(log_rows(rows)), torch.tensor([[4]])
     got = student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos)
     tokens, log_prob = answer(got, idx)
-    cause = "The first EOS does not end the search: 0.60 x 0.90 x 0.91 = 0.4914 is more than 0.30."
-    equal(tokens, [0, 1, 2], cause=cause)
+    equal(tokens, [0, 1, 2])
     close(log_prob, math.log(0.6 * 0.9 * 0.91), atol=1e-4)
     rows[0] = [0.24, 0.25, 0.26, 0.25]
     model = chain_model(log_rows(rows))
     tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos), idx)
-    cause = "A finished hypothesis stays in the race: EOS at once, 0.30, is better than anything after token 0."
-    equal(without_padding(tokens, eos), [eos], cause=cause)
-    close(log_prob, math.log(0.3), atol=1e-4, cause=cause)
+    equal(tokens, [eos])
+    close(log_prob, math.log(0.3), atol=1e-4)
 
 
 @checks("beam_search")
-def test_beam_eos_in_the_prompt(student):
-    """an EOS in the prompt is text like any other"""
-    eos = 2
-    after_0, after_1 = [0.10, 0.80, 0.01, 0.03, 0.03, 0.03], [0.85, 0.05, 0.01, 0.03, 0.03, 0.03]
-    after_eos = [0.90, 0.021, 0.019, 0.02, 0.02, 0.02]
-    rows = log_rows([after_0, after_1, after_eos, *[[1 / 6] * 6] * 3])
-    for prompt in ([1, 2], [2, 0, 2], [2]):
-        idx = torch.tensor([prompt])
-        got = student.beam_search(chain_model(rows), idx, beams=2, max_new_tokens=3, eos_token_id=eos)
-        tokens, log_prob = answer(got, idx)
-        equal(tokens, [0, 1, 0], cause="Only a new token can finish a hypothesis: chat prompts are full of EOS tokens.")
-        close(log_prob, math.log(0.90 * 0.80 * 0.85), atol=1e-4)
+def test_beam_finished_may_be_pushed_out(student):
+    """a finished hypothesis that better ones have pushed out does not come back when they fall behind it"""
+    # Two beams. EOS at once 0.30, token 0 0.68; then 0.34 and 0.32 are better than 0.30; after them nothing has more than 0.26.
+    eos, vocab = 3, 8
+    rows = torch.full((vocab + 1, vocab), 1e-4, dtype=torch.float64)
+    rows[vocab, 0], rows[vocab, eos] = 0.68, 0.30
+    rows[0, 1], rows[0, 2] = 0.51, 0.48
+    rows[1], rows[2] = torch.tensor([[0.26, 0.14, 0.12, 0.10, 0.10, 0.10, 0.09, 0.09]] * 2)
+    model, idx = chain_model((rows / rows.sum(-1, keepdim=True)).log()), torch.tensor([[vocab]])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos), idx)
+    equal(tokens, [0, 1, 0])
+    close(log_prob, log_prob_of(model, [vocab], [0, 1, 0]), atol=1e-4)
 
 
 @checks("beam_search")
-def test_beam_length_penalty(student, hand):
-    """a length penalty above 0 favours the longer hypothesis"""
-    case, eos = hand["length_penalty"], 6
-    rows = torch.full((8, 7), 1e-6, dtype=torch.float64)
-    rows[7, 0], rows[7, eos] = case["long_probs"][0], case["short_probs"][0]
-    rows[7, 5] = 1 - rows[7].sum()
-    for i, p in enumerate(case["long_probs"][1:-1]):
-        rows[i, i + 1], rows[i, 5] = p, 1 - p
-    rows[3, eos], rows[3, 5] = case["long_probs"][-1], 1 - case["long_probs"][-1]
-    rows[5, :eos] = 1 / eos
-    model, idx = chain_model(rows.log()), torch.tensor([[7] * 20])
-    short, long = ([eos], case["short_log_prob"]), ([0, 1, 2, 3, eos], case["long_log_prob"])
-    for penalty, (want, log_prob) in ((0.0, short), (1.0, long)):
-        got = student.beam_search(model, idx, beams=3, max_new_tokens=6, length_penalty=penalty, eos_token_id=eos)
-        tokens, got_log_prob = answer(got, idx)
-        cause = "Rank by log_prob / n ** length_penalty, where n counts the new tokens only, not the prompt."
-        equal(without_padding(tokens, eos), want, cause=cause, what=f"wrong tokens at length_penalty {penalty}")
-        cause = "log_prob is the sum of the logarithms; the length penalty is for ranking only."
-        close(got_log_prob, log_prob, atol=1e-3, cause=cause)
+def test_beam_finished_best_may_still_be_overtaken(student):
+    """with a length penalty the search goes on while a longer hypothesis may still win"""
+    eos, idx = 6, torch.tensor([[7]])
+    model = ladder_model(0.5, [0.45, 0.9, 0.9, 0.9])  # -0.693 at once, -1.115 in four: -0.279 a token
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=5, length_penalty=1.0, eos_token_id=eos), idx)
+    equal(tokens, [0, 1, 2, eos])
+    close(log_prob, math.log(0.45 * 0.9**3), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_length_penalty_in_numbers(student):
+    """the length penalty is an exponent of the number of new tokens, EOS counted, the prompt not"""
+    eos = 6
+    for short, long, steps in (
+        (0.50, [0.45, 0.65, 0.565], {0.0: 1, 1.0: 3}),  # -0.693 against -1.800: -0.600 a token
+        (0.60, [0.39, 0.60, 0.577], {1.0: 1, 2.0: 3, 1.5: 3}),  # -0.511 against -2.002: -0.667 a token, -0.222 by the square
+    ):
+        model = ladder_model(short, long)
+        for prompt in ([7], [0, 1, 7], [7] * 9):
+            idx = torch.tensor([prompt])
+            for penalty, length in steps.items():
+                got = student.beam_search(model, idx, beams=3, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
+                tokens, log_prob = answer(got, idx)
+                equal(tokens, [0, 1, eos] if length == 3 else [eos], what=f"wrong tokens at length penalty {penalty}")
+                close(log_prob, math.log(math.prod(long)) if length == 3 else math.log(short), atol=1e-3)
+
+
+@checks("beam_search")
+def test_beam_by_a_hair(student):
+    """of two that are nearly equal the better wins, finished or not"""
+    eos, idx = 3, torch.tensor([[4]])
+    for first, ended in ((0.300, False), (0.302, True)):
+        rows = torch.full((5, 4), 0.25, dtype=torch.float64)
+        rows[4] = torch.tensor([0.40, 0.20, 0.40 - first, first])
+        rows[0] = torch.tensor([0.0, 0.7525, 0.2475, 0.0])  # 0.40 x 0.7525 = 0.301
+        tokens, _ = answer(student.beam_search(chain_model(rows.log()), idx, beams=3, max_new_tokens=2, eos_token_id=eos), idx)
+        equal(tokens, [eos] if ended else [0, 1], what=f"EOS at once has {first}, the other way 0.301: wrong tokens")
+
+
+@checks("beam_search")
+def test_beam_sees_the_whole_prompt(student):
+    """the model is given all of a long prompt, and the new tokens"""
+    lengths = []
+
+    def model(ids):
+        lengths.append(ids.shape[1])
+        logits = torch.zeros(*ids.shape, 5, dtype=torch.float64)
+        logits[torch.arange(len(ids)), -1, (ids[:, 0] + ids[:, -1]) % 5] = 3.0
+        return logits
+
+    idx = torch.tensor([[2, *[0] * 600, 1]])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3), idx)
+    equal(tokens, [3, 0, 2])
+    close(log_prob, 3 * (3.0 - math.log(4 + math.exp(3.0))), atol=1e-4)
+    equal(sorted(set(lengths)), [602, 603, 604], what="wrong lengths of what the model was given")
+
+
+@checks("beam_search")
+def test_beam_default_settings(student):
+    """without settings: no length penalty, not even a small one, and no EOS"""
+    eos, idx = 6, torch.tensor([[7]])
+    # ln 0.4 = -0.9163 against ln 0.3965 = -0.9251 in five tokens: a penalty of 0.006 would turn it round.
+    model = ladder_model(0.4, [0.5, 0.9, 0.95, 0.95, 0.3965 / (0.5 * 0.9 * 0.95 * 0.95)])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=3, max_new_tokens=6, eos_token_id=eos), idx)
+    equal(tokens, [eos], what="wrong tokens with no length_penalty given")
+    close(log_prob, math.log(0.4), atol=1e-4)
+    tokens, _ = answer(student.beam_search(model, idx, beams=3, max_new_tokens=6, eos_token_id=eos, length_penalty=0.01), idx)
+    equal(tokens, [0, 1, 2, 3, eos], what="wrong tokens with a length_penalty of 0.01")
+    for token in range(3):  # every id is a token like any other where no EOS is given
+        rows = [[0.1] * 3 for _ in range(4)]
+        rows[token] = [0.8 if i == (token + 1) % 3 else 0.1 for i in range(3)]
+        rows[3] = [0.8 if i == token else 0.1 for i in range(3)]
+        idx = torch.tensor([[3]])
+        tokens, _ = answer(student.beam_search(chain_model(log_rows(rows)), idx, beams=2, max_new_tokens=2), idx)
+        equal(tokens, [token, (token + 1) % 3], what="wrong tokens where no eos_token_id is given")
+
+
+@checks("beam_search")
+def test_beam_everything_finished(student):
+    """all hypotheses finish at once, or in turn: the search ends with the best, and no model is asked about nothing"""
+    eos, sizes = 0, []
+    chain = chain_model(log_rows([[0.1, 0.45, 0.45], [0.98, 0.01, 0.01], [0.97, 0.02, 0.01], [0.9, 0.06, 0.04]]))
+
+    def model(ids):
+        sizes.append(len(ids))
+        return chain(ids)
+
+    for beams, steps in ((1, 5), (2, 5), (3, 7), (1, 1)):
+        for penalty in (0.0, 1.0):
+            idx = torch.tensor([[3]])
+            got = student.beam_search(model, idx, beams=beams, max_new_tokens=steps, length_penalty=penalty, eos_token_id=eos)
+            tokens, log_prob = answer(got, idx)
+            equal(tokens, [eos], what=f"wrong tokens with {beams} beams, {steps} steps, length penalty {penalty}")
+            close(log_prob, math.log(0.9), atol=1e-4)
+    that(min(sizes) >= 1, "the model was called with no rows at all", expected="1 or more", got=min(sizes))
+
+
+@checks("beam_search")
+def test_beam_no_new_tokens(student):
+    """max_new_tokens = 0: the prompt, and log probability 0"""
+    idx = torch.tensor([[1, 0, 2]])
+    model = chain_model(log_rows([[0.2, 0.3, 0.5]] * 3))
+    for settings in ({}, {"length_penalty": 1.0}, {"eos_token_id": 2}):
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=0, **settings), idx)
+        equal(tokens, [])
+        close(log_prob, 0.0)
+
+
+@checks("beam_search")
+def test_beam_forbidden_tokens(student):
+    """logits of minus infinity, and more beams than there are continuations"""
+    rows = torch.tensor([[0.0, 0.32, 0.35, 0.33], [0.0, 0.0, 0.1, 0.9], [0.25] * 4, [0.6, 0.4, 0.0, 0.0]]).log()
+    idx = torch.tensor([[3]])
+    for beams in (2, 3, 5, 40):
+        for penalty in (0.0, 1.0):
+            got = student.beam_search(chain_model(rows), idx, beams=beams, max_new_tokens=2, length_penalty=penalty)
+            tokens, log_prob = answer(got, idx)
+            equal(tokens, [1, 3], what=f"wrong tokens with {beams} beams")
+            close(log_prob, math.log(0.36), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_half_precision(student):
+    """a model in half precision: a long sum of log probabilities keeps its digits"""
+    for dtype in (torch.float16, torch.bfloat16):
+        rows = torch.zeros(16, 16, dtype=dtype)
+        rows[torch.arange(16), (torch.arange(16) * 5 + 3) % 16] = 1.875  # -1.19402 a token; in float16 -1.19434
+        idx, steps = torch.tensor([[7]]), 60
+        tokens, log_prob = answer(student.beam_search(chain_model(rows), idx, beams=2, max_new_tokens=steps), idx)
+        close(log_prob, steps * (1.875 - math.log(15 + math.exp(1.875))), rtol=1e-4, what=f"wrong log_prob of a model in {dtype}")
+        that(all(b == (a * 5 + 3) % 16 for a, b in itertools.pairwise([7, *tokens])), "not the best continuation")
+
+
+@checks("beam_search")
+def test_beam_far_behind_may_still_win(student):
+    """a hypothesis a hundred times less probable keeps its place, and wins in the end"""
+    vocab = 250
+    rows = torch.full((vocab + 1, vocab), 1 / vocab, dtype=torch.float64)
+    rows[vocab] = torch.tensor([0.985, 0.01, *[0.005 / (vocab - 2)] * (vocab - 2)])
+    rows[1] = torch.tensor([0.001 / (vocab - 1)] * 7 + [0.999] + [0.001 / (vocab - 1)] * (vocab - 8))
+    idx = torch.tensor([[vocab]])
+    tokens, log_prob = answer(student.beam_search(chain_model(rows.log()), idx, beams=2, max_new_tokens=2), idx)
+    equal(tokens, [1, 7])
+    close(log_prob, math.log(0.01 * 0.999), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_more_beams_than_tokens(student):
+    """four beams over a vocabulary of two: what came fourth wins in the end"""
+    idx = torch.tensor([[0, 1]])
+
+    def model(ids):
+        logits = torch.zeros(*ids.shape, 2, dtype=torch.float64)  # evens, but for
+        for row, (_, _, *new) in enumerate(ids.tolist()):
+            if not new:
+                logits[row, -1] = torch.tensor([0.6, 0.4]).log()
+            elif new[:2] == [1, 0]:
+                logits[row, -1] = torch.tensor([0.01, 0.99]).log()
+            elif new == [1]:
+                logits[row, -1] = torch.tensor([0.49, 0.51]).log()
+        return logits
+
+    for beams, want in ((4, [1, 0, 1]), (8, [1, 0, 1])):
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=beams, max_new_tokens=3), idx)
+        equal(tokens, want, what=f"wrong tokens with {beams} beams")
+        close(log_prob, math.log(0.4 * 0.49 * 0.99), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_same_again(student, rng):
+    """nothing is drawn, the random state stays, and the same call gives the same answer"""
+    model, idx = history_model(5, 7, rng), torch.tensor([[2, 4]])
+    want, log_prob, _ = plain_beam(model, [2, 4], 3, 4)
+    for _ in range(2):
+        got = student.beam_search(model, idx, beams=3, max_new_tokens=4, _unchanged=True, _rng_unchanged=True)
+        tokens, found = answer(got, idx)
+        equal(tokens, want)
+        close(found, log_prob, atol=1e-4)
 
 
 @checks("beam_search")
@@ -611,8 +846,7 @@ def test_beam_logits_are_not_log_probabilities(student, rng):
     best, _ = all_continuations(model, prompt, 4, 3)[0]
     idx = torch.tensor([prompt])
     tokens, log_prob = answer(student.beam_search(shifted, idx, beams=64, max_new_tokens=3), idx)
-    cause = "Take log_softmax of each row before adding: raw logits of two rows cannot be compared."
-    close(log_prob, best, atol=1e-4, cause=cause)
+    close(log_prob, best, atol=1e-4)
     close(log_prob_of(model, prompt, tokens), best, atol=1e-4)
 
 
@@ -628,6 +862,5 @@ def test_beam_children_of_one_parent_may_all_survive(student):
     idx = torch.tensor([[prompt]])
     got = student.beam_search(chain_model(log_rows(rows)), idx, beams=3, max_new_tokens=3)
     tokens, log_prob = answer(got, idx)
-    cause = "The best `beams` of all continuations survive, whichever hypotheses they come from."
-    equal(tokens, [0, 5, 7], cause=cause)
+    equal(tokens, [0, 5, 7])
     close(log_prob, math.log(0.9 * 0.3 * 0.98), atol=1e-4)

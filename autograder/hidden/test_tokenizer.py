@@ -1,28 +1,16 @@
 """Checks of the tokens day that students do not see: fresh random inputs, edges, combinations."""
 
+import codecs
 import functools
+from itertools import pairwise, product
 
 import torch
 
 from autograder.authoring import checks, equal
-from autograder.checks.test_tokenizer import (
-    ALL_BYTES,
-    AT_ONCE,
-    BROKEN,
-    BROKEN_FOR_EVER,
-    BY_PIECE,
-    HOLD_BACK,
-    LOWEST_RANK,
-    REPLACE,
-    SPECIAL,
-    library,
-    pieces_and_rest,
-    same_ids,
-    same_text,
-    sample_texts,
-)
+from autograder.checks.test_tokenizer import ids_of_bytes, library, merged, pieces_and_rest, same_ids, same_text, sample_texts
 
 # `tokenizer.chat_template` in the GGUF file of SmolLM2-135M-Instruct, a Jinja template.
+DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
     "{% if loop.first and messages[0]['role'] != 'system' %}"
@@ -32,7 +20,6 @@ CHAT_TEMPLATE = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
-ANY_CHAT = "The same rules for all roles and any content; only the first message decides about the default one."
 # Assigned scripts, each as (first, last) code point; all their bytes have a token in SmolLM2's vocabulary.
 SCRIPTS = (
     (0x20, 0x7E), (0xA1, 0x24F), (0x300, 0x36F), (0x391, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A),
@@ -61,7 +48,7 @@ def random_text(rng: torch.Generator, runs: int) -> str:
 
 
 @functools.cache
-def ids_of_bytes(first: int) -> list[int]:
+def ids_of_single_bytes(first: int) -> list[int]:
     """Ids of the tokens that are one byte, of this value or a higher one."""
     oracle = library()
     return [i for symbol, i in oracle.vocab.items() if len(symbol) == 1 and oracle.symbol_to_byte[symbol] >= first]
@@ -76,9 +63,9 @@ def random_ids(rng: torch.Generator, count: int) -> list[int]:
             case 0:
                 ids.append(choose(rng, list(oracle.special_tokens.values())))
             case 1:
-                ids.append(choose(rng, ids_of_bytes(0)))
+                ids.append(choose(rng, ids_of_single_bytes(0)))
             case 2 | 3 | 4:
-                ids.append(choose(rng, ids_of_bytes(0x80)))
+                ids.append(choose(rng, ids_of_single_bytes(0x80)))
             case 5:
                 ids += oracle.encode(chr(draw(rng, *choose(rng, SCRIPTS))))
             case _:
@@ -89,6 +76,31 @@ def random_ids(rng: torch.Generator, count: int) -> list[int]:
 def decoded(ids: list[int]) -> str:
     oracle = library()
     return b"".join(oracle.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
+
+
+NARROWER = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xF0: range(0x90, 0xC0), 0xF4: range(0x80, 0x90)}
+"""First byte -> the continuation bytes that make a character with it; after the others all do."""
+
+
+def streamed(tokens: list[bytes]) -> tuple[list[str], str] | None:
+    """What each push of these bytes and the flush give; None where the rule leaves open when a U+FFFD comes out."""
+    raw = b"".join(tokens)
+    if any(0x80 <= b <= 0xBF and b not in NARROWER.get(a, range(0x80, 0xC0)) for a, b in pairwise(raw)):
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    return [decoder.decode(token) for token in tokens], decoder.decode(b"", final=True)
+
+
+def same_stream(student, ids: list[int], name: str = "smollm2") -> None:
+    """Fails unless every push and the flush give what they must."""
+    oracle = library(name)
+    tokens = [oracle.token_bytes(i) for i in ids]
+    pieces, rest = pieces_and_rest(student, ids, name)
+    shown = " | ".join(token.hex(" ") for token in tokens)
+    same_text("".join([*pieces, rest]), b"".join(tokens).decode(errors="replace"), what=f"wrong text for the bytes {shown}")
+    if want := streamed(tokens):
+        equal(pieces, want[0], what=f"wrong pieces for the bytes {shown}")
+        equal(rest, want[1], what=f"wrong flush after the bytes {shown}")
 
 
 # merge_pair
@@ -103,8 +115,7 @@ def test_random_symbols(student, rng):
         left, right = choose(rng, letters), choose(rng, letters)
         replaced = "".join(symbols).replace(left + right, "M")  # one character a symbol, so a text is as good as a list
         want = [left + right if symbol == "M" else symbol for symbol in replaced]
-        got = student.merge_pair(symbols, (left, right), _unchanged=True)
-        equal(got, want, cause="From left to right, each symbol used once.", what=f"wrong for {symbols}")
+        merged(student, symbols, (left, right), want)
 
 
 @checks("merge_pair")
@@ -118,18 +129,41 @@ def test_random_long_symbols(student, rng):
         code = {name: chr(0xE000 + i) for i, name in enumerate(names)}  # one private character for each symbol
         name = {c: n for n, c in code.items()} | {"M": pair[0] + pair[1]}
         replaced = "".join(code[s] for s in symbols).replace(code[pair[0]] + code[pair[1]], "M")
-        got = student.merge_pair(symbols, pair)
-        equal(got, [name[c] for c in replaced], cause="Compare whole symbols.", what=f"wrong for {symbols} with {pair}")
+        merged(student, symbols, pair, [name[c] for c in replaced])
 
 
 @checks("merge_pair")
 def test_new_symbol_is_not_merged_again(student):
     """a merged symbol beside the pair's own parts"""
-    cause = "One pass: what has been merged in it is not looked at again."
-    equal(student.merge_pair(["a", "a", "aa", "a", "a"], ("a", "aa")), ["a", "aaa", "a", "a"], cause=cause)
-    equal(student.merge_pair(["a", "aa", "a", "aa", "aa"], ("a", "aa")), ["aaa", "aaa", "aa"], cause=cause)
-    equal(student.merge_pair(["ab", "a", "b", "ab"], ("a", "b")), ["ab", "ab", "ab"], cause=cause)
-    equal(student.merge_pair(["ab", "ab", "ab"], ("ab", "ab")), ["abab", "ab"], cause=cause)
+    merged(student, ["a", "a", "aa", "a", "a"], ("a", "aa"), ["a", "aaa", "a", "a"])
+    merged(student, ["a", "aa", "a", "aa", "aa"], ("a", "aa"), ["aaa", "aaa", "aa"])
+    merged(student, ["ab", "a", "b", "ab"], ("a", "b"), ["ab", "ab", "ab"])
+    merged(student, ["ab", "ab", "ab"], ("ab", "ab"), ["abab", "ab"])
+
+
+@checks("merge_pair")
+def test_symbols_are_compared_as_they_are(student):
+    """upper and lower case, spaces, and symbols of many characters"""
+    merged(student, ["A", "b", "a", "B", "a", "b"], ("a", "b"), ["A", "b", "a", "B", "ab"])
+    merged(student, [" ", "a", " ", " ", "a"], (" ", "a"), [" a", " ", " a"])
+    merged(student, ["\u00e9", "e", "\u0301"], ("e", "\u0301"), ["\u00e9", "e\u0301"])
+    merged(student, ["a" * 40, "b" * 60, "a"], ("a" * 40, "b" * 60), ["a" * 40 + "b" * 60, "a"])
+
+
+@checks("merge_pair")
+def test_every_short_list(student):
+    """every list of up to four of two symbols, and every pair of them"""
+    for count in range(5):
+        for letters in product("ab", repeat=count):
+            for left, right in product("ab", repeat=2):
+                replaced = "".join(letters).replace(left + right, "M")
+                merged(student, list(letters), (left, right), [left + right if c == "M" else c for c in replaced])
+
+
+@checks("merge_pair")
+def test_long_list(student):
+    """hundreds of symbols"""
+    merged(student, ["a", "b", "c"] * 200, ("a", "b"), ["ab", "c"] * 200)
 
 
 # bpe_encode
@@ -138,7 +172,7 @@ def test_new_symbol_is_not_merged_again(student):
 @checks("bpe_encode")
 def test_random_texts(student, rng):
     """random texts of many scripts"""
-    same_ids(student, [random_text(rng, 8) for _ in range(12)], BY_PIECE)
+    same_ids(student, [random_text(rng, 8) for _ in range(12)])
 
 
 @checks("bpe_encode")
@@ -147,7 +181,7 @@ def test_random_words(student, rng):
     oracle = library()
     words = [t for t in oracle.id_to_token if t.isascii() and t.isalpha() and t.islower() and len(t) > 2]
     texts = ["".join(choose(rng, words)[: draw(rng, 2, 9)] for _ in range(n)) for n in [4] * 16 + [20, 60]]
-    same_ids(student, texts, LOWEST_RANK)
+    same_ids(student, texts)
 
 
 @checks("bpe_encode")
@@ -158,26 +192,43 @@ def test_random_special_tokens(student, rng):
     texts = []
     for _ in range(12):
         texts.append("".join(choose(rng, names) + choose(rng, ("", " ", "user\n", " 12 ", "é", "\n\n")) for _ in range(5)))
-    same_ids(student, texts, SPECIAL)
+    same_ids(student, texts)
 
 
 @checks("bpe_encode")
 def test_nothing_and_single_characters(student):
     """the empty text, single characters, single spaces"""
-    same_ids(student, ["", " ", "a", "\n", "7", "é", "🙂", " 🙂", "\ufeff", "\u200d", "  ", " a", "a "], BY_PIECE)
+    same_ids(student, ["", " ", "a", "\n", "7", "é", "🙂", " 🙂", "\ufeff", "\u200d", "  ", " a", "a "])
 
 
 @checks("bpe_encode")
 def test_long_pieces(student):
     """pieces of hundreds of bytes"""
-    same_ids(student, ["a" * 150, " " * 150 + "x", "ha" * 60, "猫" * 40, "=" * 150, sample_texts("Thai")[0] * 2], LOWEST_RANK)
+    same_ids(student, ["a" * 150, " " * 150 + "x", "ha" * 60, "猫" * 40, "=" * 150, sample_texts("Thai")[0] * 2])
 
 
 @checks("bpe_encode")
 def test_another_vocabulary(student):
     """another tokenizer than SmolLM2's"""
     texts = sample_texts("English", "German", "digits", "whitespace", "emoji")
-    same_ids(student, texts, "Use the tables of the tokenizer that is given.", name="tiny")
+    same_ids(student, texts, name="tiny")
+
+
+@checks("bpe_encode")
+def test_bytes_without_a_token_anywhere(student):
+    """bytes without a token at the ends of pieces, in them, alone, and beside special tokens"""
+    left_out = [chr(b) for b in range(0x20) if library().byte_to_symbol[b] not in library().vocab]
+    texts = ["".join(left_out), *(f"={c}=" for c in left_out), *(f"{c}a{c}{c}b{c}" for c in left_out)]
+    texts += [f"<|im_start|>{left_out[0]}<|im_end|>{left_out[1]}", f"..{left_out[2]}..{left_out[0]}", "\U00040000\U000bffff =\U00051234= x"]
+    same_ids(student, texts)
+    same_ids(student, texts, name="tiny")  # whose vocabulary has all bytes: nothing is left out there
+
+
+@checks("bpe_encode")
+def test_looks_like_a_special_token(student):
+    """signs of special tokens that make none"""
+    texts = ["<||>", "<|>", "|>", "<|", "<|a|>", "<|im_end|", "<|im_end|>>", "<<|im_end|>", "<|IM_END|>", "<| im_end |>", "<||>" * 3]
+    same_ids(student, texts)
 
 
 # bpe_decode
@@ -189,7 +240,7 @@ def test_decode_random_ids(student, rng):
     tokenizer = student.tokenizer("smollm2")
     for _ in range(20):
         ids = random_ids(rng, draw(rng, 1, 12))
-        same_text(student.bpe_decode(ids, tokenizer), decoded(ids), cause=REPLACE, what=f"wrong text for {ids}")
+        same_text(student.bpe_decode(ids, tokenizer), decoded(ids), what=f"wrong text for {ids}")
 
 
 @checks("bpe_decode")
@@ -198,7 +249,9 @@ def test_decode_special_tokens(student):
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     text = "".join(oracle.special_tokens)
     ids = list(oracle.special_tokens.values())
-    same_text(student.bpe_decode(ids, tokenizer), text, cause="A special token gives its name; none is left out.")
+    same_text(student.bpe_decode(ids, tokenizer, _unchanged=True), text)
+    a, b, end = oracle.vocab["a"], oracle.vocab["b"], oracle.special_tokens["<|im_end|>"]
+    same_text(student.bpe_decode([a, a, a, b, end, end, b, b, a], tokenizer), "aaab<|im_end|><|im_end|>bba")
 
 
 @checks("bpe_decode")
@@ -207,7 +260,7 @@ def test_decode_edges(student):
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in ("", " ", "  a  ", "\n", "\t x\t", " 🙂 ", "\u00a0x\u00a0", "a , b . c ' s do n't", "\ufeffa\ufeff", "a\r\nb\rc", "a\0b"):
         got = student.bpe_decode(oracle.encode(text), tokenizer)
-        same_text(got, text, cause="The text is the tokens' bytes and nothing else: strip nothing, tidy nothing.")
+        same_text(got, text)
 
 
 @checks("bpe_decode")
@@ -217,7 +270,7 @@ def test_decode_bytes_that_are_no_text(student):
     of_byte = {oracle.token_bytes(i): i for symbol, i in oracle.vocab.items() if len(symbol) == 1}
     for raw in (b"\xed\xa0\x80", b"\xc0\x80", b"\xf5x", b"\xe2\x82"):
         got = student.bpe_decode([of_byte[raw[i : i + 1]] for i in range(len(raw))], tokenizer)
-        same_text(got, raw.decode("utf-8", errors="replace"), cause=REPLACE, what=f"wrong text for the bytes {raw!r}")
+        same_text(got, raw.decode("utf-8", errors="replace"), what=f"wrong text for the bytes {raw!r}")
 
 
 @checks("bpe_decode")
@@ -227,58 +280,80 @@ def test_decode_random_texts(student, rng):
     for _ in range(12):
         text = random_text(rng, 8)
         got = student.bpe_decode(oracle.encode(text), tokenizer, _unchanged=True)
-        same_text(got, text, cause=ALL_BYTES, what="the text has changed")
+        same_text(got, text, what="the text has changed")
 
 
 # StreamDecoder
 
 
-@checks("StreamDecoder")
+@checks("StreamDecoder", weight=2)
 def test_random_stream(student, rng):
-    """random ids: the pieces join to the whole"""
+    """random ids, most of them parts of characters: every push and the flush"""
     for _ in range(12):
         ids = random_ids(rng, draw(rng, 1, 12))
         if draw(rng, 0, 1):
             ids.append(library().vocab["Ġend"])
-        pieces, rest = pieces_and_rest(student, ids)
-        same_text("".join([*pieces, rest]), decoded(ids), cause=BROKEN, what=f"wrong text for {ids}")
-        if decoded(ids).endswith(" end"):
-            equal(rest, "", cause=BROKEN_FOR_EVER, what="complete text was held back until the flush")
+        same_stream(student, ids)
 
 
 @checks("StreamDecoder")
 def test_each_push_of_random_texts(student, rng):
     """random texts: every push gives what it completes"""
-    oracle = library()
-    for text in [*(random_text(rng, 6) for _ in range(5)), "a\r\nb\rc\r", "\ufeffx"]:
-        ids = oracle.encode(text)
-        want, known = [], ""
-        for n in range(1, len(ids) + 1):
-            # The text is whole, so only an incomplete last character can be ignored here.
-            complete = b"".join(oracle.token_bytes(i) for i in ids[:n]).decode("utf-8", errors="ignore")
-            want.append(complete.removeprefix(known))
-            known = complete
-        pieces, rest = pieces_and_rest(student, ids)
-        late = "".join(pieces) == "".join(want)
-        equal(pieces, want, cause=AT_ONCE if late else HOLD_BACK, what=f"wrong pieces for {ids}")
-        equal(rest, "", cause="Nothing is left after a complete text.", what="wrong flush")
+    for text in [*(random_text(rng, 6) for _ in range(5)), "a\r\nb\rc\r", "\ufeffx", "x\ufffdy", "\ufffd", "a\0b"]:
+        same_stream(student, library().encode(text))
 
 
 @checks("StreamDecoder")
-def test_four_bytes(student):
-    """characters of two, three and four bytes, a byte at a time"""
-    oracle = library()
-    of_byte = {oracle.token_bytes(i): i for symbol, i in oracle.vocab.items() if len(symbol) == 1}
-    for character in ("\ufeff", "é", "ß", "€", "ऀ", "퟿", "🙂", "\U0001f1e9", "\U00010348", "\U0010fffd", "\ufffd"):
-        raw = [bytes([byte]) for byte in character.encode()]
-        if not all(byte in of_byte for byte in raw):
-            continue
-        pieces, rest = pieces_and_rest(student, [of_byte[byte] for byte in [b"x", *raw, b"y"]])
-        what = f"wrong text for {character!r}"
-        same_text("".join([*pieces, rest]), f"x{character}y", cause=HOLD_BACK, what=what)
-        equal(pieces[:1], ["x"], cause=AT_ONCE, what=what)
-        if character != "\ufffd":  # the sign itself may be told from a broken character only later
-            equal(pieces, ["x", *[""] * (len(raw) - 1), character, "y"], cause=HOLD_BACK, what=what)
+def test_bytes_one_at_a_time(student):
+    """characters of two, three and four bytes, a byte at a time, whole and broken off at every place"""
+    for character in ("\x80", "é", "߿", "ࠀ", "€", "ऀ", "퟿", "\uffff", "\ufffd", "\U00010000", "🙂", "\U0010ffff"):
+        raw = character.encode()
+        same_stream(student, ids_of_bytes(b"x" + raw + b"y"), "tiny")
+        for cut in range(1, len(raw)):
+            same_stream(student, ids_of_bytes(raw[:cut]), "tiny")
+            same_stream(student, ids_of_bytes(raw[:cut] + b"y" + raw), "tiny")
+            same_stream(student, ids_of_bytes(raw[:cut] + raw), "tiny")
+
+
+BORDERS = bytes.fromhex("00 41 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 f7 f8 fe ff")
+"""Bytes on both sides of every border of UTF-8."""
+
+
+@checks("StreamDecoder")
+def test_every_kind_of_byte(student):
+    """a byte of each kind, alone and after the beginning of a character"""
+    for first in (b"", b"\xc3", b"\xe7", b"\xe7\x8c", b"\xf0\x9f", b"\xf0\x9f\x99"):
+        decoder = student.StreamDecoder(student.tokenizer("tiny"))
+        for byte in BORDERS:
+            tokens = [bytes([each]) for each in (*first, byte)]
+            got = [decoder.push(i) for i in ids_of_bytes(b"".join(tokens))]
+            got.append(decoder.flush())
+            want = streamed(tokens)
+            if want:
+                equal(got, [*want[0], want[1]], what=f"wrong pushes and flush for the bytes {b''.join(tokens).hex(' ')}")
+            else:
+                same_text("".join(got), b"".join(tokens).decode(errors="replace"))
+
+
+@checks("StreamDecoder")
+def test_special_token_waits_its_turn(student, hand):
+    """a special token does not overtake what is held back"""
+    first, second, third = hand["cat_character"]["ids"]
+    for special in library().special_tokens.values():
+        same_stream(student, [first, special])
+        same_stream(student, [first, second, special, third, special, first, second, third])
+
+
+@checks("StreamDecoder")
+def test_narrower_second_byte(student):
+    """second bytes that make no character after E0, ED, F0, F4: the joined text, and nothing held for ever"""
+    for raw in (b"\xe0\x80", b"\xed\xa0", b"\xf0\x80", b"\xf4\x90"):
+        for rest in (b"", b"\x80", b"\x80\x80", b"\x80\x80\x80"):
+            whole = raw + rest + b"ok"
+            pieces, after = pieces_and_rest(student, ids_of_bytes(whole), "tiny")
+            what = f"wrong text for the bytes {whole.hex(' ')}"
+            same_text("".join([*pieces, after]), whole.decode(errors="replace"), what=what)
+            equal([*pieces[-1:], after], ["k", ""], what=f"wrong last push and flush for the bytes {whole.hex(' ')}")
 
 
 @checks("StreamDecoder")
@@ -286,28 +361,23 @@ def test_flush_begins_anew(student, hand):
     """after a flush, a new stream"""
     case = hand["cat_character"]
     decoder = student.StreamDecoder(student.tokenizer("smollm2"))
-    decoder.push(case["ids"][0])
-    equal(decoder.flush(), "\ufffd", cause="flush gives what was held back.", what="wrong flush")
-    equal(decoder.flush(), "", cause="flush empties the buffer: a second one gives nothing.", what="wrong second flush")
     last = case["ids"][-1]
     alone = library().token_bytes(last).decode("utf-8", errors="replace")
     for first in case["ids"][:-1]:
         decoder.push(first)
-    decoder.flush()
-    cause = "flush forgets the bytes it gave out: what follows does not complete them."
-    equal(decoder.push(last) + decoder.flush(), alone, cause=cause, what="wrong text after a flush")
+    equal(decoder.flush(), "\ufffd", what="wrong flush")
+    equal(decoder.push(last) + decoder.flush(), alone, what="wrong text after a flush: what was held before it is given out and gone")
     pieces = [decoder.push(i) for i in case["ids"]]
-    equal(pieces, case["pieces"], cause="flush empties the buffer, so that a new stream may begin after it.")
-    equal(decoder.flush(), "", cause="What was given out is no longer held back.", what="wrong flush")
+    equal([*pieces, decoder.flush()], [*case["pieces"], ""], what="wrong second stream")
     h, i, o, n, e = (library().vocab[letter] for letter in "hione")
-    equal([decoder.push(h), decoder.push(i), decoder.flush()], ["h", "i", ""], cause="Plain letters are not held back.")
-    equal([decoder.push(each) for each in (o, n, e)], ["o", "n", "e"], cause="After a flush everything begins anew, also what was shown.")
+    equal([decoder.push(h), decoder.push(i), decoder.flush()], ["h", "i", ""], what="wrong third stream")
+    equal([decoder.push(each) for each in (o, n, e)], ["o", "n", "e"], what="wrong fourth stream")
 
 
 @checks("StreamDecoder")
 def test_nothing_pushed(student):
     """a stream without tokens"""
-    equal(student.StreamDecoder(student.tokenizer("smollm2")).flush(), "", cause='Return "" where nothing was held back.')
+    equal(student.StreamDecoder(student.tokenizer("smollm2")).flush(), "")
 
 
 # render_chat
@@ -333,7 +403,7 @@ def test_random_conversations(student, rng):
         messages = conversation(*((role, choose(rng, CONTENTS)) for role in roles))
         want = template.render(messages=messages, add_generation_prompt=True)
         got = student.render_chat(messages, _unchanged=True)
-        same_text(got, want, cause=ANY_CHAT, what=f"wrong text for the roles {roles}")
+        same_text(got, want, what=f"wrong text for the roles {roles}")
 
 
 @checks("render_chat")
@@ -342,11 +412,11 @@ def test_contents_of_every_kind(student):
     twice = "<|im_start|>user\nyes<|im_end|>\n"
     got = student.render_chat(conversation(("system", ""), ("user", "yes"), ("user", "yes")))
     want = f"<|im_start|>system\n<|im_end|>\n{twice}{twice}<|im_start|>assistant\n"
-    same_text(got, want, cause="Every message stands there, also one that was said before.")
+    same_text(got, want)
     for content in CONTENTS:
         got = student.render_chat(conversation(("system", content), ("tool", content)))
         want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>tool\n{content}<|im_end|>\n<|im_start|>assistant\n"
-        same_text(got, want, cause="Content and role are copied as they are: nothing is trimmed, left out or filled in.")
+        same_text(got, want)
 
 
 @checks("render_chat")
@@ -360,7 +430,7 @@ def test_system_message_in_the_middle(student):
         "<|im_start|>user\nWho are you?<|im_end|>\n"
         "<|im_start|>assistant\n"
     )
-    same_text(got, want, cause="Only the first message decides about the default one; all messages keep their order.")
+    same_text(got, want)
 
 
 @checks("render_chat")
@@ -368,7 +438,24 @@ def test_last_word_of_the_assistant(student):
     """a conversation that ends with the assistant"""
     got = student.render_chat(conversation(("system", "s"), ("user", "u"), ("assistant", "a")))
     want = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n"
-    same_text(got, want, cause="The generation prompt stands at the end, whoever spoke last.")
+    same_text(got, want)
+
+
+@checks("render_chat")
+def test_roles_as_they_are(student):
+    """a role is copied as it is, and only `system` is a system message"""
+    for role in ("System", "SYSTEM", "system ", "Tool", "user", "developer"):
+        got = student.render_chat(conversation((role, "x")))
+        want = f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>{role}\nx<|im_end|>\n<|im_start|>assistant\n"
+        same_text(got, want, what=f"wrong text for the role {role!r}")
+
+
+@checks("render_chat")
+def test_long_conversation_in_full(student):
+    """forty messages, of which none is left out"""
+    turns = [("system", "s"), *((("user", "assistant")[i % 2], f"message {i}") for i in range(39))]
+    want = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in turns) + "<|im_start|>assistant\n"
+    same_text(student.render_chat(conversation(*turns)), want)
 
 
 @checks("render_chat")
@@ -376,4 +463,4 @@ def test_keys_in_another_order(student):
     """content before role in the dict"""
     got = student.render_chat([{"content": "c", "role": "system"}, {"content": "d", "role": "user"}])
     want = "<|im_start|>system\nc<|im_end|>\n<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n"
-    same_text(got, want, cause="Read role and content by their names, not by their order.")
+    same_text(got, want)

@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from autograder.authoring import checks, close, equal, that
-from autograder.checks.test_transformer import kit_model, small_config, small_layer, small_weights
+from autograder.checks.stages import block_stages
+from autograder.checks.test_transformer import close_block, close_forward, small_config, small_layer, small_weights
 from course.kit import Config, LayerWeights, load_model
 
 # --- rms_norm ---
@@ -13,7 +14,7 @@ from course.kit import Config, LayerWeights, load_model
 @checks("rms_norm", weight=2)
 def test_rms_norm_random(student, rng):
     """random shapes, weights and eps"""
-    for shape in [(2, 3, 8), (5,), (1, 1, 2, 16), (4, 1), (3, 5, 5)]:
+    for shape in [(2, 3, 8), (5,), (1, 1, 2, 16), (4, 1), (3, 5, 5), (2, 1, 2, 1, 4)]:
         x = torch.randn(shape, generator=rng)
         weight = torch.randn(shape[-1], generator=rng)
         for eps in (1e-6, 0.3):
@@ -24,8 +25,19 @@ def test_rms_norm_random(student, rng):
                 want,
                 atol=1e-5,
                 what=f"wrong values for shape {shape} and eps {eps:g}",
-                cause="x / sqrt(mean(x^2) + eps) * weight, over the last dimension.",
             )
+
+
+@checks("rms_norm")
+def test_rms_norm_of_a_transposed_tensor(student, rng):
+    """an x that is not contiguous, or expanded, and left as it is"""
+    weight = torch.randn(6, generator=rng)
+    for x in (
+        torch.randn(4, 2, 6, generator=rng).transpose(0, 1),
+        torch.randn(6, 3, generator=rng).T,
+        torch.randn(1, 6, generator=rng).expand(3, 6),
+    ):
+        close(student.rms_norm(x, weight, 1e-5, _unchanged=True), F.rms_norm(x, (6,), weight, 1e-5), atol=1e-5)
 
 
 @checks("rms_norm")
@@ -34,7 +46,7 @@ def test_rms_norm_rows_of_any_size(student, rng):
     sizes = torch.tensor([1e4, 1.0, 1e-3])[:, None]
     x = torch.randn(3, 16, generator=rng) * sizes
     want = F.rms_norm(x.double(), (16,), None, 1e-12)
-    close(student.rms_norm(x, torch.ones(16), 1e-12), want, atol=1e-4, cause="Every vector has its own mean of squares.")
+    close(student.rms_norm(x, torch.ones(16), 1e-12), want, atol=1e-4)
 
 
 @checks("rms_norm")
@@ -48,18 +60,15 @@ def test_rms_norm_half_precision(student, rng):
         atol=1e-6,
         rtol=0.00415,
         dtype=torch.bfloat16,
-        cause="Squares, mean and root in float32; round to x's dtype once, at the end.",
     )
     zeros = torch.zeros(2, 64, dtype=torch.float16)
-    cause = "eps keeps a vector of zeros from being divided by 0; in float16 this eps would be 0."
-    close(student.rms_norm(zeros, torch.ones(64, dtype=torch.float16), 1e-8), zeros, atol=0.0, dtype=torch.float16, cause=cause)
+    close(student.rms_norm(zeros, torch.ones(64, dtype=torch.float16), 1e-8), zeros, atol=0.0, dtype=torch.float16)
     large = (500 * (1 + torch.rand(4, 64, generator=rng))).to(torch.float16)
     close(
         student.rms_norm(large, torch.ones(64, dtype=torch.float16), 1e-5),
         F.rms_norm(large.double(), (64,), None, 1e-5),
         atol=2e-3,
         dtype=torch.float16,
-        cause="500 squared is more than float16 can hold: compute in float32.",
     )
 
 
@@ -80,18 +89,32 @@ def test_feed_forward_random(student, rng):
             want,
             atol=1e-4,
             what=f"wrong values for B={B}, T={T}, D={D}, F={wide}",
-            cause="down (silu(gate x) * (up x)); each matrix is used transposed, also where it is square.",
         )
 
 
 @checks("feed_forward")
 def test_feed_forward_dtype(student, rng):
     """dtype and inputs are kept"""
-    for dtype, atol in ((torch.float64, 1e-6), (torch.bfloat16, 0.15)):
+    for dtype, atol in ((torch.float64, 1e-9), (torch.bfloat16, 0.15)):
         x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
         got = student.feed_forward(x, gate, up, down, _unchanged=True)
         x, gate, up, down = (t.double() for t in (x, gate, up, down))
-        close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+        close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=atol, rtol=0.05 if atol > 0.1 else 1e-9, dtype=dtype)
+
+
+@checks("feed_forward")
+def test_feed_forward_leaves_its_inputs(student, rng):
+    """no input is changed, for one token, several rows, square matrices or an expanded x"""
+    for B, T, D, wide in [(1, 1, 4, 6), (3, 1, 4, 4), (2, 3, 5, 5)]:
+        gate, up, down = (torch.randn(shape, generator=rng) for shape in ((wide, D), (wide, D), (D, wide)))
+        for x in (torch.randn(B, T, D, generator=rng), torch.randn(1, T, D, generator=rng).expand(B, T, D)):
+            want = F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
+            close(
+                student.feed_forward(x, gate, up, down, _unchanged=True),
+                want,
+                atol=1e-4,
+                what=f"wrong values for B={B}, T={T}, D={D}, F={wide}",
+            )
 
 
 @checks("feed_forward")
@@ -99,13 +122,11 @@ def test_feed_forward_closed_gates(student, rng):
     """a closed gate lets nothing through, an open one lets up x through, times the gate"""
     x = torch.rand(1, 2, 3, generator=rng) + 0.5
     up, down = torch.randn(4, 3, generator=rng), torch.randn(3, 4, generator=rng)
-    for strength, cause in ((-80.0, "silu of a large negative number is 0."), (80.0, "silu of a large number is that number.")):
+    for strength in (-80.0, 80.0):
         gate = torch.full((4, 3), strength)
         z = (x.double() @ gate.double().T).clamp(min=0)
         want = (z * (x.double() @ up.double().T)) @ down.double().T
-        close(
-            student.feed_forward(x, gate, up, down), want, atol=1e-2, rtol=1e-4, what=f"wrong values for gates of {strength:g}", cause=cause
-        )
+        close(student.feed_forward(x, gate, up, down), want, atol=1e-2, rtol=1e-4, what=f"wrong values for gates of {strength:g}")
 
 
 # --- decoder_block ---
@@ -117,6 +138,7 @@ def test_block_random(student, rng):
     configs = [
         small_config(),
         small_config(num_attention_heads=6, num_key_value_heads=3, head_dim=2),
+        small_config(num_attention_heads=12, num_key_value_heads=4, head_dim=2),
         small_config(num_attention_heads=3, num_key_value_heads=3, head_dim=4, rope_theta=10000.0),
         small_config(num_attention_heads=4, num_key_value_heads=1, head_dim=4, hidden_size=16, intermediate_size=16),
     ]
@@ -127,23 +149,65 @@ def test_block_random(student, rng):
         steps = torch.randint(1, 4, (B, T), generator=rng).cumsum(-1)
         sizes = f"H={config.num_attention_heads}, K={config.num_key_value_heads}, Dh={config.head_dim}, D={config.hidden_size}"
         for positions, title in ((torch.arange(T), "0, 1, 2, ..."), (steps[0], "with gaps"), (steps, "of its own for each row")):
-            close(
-                student.decoder_block(x, layer, config, positions),
-                _block(x, layer, config, positions),
-                atol=1e-3,
-                what=f"wrong values for {sizes} and positions {title}",
-                cause="Head counts, head width, eps and base all come from config; q and k turn by the positions given.",
-            )
+            close_block(student, x, layer, config, positions, atol=1e-3, what=f"wrong values for {sizes} and positions {title}")
 
 
 @checks("decoder_block")
 def test_block_long_text(student, rng):
-    """seventy tokens: the last reads the first"""
+    """seventy tokens, and 1,100: the last reads the first"""
+    config = small_config(max_position_embeddings=2048)
+    layer = small_layer(rng, config)
+    for T in (70, 1100):
+        x = torch.randn(1, T, config.hidden_size, generator=rng)
+        close(student.decoder_block(x, layer, config, torch.arange(T)), _block(x, layer, config, torch.arange(T)), atol=2e-3)
+
+
+@checks("decoder_block")
+def test_block_as_many_rows_as_tokens(student, rng):
+    """positions (B, T) where B is T"""
     config = small_config()
     layer = small_layer(rng, config)
-    x = torch.randn(1, 70, config.hidden_size, generator=rng)
-    cause = "Every token reads all tokens before it, however far back."
-    close(student.decoder_block(x, layer, config, torch.arange(70)), _block(x, layer, config, torch.arange(70)), atol=2e-3, cause=cause)
+    x = torch.randn(3, 3, config.hidden_size, generator=rng)
+    close_block(student, x, layer, config, torch.tensor([[0, 1, 2], [4, 6, 7], [5, 9, 20]]), atol=1e-3)
+
+
+@checks("decoder_block")
+def test_block_far_positions(student, rng):
+    """positions of thousands: only distances count"""
+    config = small_config(max_position_embeddings=16_384)
+    layer = small_layer(rng, config)
+    x = torch.randn(2, 3, config.hidden_size, generator=rng)
+    for positions in (torch.tensor([250, 257, 300]), torch.tensor([9000, 9001, 9300])):
+        close_block(student, x, layer, config, positions, atol=5e-3)
+
+
+@checks("decoder_block")
+def test_block_few_tokens_leave_their_input(student, rng):
+    """one, two and three tokens, in one row and in several: values right, input not changed"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    for B, T in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 2)]:
+        x = torch.randn(B, T, config.hidden_size, generator=rng)
+        at = torch.arange(T)
+        close(
+            student.decoder_block(x, layer, config, at, _unchanged=True),
+            _block(x, layer, config, at),
+            atol=1e-3,
+            what=f"wrong for B={B}, T={T}",
+        )
+
+
+@checks("decoder_block")
+def test_block_of_a_transposed_tensor(student, rng):
+    """an x that is not contiguous, and one row expanded to three"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    transposed = torch.randn(4, 2, config.hidden_size, generator=rng).transpose(0, 1)
+    expanded = torch.randn(1, 4, config.hidden_size, generator=rng).expand(3, -1, -1)
+    for x in (transposed, expanded):
+        close(
+            student.decoder_block(x, layer, config, torch.arange(4), _unchanged=True), _block(x, layer, config, torch.arange(4)), atol=1e-3
+        )
 
 
 @checks("decoder_block")
@@ -159,7 +223,6 @@ def test_block_one_token(student, rng):
             want,
             atol=1e-4,
             what=f"wrong values for one token at position {position}",
-            cause="One token's weight on itself is 1, so its value is what it reads: values do not turn.",
         )
 
 
@@ -171,13 +234,7 @@ def test_block_each_part(student, rng):
     for part, off in (("attention", "down_proj"), ("feed-forward", "o_proj")):
         layer = small_layer(rng, config)
         setattr(layer, off, torch.zeros_like(getattr(layer, off)))
-        close(
-            student.decoder_block(x, layer, config, positions),
-            _block(x, layer, config, positions),
-            atol=1e-3,
-            what=f"wrong values with {part} alone",
-            cause=f"Look at the {part} part: which norm it reads through, and that its result is added to x.",
-        )
+        close_block(student, x, layer, config, positions, atol=1e-3, what=f"wrong values with {part} alone")
 
 
 @checks("decoder_block")
@@ -190,13 +247,7 @@ def test_block_norms(student, rng):
     x = 0.3 * torch.randn(1, 4, config.hidden_size, generator=rng)
     for eps in (1e-5, 1.0):
         config = small_config(rms_norm_eps=eps)
-        close(
-            student.decoder_block(x, layer, config, torch.arange(4)),
-            _block(x, layer, config, torch.arange(4)),
-            atol=1e-3,
-            what=f"wrong values with eps {eps:g}",
-            cause="input_layernorm before attention, post_attention_layernorm before feed-forward, both with config.rms_norm_eps.",
-        )
+        close_block(student, x, layer, config, torch.arange(4), atol=1e-3, what=f"wrong values with eps {eps:g}")
 
 
 @checks("decoder_block")
@@ -225,11 +276,26 @@ def test_forward_tiny_random(student, rng):
 
 @checks("forward")
 def test_forward_long_text(student, rng):
-    """three hundred tokens"""
+    """three hundred tokens, and 2,100 through a small model"""
     model = load_model("tiny")
     ids = torch.randint(0, model.config.vocab_size, (1, 300), generator=rng)
-    cause = "Every token gets logits, at its own position, however long the text."
-    close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3, cause=cause)
+    close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3)
+    config = small_config(num_hidden_layers=1, max_position_embeddings=4096)
+    weights = small_weights(rng, config)
+    ids = torch.randint(0, config.vocab_size, (1, 2100), generator=rng)
+    close_forward(student, config, weights, ids)
+
+
+@checks("forward")
+def test_forward_every_id(student, rng):
+    """every row of the table, repeated ids, and seven rows at once"""
+    config = small_config(num_hidden_layers=1, tie_word_embeddings=False)
+    weights = small_weights(rng, config)
+    rows = torch.stack([torch.arange(config.vocab_size).roll(shift) for shift in range(7)])
+    rows[:, 5] = rows[:, 4]
+    close_forward(student, config, weights, rows)
+    ids = torch.tensor([[1, 5, 5, 2, 0, 1023, 7, 2]])
+    close(student.forward(student.model("tiny"), ids), load_model("tiny")(ids), atol=1e-3)
 
 
 @checks("forward", weight=2)
@@ -239,11 +305,7 @@ def test_forward_small_random(student, rng):
         config = small_config(num_hidden_layers=L, tie_word_embeddings=tied, rope_theta=float(_pick(rng, 20, 1000)))
         weights = small_weights(rng, config)
         ids = torch.randint(0, config.vocab_size, (3, _pick(rng, 2, 8)), generator=rng)
-        model = student.WeightsOnly(config, weights, None)
-        want = kit_model(config, weights)(ids)
-        cause = "All layers once, in order; the last norm and the head have weights of their own."
-        close(student.forward(model, ids), want, atol=1e-3, what=f"wrong logits for L={L}, tied={tied}", cause=cause)
-        close(student.forward(model, ids), want, atol=1e-3, what="a second call gives other logits", cause="Change no weights.")
+        close_forward(student, config, weights, ids, what=f"wrong logits for L={L}, tied={tied}")
 
 
 @checks("forward")
@@ -252,12 +314,7 @@ def test_forward_square_head(student, rng):
     config = small_config(vocab_size=24, tie_word_embeddings=False, num_hidden_layers=1)
     weights = small_weights(rng, config)
     ids = torch.randint(0, 24, (2, 4), generator=rng)
-    close(
-        student.forward(student.WeightsOnly(config, weights, None), ids),
-        kit_model(config, weights)(ids),
-        atol=1e-3,
-        cause="Row v of lm_head belongs to token v: x @ lm_head.T.",
-    )
+    close_forward(student, config, weights, ids)
 
 
 @checks("forward")
@@ -269,13 +326,7 @@ def test_forward_small_numbers(student, rng):
     weights.layers[0].o_proj = 0.05 * weights.layers[0].o_proj
     weights.layers[0].down_proj = 0.05 * weights.layers[0].down_proj
     ids = torch.randint(0, config.vocab_size, (1, 5), generator=rng)
-    want = kit_model(config, weights)(ids)
-    close(
-        student.forward(student.WeightsOnly(config, weights, None), ids),
-        want,
-        atol=1e-3,
-        cause="The final norm uses config.rms_norm_eps too.",
-    )
+    close_forward(student, config, weights, ids)
 
 
 @checks("forward")
@@ -284,16 +335,10 @@ def test_forward_dtype(student, rng):
     ids = torch.randint(0, 1000, (2, 6), generator=rng)
     exact = load_model("tiny")(ids)
     double = student.forward(student.model("tiny", dtype=torch.float64), ids)
-    close(double, exact, atol=1e-3, dtype=torch.float64, cause="float64 weights, float64 logits.")
+    close(double, exact, atol=1e-3, dtype=torch.float64)
     low = student.forward(student.model("tiny", dtype=torch.bfloat16), ids)
     equal(list(low.shape), list(exact.shape), what="wrong shape")
-    that(
-        low.dtype == torch.bfloat16,
-        "wrong dtype",
-        expected="torch.bfloat16",
-        got=str(low.dtype),
-        cause="bfloat16 weights, bfloat16 logits.",
-    )
+    that(low.dtype == torch.bfloat16, "wrong dtype", expected="torch.bfloat16", got=str(low.dtype))
     ours = (load_model("tiny", dtype=torch.bfloat16)(ids).float() - exact).square().mean().sqrt()
     yours = (low.float() - exact).square().mean().sqrt()
     that(
@@ -301,7 +346,6 @@ def test_forward_dtype(student, rng):
         "in bfloat16 the logits are further from the exact ones than twice PyTorch's own",
         expected=f"an error of at most {2 * float(ours):.4f}",
         got=float(yours),
-        cause="Norms and angles in float32.",
     )
 
 
@@ -312,37 +356,13 @@ def test_forward_rows_permuted(student, rng):
     order = torch.randperm(4, generator=rng)
     model = student.model("tiny")
     straight = student.forward(model, ids)
-    close(student.forward(model, ids[order]), straight[order], atol=1e-4, cause="A row knows nothing of the rows beside it.")
+    close(student.forward(model, ids[order]), straight[order], atol=1e-4)
     close(straight, load_model("tiny")(ids), atol=1e-3)
 
 
 def _block(x: torch.Tensor, layer: LayerWeights, config: Config, positions: torch.Tensor) -> torch.Tensor:
     """One layer in float64 on torch's own operations."""
-    x, positions = x.double(), positions.double().expand(len(x), x.shape[1])
-    weights = {name: tensor.double() for name, tensor in vars(layer).items()}
-
-    def norm(weight: str) -> torch.Tensor:
-        return F.rms_norm(x, x.shape[-1:], weights[weight], config.rms_norm_eps)
-
-    def heads(normed: torch.Tensor, rows: str) -> torch.Tensor:
-        out = F.linear(normed, weights[rows])
-        return torch.stack(out.split(config.head_dim, dim=-1), dim=1)
-
-    def turn(states: torch.Tensor) -> torch.Tensor:
-        half = config.head_dim // 2
-        rates = config.rope_theta ** (-torch.arange(half, dtype=torch.float64) / half)
-        angles = (positions[:, :, None] * rates)[:, None]
-        pairs = torch.complex(states[..., :half].contiguous(), states[..., half:].contiguous())
-        pairs = pairs * torch.polar(torch.ones_like(angles), angles)
-        return torch.cat((pairs.real, pairs.imag), dim=-1)
-
-    normed = norm("input_layernorm")
-    q, k, v = turn(heads(normed, "q_proj")), turn(heads(normed, "k_proj")), heads(normed, "v_proj")
-    read = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-    x = x + F.linear(torch.cat(read.unbind(1), dim=-1), weights["o_proj"])
-    normed = norm("post_attention_layernorm")
-    opened = F.silu(F.linear(normed, weights["gate_proj"])) * F.linear(normed, weights["up_proj"])
-    return x + F.linear(opened, weights["down_proj"])
+    return block_stages(x, layer, config, positions)[1]
 
 
 def _pick(rng: torch.Generator, low: int, high: int) -> int:

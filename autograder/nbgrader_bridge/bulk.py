@@ -19,6 +19,7 @@ from traitlets.config import Config
 from ..grading.tasks import Task
 from ..lessons import Day
 from .gradebook import enter_day, gradebook_url, one_engine
+from .reading import submitted_at
 from .settings import configure
 
 
@@ -177,10 +178,7 @@ class _ClassDirectory(CourseDirectory):
     """A time that a student has written wrongly is no time."""
 
     def get_existing_timestamp(self, dest_path: str) -> Any:
-        try:
-            return super().get_existing_timestamp(dest_path)
-        except Exception:  # nbgrader means to fail with a message here, and fails to
-            return None
+        return submitted_at(Path(dest_path))
 
 
 class _Log(logging.Logger):

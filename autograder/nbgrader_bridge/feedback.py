@@ -18,6 +18,7 @@ from traitlets.config import Config
 
 from ..errors import CourseError
 from ..lessons import find_day
+from .sanitising import sanitised
 
 TEMPLATES = Path(__file__).parent / "templates"
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
@@ -70,9 +71,10 @@ def formgrader_template_paths() -> list[str]:
 # Most of a page is the lesson, the same for everybody.
 @functools.lru_cache(maxsize=2000)
 def rendered(source: str, folder: Path | None) -> str:
+    """A text cell as HTML in which nothing runs and nothing is loaded, whoever wrote it."""
     renderer = _Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
     renderer.folder = folder
-    return MarkdownWithMath(renderer=renderer).render(source)
+    return sanitised(MarkdownWithMath(renderer=renderer).render(source))
 
 
 @functools.lru_cache(maxsize=2000)

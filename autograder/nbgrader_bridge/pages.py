@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
+import re
 from html import escape
 
 from nbformat import NotebookNode
 
 from .. import render
 from ..grading.records import ExerciseScore, Record
-from ..runner import Verdict
+from ..runner import Verdict, _cause_of
 from .cells import display, result
 
 MAX_HIDDEN_MESSAGE = 200
+NO_TEX = "mathjax_ignore tex2jax_ignore"
+"""JupyterLab sets formulas in outputs too: a message with dollar signs is none, and `\\\\href` in one would be a link."""
 
 
 def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]:
@@ -24,6 +28,7 @@ def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]
     else:
         text = render.text_table(exercise, verdicts, got, score.max_points, note=note)
         table = render.html_table(exercise, verdicts, got, score.max_points, note=note)
+    table = f'<div class="{NO_TEX}">{table}</div>'
     worth = f"{render.points_text(got)} of {render.points_text(score.max_points)} points"
     return [
         display({"text/html": table, "text/plain": text}),
@@ -42,13 +47,41 @@ def _score(record: Record, exercise: str) -> ExerciseScore:
 
 
 def shown(verdict: Verdict) -> Verdict:
-    """What a student may see of a verdict: of a hidden check its title, message and likely cause, and no values."""
+    """What a student may see of a verdict: of a hidden check its title, what became of it and a known mistake, and no values.
+
+    Nor any words that the submission chose: an exception's message would tell what the check gave.
+    """
     if not verdict.hidden:
         return verdict
-    message = verdict.message
-    if len(message) > MAX_HIDDEN_MESSAGE:
-        message = message[: MAX_HIDDEN_MESSAGE - 1] + "…"
-    return dataclasses.replace(verdict, message=message, expected=None, got=None, times={})
+    cause = None if verdict.cause is not None and is_from_message(verdict) else verdict.cause
+    return dataclasses.replace(verdict, message=without_their_words(verdict.message), cause=cause, expected=None, got=None, times={})
+
+
+RAISED = re.compile(r"your code raised (.*?): ", re.DOTALL)
+OWN_WORDS = (
+    "not written yet", "the result could not be worked with", "the result cannot be used", "the submission's process sent nonsense",
+)  # fmt: skip
+"""How messages begin that go on with what the submission said."""
+BUILTIN = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
+
+
+def without_their_words(message: str) -> str:
+    if found := RAISED.match(message):
+        return f"your code raised {found[1] if found[1] in BUILTIN else 'an exception'}"
+    if message.startswith("len() of "):
+        return "the result says that it is longer than any answer"
+    for words in OWN_WORDS:
+        if message.startswith(words):
+            return words
+    return message if len(message) <= MAX_HIDDEN_MESSAGE else message[: MAX_HIDDEN_MESSAGE - 1] + "…"
+
+
+def is_from_message(verdict: Verdict) -> bool:
+    """Whether a cause was read out of an exception's message."""
+    found = RAISED.match(verdict.message)
+    if found is None or found[1] in ("NameError", "RecursionError"):
+        return False
+    return verdict.cause == _cause_of(found[1], verdict.message[found.end() :])
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
@@ -72,9 +105,9 @@ def head(record: Record) -> str:
     elif record.cells:
         items = "".join(f"<li><code>{_line(name)}</code>: {_line(text)}</li>" for name, text in record.cells.items())
         parts.append(f"<p>These cells did not run to their end:</p><ul>{items}</ul>")
-    how = f"Isolation level {record.isolation}, seed {record.seed}, course version {record.course_version}."
+    how = f"Isolation level {record.isolation}, course version {record.course_version}."  # the seed is the staff's
     parts.append(f"<p><small>{_line(how)}</small></p>")
-    return '<div class="verdict-head">' + "".join(parts) + "</div>"
+    return f'<div class="verdict-head {NO_TEX}">' + "".join(parts) + "</div>"
 
 
 def _line(text: str) -> str:

@@ -17,7 +17,7 @@ from ..grading import isolation
 from ..grading.grade import Options, canaries, course_sha256
 from ..grading.lane import grade_one
 from ..grading.records import Record
-from ..grading.run import fresh_record
+from ..grading.run import drawn_seed, fresh_record
 from ..grading.tasks import Task, check_student_id
 from ..lessons import find_day
 from . import pages
@@ -129,7 +129,9 @@ class WriteVerdicts(NbGraderPreprocessor):
     """
 
     records = Unicode("records", help="The folder of records, from the course's root.").tag(config=True)
-    seed = Integer(0, help="The seed of the checks' random inputs where there is no record yet.").tag(config=True)
+    seed = Integer(
+        None, allow_none=True, help="The seed of the checks' random inputs where there is no record yet; None: one is drawn."
+    ).tag(config=True)
     isolation = Unicode("", help="An isolation level by name, where the best one is below `landlock`.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
@@ -146,7 +148,7 @@ class WriteVerdicts(NbGraderPreprocessor):
         folder = Path(coursedir.format_path(coursedir.submitted_directory, student, slug))
         task = Task(student, find_day(slug), folder / f"{slug}.ipynb")
         records = Path(coursedir.root) / self.records
-        options = Options(seed=self.seed)
+        options = Options(seed=_drawn_seed() if self.seed is None else self.seed)
         found = fresh_record(records, task, options, any_seed=True)
         if found is not None:
             return found
@@ -158,6 +160,12 @@ class WriteVerdicts(NbGraderPreprocessor):
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
             raise RuntimeError(f"not graded, a person must look: {fault}") from None
         return grade_one(task, options, records)
+
+
+@functools.cache
+def _drawn_seed() -> int:
+    """One for the whole run."""
+    return drawn_seed()
 
 
 @functools.cache

@@ -16,24 +16,35 @@ import glob
 import html
 import os
 import re
+import shutil
+import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbformat import NotebookNode
+from nbgrader import utils
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
 from ..grading.submission import BadSubmission, cell_source, load_notebook
-from ..grading.tasks import ID_RULE, is_student_id
-from ..lessons import Day, find_day, release_notebook_path
+from ..grading.tasks import LINK, why_left_out
+from ..lessons import Day, find_day, release_notebook_path, source_path
 from .cells import code_cell, markdown_cell, notebook
 from .gradebook import check_gradebook, enter_day
+from .sanitising import is_plain
 
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-RISKY = re.compile(r"[<&]|script\s*:|data\s*:", re.IGNORECASE)
+RISKY = re.compile(r"[<&]")
+TIME = re.compile(r"[\d:. T+-]+ ?(?:[A-Za-z][\w+-]*(?:/[A-Za-z][\w+-]*)*)?")
+"""A zone has a name and not a path: what reads it would open any file."""
 MAX_CELL_CHARACTERS = 50_000
+MAX_MARKDOWN_CHARACTERS = 5_000
+MAX_MARKDOWN_IN_ALL = 50_000
+"""Of a student's own: with some texts a renderer of Markdown takes four times as long for twice the length."""
 MAX_SHOWN_CHARACTERS = 1_000_000
 
 
@@ -60,6 +71,7 @@ def prepare(autograde: Autograde) -> None:
     A folder whose name is no student id is left out, with one line.
     """
     coursedir = autograde.coursedir
+    keep_extras_out(autograde)
     try:
         day = find_day(coursedir.assignment_id)
         if day.slug != coursedir.assignment_id:
@@ -77,9 +89,52 @@ def prepare(autograde: Autograde) -> None:
     form = autograde._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
     for folder in list(autograde.assignments):
         student = re.match(form, folder)
-        if student is not None and not is_student_id(student["student"]):
-            autograde.log.error("not graded: %a: %s; rename the folder", student["student"], ID_RULE)
+        if student is None:
+            continue
+        path = Path(folder)
+        reason = LINK if path.is_symlink() else why_left_out(path.parent, {})
+        if reason is not None:
+            autograde.log.error("not graded: %a: %s", student["student"], reason)
             del autograde.assignments[folder]
+
+
+def keep_extras_out(autograde: Autograde) -> None:
+    """What else was handed in stays where it is: no lesson asks for it, and a page among it would run with an instructor's rights.
+
+    nbgrader copies the submission's files, then those of the source; here only the latter, which are our figures.
+    """
+    stock = autograde.init_assignment
+
+    def init_assignment(assignment_id: str, student_id: str) -> None:
+        before = autograde.coursedir.ignore
+        autograde.coursedir.ignore = [*before, "*", ".*"]
+        try:
+            stock(assignment_id, student_id)
+        finally:
+            autograde.coursedir.ignore = before
+        source, target = source_path(find_day(assignment_id)).parent, Path(autograde._format_dest(assignment_id, student_id))
+        copy_extras(source, extras(source), target)
+        copy_time(Path(autograde._format_source(assignment_id, student_id)), target)
+
+    autograde.init_assignment = init_assignment
+
+
+def extras(source: Path) -> list[Path]:
+    """The files beside a notebook of ours, its figures, as nbgrader sees them."""
+    found = []
+    for path in sorted(source.rglob("*")) if source.is_dir() else []:
+        ignored = path.suffix in (".ipynb", ".pyc", ".py", ".md") or {"__pycache__", ".ipynb_checkpoints", "feedback"} & set(path.parts)
+        if not ignored and path.is_file():
+            found.append(path.relative_to(source))
+    return found
+
+
+def copy_extras(source: Path, names: Iterable[Path], target: Path) -> None:
+    for name in names:
+        copy = target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, copy)
+        copy.chmod(0o444)
 
 
 def release_notebook(day: Day) -> NotebookNode:
@@ -106,7 +161,7 @@ def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
     """our_texts: the sources of our own text cells, which may hold HTML."""
     cells: list[NotebookNode] = []
     ids = {"verdict"}  # the cell that we put at the top
-    budget = MAX_SHOWN_CHARACTERS
+    budget, markdown = MAX_SHOWN_CHARACTERS, MAX_MARKDOWN_IN_ALL
     for number, cell in enumerate(raw, start=1):
         source = cell_source(cell) if isinstance(cell, dict) else None
         if source is None:
@@ -115,11 +170,19 @@ def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
         if cell.get("cell_type") == "code":
             clean = code_cell(text, cell_id, _claims(cell))
         else:
-            plain = source in our_texts or not RISKY.search(source)
+            plain = source in our_texts or (len(source) <= markdown and may_be_markdown(source))
+            markdown -= len(source) if plain and source not in our_texts else 0
             clean = markdown_cell(text if plain else _as_text(text), cell_id, _claims(cell))
         budget -= min(len(source), MAX_CELL_CHARACTERS)
         cells.append(clean)
     return cells
+
+
+def may_be_markdown(source: str) -> bool:
+    """Whether a student's text cell may be set as Markdown: no HTML is in it, and nothing that a renderer could make live."""
+    if len(source) > MAX_MARKDOWN_CHARACTERS or RISKY.search(source):
+        return False
+    return is_plain(source, markdown2html_mistune(source))
 
 
 def _as_text(source: str) -> str:
@@ -154,7 +217,25 @@ def _claims(cell: dict[str, Any]) -> dict[str, Any]:
 
 def _date(path: Path) -> str:
     try:
-        seconds = path.stat().st_mtime
-    except OSError:
+        return datetime.datetime.fromtimestamp(path.stat().st_mtime, tz=datetime.UTC).date().isoformat()
+    except (OSError, ValueError, OverflowError):  # no file, or a time that no calendar has
         return ""
-    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).date().isoformat()
+
+
+def submitted_at(folder: Path) -> Any:
+    """The time in timestamp.txt, None where there is none or it is no time."""
+    path = folder / "timestamp.txt"
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > 1000:
+            return None
+        text = path.read_text(encoding="utf-8").strip()
+        return utils.parse_utc(text) if TIME.fullmatch(text) else None
+    except (OSError, ValueError, ArithmeticError, TypeError, AttributeError):  # what dateutil raises, it does not say
+        return None
+
+
+def copy_time(source: Path, target: Path) -> None:
+    """timestamp.txt into the graded folder, where it is a time: by it nbgrader knows whether a newer file has come."""
+    if submitted_at(source) is not None:
+        shutil.copyfile(source / "timestamp.txt", target / "timestamp.txt")
+        (target / "timestamp.txt").chmod(0o444)

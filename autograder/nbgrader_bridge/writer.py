@@ -11,10 +11,9 @@ import contextlib
 import json
 import queue
 import shutil
-import stat
 import threading
+import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +29,16 @@ from . import pages
 from .cells import notebook_text
 from .gradebook import enter_day
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
-from .reading import release_notebook, submitted_notebook
+from .reading import copy_extras, copy_time, extras, release_notebook, submitted_at, submitted_notebook
 
 if TYPE_CHECKING:
     from .bulk import ClassFolder
 
-MAX_EXTRA_BYTES = 64 * 1024**2
+MAX_LOST = 3
+"""Submissions in a row for which the database does not answer: then the others are not tried."""
+PATIENCE_SECONDS = 180.0
+"""For one submission, when all else is done: a database that neither answers nor refuses is not waited for."""
+GONE = "the gradebook does not answer any more; `autograder grade --resume` stores what is graded"
 STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
 GRADE, COMMENT = api.Grade.__table__, api.Comment.__table__
 
@@ -91,12 +94,15 @@ class Writer:
     def __init__(self, folder: ClassFolder) -> None:
         self.folder = folder
         self.days: dict[str, DayInGradebook] = {}
-        self.engine = sql.create_engine(folder.db_url)
+        self.engine = sql.create_engine(folder.db_url, connect_args=patience(folder.db_url))
         self.connection: sql.Connection | None = None
 
     def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
+        """Also where the database is gone; the next store connects anew."""
+        with contextlib.suppress(sql.exc.SQLAlchemyError):
+            if self.connection is not None:
+                self.connection.close()
+        self.connection = None
         self.engine.dispose()
 
     def store(self, task: Task, record: Record) -> None:
@@ -120,9 +126,8 @@ class Writer:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
-        # Ours first: what a student has called the same stays behind.
-        copy_extras(source_path(task.day).parent, self.day(task.day).extras, target)
-        copy_extras(task.path.parent, extras(task.path.parent), target)
+        copy_extras(source_path(task.day).parent, self.day(task.day).extras, target)  # ours; a student's other files stay where they are
+        copy_time(task.path.parent, target)
         write_whole(target / f"{task.day.slug}.ipynb", notebook_text(notebook).encode(), mode=0o444)
 
     @staticmethod
@@ -156,6 +161,13 @@ class Writer:
         connection.execute(NO_PENALTY, {"of_notebook": submitted})
 
 
+def patience(db_url: str) -> dict[str, Any]:
+    """How long a server may take to answer, where there is one: the class is not to wait for hours for a machine that is gone."""
+    if sql.make_url(db_url).get_backend_name() != "postgresql":
+        return {}
+    return {"connect_timeout": 10, "tcp_user_timeout": 60_000, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+
+
 def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, timestamp: Any) -> str:
     """A new submission with an empty row for each cell, as nbgrader's `add_submission` makes it. -> its notebook's id"""
     submission, notebook = api.new_uuid(), api.new_uuid()
@@ -169,54 +181,23 @@ def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, time
     return notebook
 
 
-def submitted_at(folder: Path) -> Any:
-    """The time in timestamp.txt, None where there is none or it is no time."""
-    path = folder / "timestamp.txt"
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > 1000:
-            return None
-        return utils.parse_utc(path.read_text(encoding="utf-8").strip())
-    except (OSError, ValueError, OverflowError):
-        return None
-
-
-def extras(source: Path) -> list[Path]:
-    """Other files that were handed in, as nbgrader sees it: plain ones, and no more than MAX_EXTRA_BYTES of them."""
-    left, found = MAX_EXTRA_BYTES, []
-    for path in sorted(source.rglob("*")) if source.is_dir() else []:
-        ignored = path.suffix in (".ipynb", ".pyc", ".py", ".md") or {"__pycache__", ".ipynb_checkpoints", "feedback"} & set(path.parts)
-        if ignored or any(p.is_symlink() for p in (path, *path.parents) if p.is_relative_to(source)):
-            continue
-        if path.is_file() and (left := left - path.stat().st_size) >= 0:
-            found.append(path.relative_to(source))
-    return found
-
-
-def copy_extras(source: Path, names: Iterable[Path], target: Path) -> None:
-    for name in names:
-        copy = target / name
-        if copy.exists():
-            continue
-        try:
-            if len(name.parts) > 1:
-                copy.parent.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):  # a file of ours has the folder's name
-            continue
-        shutil.copyfile(source / name, copy)
-        copy.chmod(0o444)
-
-
 class WriterThread:
-    """One thread that stores what is put in, while others grade. failures: {(student, slug): what went wrong}."""
+    """One thread that stores what is put in, while others grade. failures: {(student, slug): what went wrong}.
+
+    A gradebook that goes away is sought again for each submission, but not for ever: `--resume` stores what is left.
+    """
 
     def __init__(self, folder: ClassFolder, progress: Callable[[str], None] | None = None) -> None:
         self.failures: dict[tuple[str, str], str] = {}
         self.progress = progress
         self.folder = folder
         self.queue: queue.Queue[tuple[Task, Record] | None] = queue.Queue()
+        self.waiting: dict[tuple[str, str], None] = {}
+        self.last = time.monotonic()
         self.thread = threading.Thread(target=self.work, name="gradebook", daemon=True)
 
     def put(self, task: Task, record: Record) -> None:
+        self.waiting[task.student, task.day.slug] = None
         self.queue.put((task, record))
 
     def of(self, tasks: Iterable[Task]) -> Callable[[int, int, Record], None]:
@@ -230,16 +211,36 @@ class WriterThread:
         return step
 
     def work(self) -> None:
+        lost_in_a_row = 0
         with contextlib.closing(Writer(self.folder)) as writer:
             while (item := self.queue.get()) is not None:
                 task, record = item
-                try:
-                    writer.store(task, record)
-                except Exception as error:  # the next one may go well
-                    reason = (str(error).splitlines() or [""])[0]
-                    self.failures[task.student, task.day.slug] = f"{type(error).__name__}: {reason}"
+                key = task.student, task.day.slug
+                if lost_in_a_row < MAX_LOST:
+                    error = self.stored(writer, task, record)
+                    lost_in_a_row = lost_in_a_row + 1 if isinstance(error, sql.exc.OperationalError) else 0
+                    reason = None if error is None else f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                else:
+                    reason = GONE
+                if reason is not None:
+                    self.failures[key] = reason
+                self.waiting.pop(key, None)
+                self.last = time.monotonic()
                 if self.progress is not None:
                     self.progress(task.student)
+
+    @staticmethod
+    def stored(writer: Writer, task: Task, record: Record) -> Exception | None:
+        """What hindered it, after a second try over a new connection where the database had to do with it."""
+        for last in (False, True):
+            try:
+                writer.store(task, record)
+                return None
+            except Exception as error:  # the next one may go well
+                if last or not isinstance(error, sql.exc.DBAPIError):
+                    return error
+                writer.close()
+        return None
 
     def __enter__(self) -> WriterThread:
         self.thread.start()
@@ -247,4 +248,8 @@ class WriterThread:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.queue.put(None)
-        self.thread.join()
+        self.last = time.monotonic()
+        while self.thread.is_alive() and time.monotonic() - self.last < PATIENCE_SECONDS:
+            self.thread.join(0.2)
+        for key in list(self.waiting) if self.thread.is_alive() else []:
+            self.failures[key] = GONE

@@ -1,6 +1,7 @@
 """The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --json` printed.
 
-`python -m autograder.site.certification` makes it; a test keeps it true.
+`python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json, which
+`autograder certify --mutate --json` printed; a test keeps both true.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import Any
 from autograder.errors import CourseError
 from autograder.lessons import ROOT, Day, syllabus
 
+from . import mutants
+
 RESULTS = ROOT / "docs" / "certification.json"
 MORE_RESULTS = "certification_*.json"
+MUTANTS = "mutants.json"
 PAGE = ROOT / "docs" / "certification.md"
+MUTANTS_PAGE = ROOT / "docs" / "mutants.md"
 TEMPLATE = ROOT / "docs" / "site" / "certification.md"
 
 KINDS = {
@@ -30,7 +35,14 @@ def page(results: Path = RESULTS) -> str:
     told = read(results)
     runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
     text = TEMPLATE.read_text(encoding="utf-8")
-    parts = {"headline": [headline(told)], "run": [circumstances(told)], "versions": versions(told, syllabus()), "attacks": attacks(runs)}
+    adversary = mutants.read(results.parent / MUTANTS)
+    parts = {
+        "headline": [headline(told)],
+        "run": [circumstances(told)],
+        "versions": versions(told, syllabus()),
+        "mutants": mutants.section(adversary, syllabus()),
+        "attacks": attacks(runs),
+    }
     for name, lines in parts.items():
         text = text.replace(f"{{{{ {name} }}}}", "\n".join(lines))
     return text
@@ -57,11 +69,15 @@ def headline(told: dict[str, Any]) -> str:
 
 def circumstances(told: dict[str, Any]) -> str:
     run = told["run"]
+    seeds = "one seed" if told["seeds"] == 1 else f"{told['seeds']} seeds"
     commit = f", commit {run['commit']}" if run.get("commit") else ""
+    whole = "The figures are those of one run of `autograder certify --json`. It ended on"
+    if commits := run.get("commits", []):  # topic after topic, while the last checks were still being written
+        commit = f", commits {commits[0]} to {commits[-1]}"
+        whole = "The figures are those of runs of one topic after another, as `autograder certify TOPIC` makes them. The last ended on"
     return (
-        "The figures are those of one run of `autograder certify --json`. "
-        f"It ended on {run['date']}, with course version {run['course_version']}{commit}, on {run['machine']}, Python {run['python']}, "
-        f"torch {run['torch']}, at isolation level `{run['isolation']}`, with {told['seeds']} seeds for each version. "
+        f"{whole} {run['date']}, with course version {run['course_version']}{commit}, on {run['machine']}, Python {run['python']}, "
+        f"torch {run['torch']}, at isolation level `{run['isolation']}`, with {seeds} for each version. "
         "`autograder certify` does it again on your machine."
     )
 
@@ -70,9 +86,11 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     """A table of days, and one of exercises for each day; what did not do as it should is named under it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
     counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
-    lines = [f"| day | {counted[0]} nearest to a time limit |", f"{counted[1]}---|"]
-    lines += [f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} | {nearest(topic)} |" for day, topic in rows]
-    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | |")
+    lines = [f"| day | {counted[0]} mistake named | nearest to a time limit |", f"{counted[1]}---|---|"]
+    lines += [
+        f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} | {named(topic)} | {nearest(topic)} |" for day, topic in rows
+    ]
+    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | **{named(told)}** | |")
     if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in told["topics"]]:
         lines += ["", f"Not in this run: {', '.join(newer)}."]
     for day, topic in rows:
@@ -87,6 +105,11 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
 def nearest(counts: dict[str, Any]) -> str:
     share = counts.get("nearest_limit", {}).get("share")
     return "" if share is None else f"{share:.0%}"
+
+
+def named(counts: dict[str, Any]) -> str:
+    """Of the wrong versions, those that are told of their own mistake; a run of before this was counted does not say."""
+    return f"{counts['named']:,} of {counts['wrong_total']:,}" if "named" in counts else ""
 
 
 def passed(counts: dict[str, Any]) -> str:
@@ -118,3 +141,4 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    MUTANTS_PAGE.write_text(mutants.page(mutants.read(RESULTS.parent / MUTANTS), syllabus()), encoding="utf-8")

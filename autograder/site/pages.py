@@ -15,7 +15,7 @@ from autograder.lessons.markdown import page as cells_of
 from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
 from course.kit import paths
 
-from . import certification, checks_page
+from . import certification, checks_page, mutants
 from .lesson_pages import reading_notebook
 from .links import relative, relink
 
@@ -27,7 +27,7 @@ BY_HAND = ROOT / "docs" / "site"
 FIRST = ("first_hour",)
 TO_LOOK_UP = ("cheat_sheet",)
 TO_TEACH = ("first_class", "instructor", "grading", "clusters")
-TO_TRUST = ("certification", "attacks")
+TO_TRUST = ("certification", "mutants", "attacks")
 TO_CHANGE = ("contributing",)
 
 FENCE = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
@@ -65,10 +65,17 @@ def write(site: Site, ran: dict[str, NotebookNode]) -> None:
     _write_start(site)
     for path, page in site.pages.items():
         if path.suffix == ".md" and page.endswith(".md"):
-            _put(site, page, _moved(site, path, path.read_text(encoding="utf-8"), page))
+            _put(site, page, _moved(site, path, _text(site, path), page))
     _put(site, "checks/index.md", _list("The visible checks", [f"Day {day.number} · {day.title} <{day.topic}>" for day in site.days]))
     _put(site, "results/index.md", _list("Measured", sorted(Path(p).stem for p in site.pages.values() if p.startswith("results/"))))
     _write_first_page(site)
+
+
+def _text(site: Site, path: Path) -> str:
+    """What a page by hand says. That of the mutants shows lines of the solutions: it is made anew where answers are left out."""
+    if path == certification.MUTANTS_PAGE and not site.answers:
+        return mutants.page(mutants.read(certification.RESULTS.parent / certification.MUTANTS), syllabus(), answers=False)
+    return path.read_text(encoding="utf-8")
 
 
 def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:

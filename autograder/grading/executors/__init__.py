@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callable[[str], None]) -> Executor:
-    """The executor `local` or `dask`, at this isolation level. say: see `Dask`. Raises CourseError."""
+    """The executor `local` or `dask`, at this isolation level. say: is told why it is no better one. Raises CourseError."""
     if kind == "local" and scheduler is not None:
         raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
     if scheduler is not None and jobs:
@@ -23,7 +23,9 @@ def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callabl
     if kind == "local":
         from .processes import Processes
 
-        isolation.require_safe()
+        found = isolation.require_safe()
+        for better, reason in isolation.refusals.items():
+            say(f"isolation level {found}, not {better}: {reason}")
         return Processes(level)
     try:
         from .cluster import Dask

@@ -1,0 +1,49 @@
+"""What counted work is held against: from above, because less would do, and from below, because no answer comes from nothing.
+
+The counter sees what torch does in the thread that calls an answer. A count below what any right version must do says that the
+work was done where nobody counts, in another thread or outside torch, and its upper bound says nothing then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograder.authoring import that
+from course.kit import Config
+
+SLACK = 0.9
+"""What is counted may be this much of what must be done: room for a trick that nobody has thought of."""
+UNSEEN = (
+    "No right answer takes so little. Counted is what torch does in the calling thread: work in another one, or outside torch, is not seen."
+)
+
+
+def between(counted: int, least: float, most: float, what: str, *, cause: str | None = None) -> None:
+    """Fails where more was counted than `most`, or less than 0.9 times `least`. what: "positions", "FLOPs", ..."""
+    that(counted <= most, f"too many {what}", expected=f"{most:,.0f} at the most", got=f"{counted:,}", cause=cause)
+    expected = f"{least:,.0f} or more"
+    that(counted >= SLACK * least, f"fewer {what} than any right answer takes", expected=expected, got=f"{counted:,}", cause=UNSEEN)
+
+
+def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable[[], Any]) -> None:
+    """Fails where products run without gradients after `before()`: a function gives the caller's gradient mode back."""
+    before()
+    with student.counting() as work:
+        product()
+    that(work.grad_flops == work.flops, "gradients are off after the call, for the whole program", expected="on, as before", got="off")
+
+
+def fewest_flops(config: Config, chunks: Sequence[int], rows: int = 1, *, every_logit: bool = False) -> int:
+    """FLOPs of the products with weights that no version can do without, where a text is fed in chunks of so many tokens.
+
+    Each token passes all layers but the last, where its keys and values are needed; what is left of the last layer, and the head, only
+    the positions need whose logits are asked for: one a chunk, or every one. Scores and their products with values are left out.
+    """
+    D, kv = config.hidden_size, config.num_key_value_heads * config.head_dim
+    layer = 2 * D * (config.num_attention_heads * config.head_dim + kv) + 3 * D * config.intermediate_size
+    tokens = sum(chunks)
+    asked = tokens if every_logit else len(chunks)
+    each = (config.num_hidden_layers - 1) * layer + 2 * D * kv
+    last = layer - 2 * D * kv + config.vocab_size * D
+    return 2 * rows * (tokens * each + asked * last)

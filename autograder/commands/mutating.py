@@ -1,0 +1,83 @@
+"""`autograder certify --mutate`: the mechanical adversary at work, and what it found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from .grading import console, progress_bar, say, stderr
+
+if TYPE_CHECKING:
+    from ..mutation.judge import Mutation
+
+EVERY = 100
+
+
+def judge_mutants(
+    topic: str | None,
+    exercise: str | None,
+    origin: str,
+    specimens: Path | None,
+    jobs: int | None,
+    fresh: bool,
+    survivors: bool,
+    as_json: bool,
+) -> None:
+    """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
+    from ..certify import SPECIMENS, circumstances
+    from ..course_table import known_topics
+    from ..mutation import equivalent, judge
+
+    results = []
+    for name in [topic] if topic else known_topics():
+        with ExitStack() as stack:
+            begin = partial(told_of, stack, name)
+            folder = specimens or SPECIMENS
+            results.append(judge.run(name, exercise=exercise, origin=origin, folder=folder, jobs=jobs, fresh=fresh, begin=begin))
+    if as_json:
+        print(json.dumps({"run": circumstances(), "origin": origin, **judge.as_json(results)}, indent=2, ensure_ascii=False))
+    elif survivors:
+        print("\n\n".join(equivalent.as_entries(r.surviving) for r in results if r.surviving))
+    else:
+        print_mutants(results)
+    if not all(r.clean for r in results):
+        raise typer.Exit(1)
+
+
+def told_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
+    """A bar, or where there is none a line for every hundred."""
+    advance, done = stack.enter_context(progress_bar(f"mutants of {topic}", total)), count(1)
+
+    def judged() -> None:
+        advance()
+        if (number := next(done)) % EVERY == 0 and not stderr.is_terminal:
+            say(f"{number} of {total} mutants of {topic} judged")
+
+    return judged
+
+
+def print_mutants(results: list[Mutation]) -> None:
+    from rich.table import Table
+
+    table = Table(title="Mutants")
+    for column in ("topic", "exercise", "made", "killed", "equivalent", "surviving"):
+        table.add_column(column, justify="left" if column in ("topic", "exercise") else "right")
+    for r in results:
+        for name in dict.fromkeys(o.mutant.exercise for o in r.outcomes):
+            table.add_row(r.topic, name, *map(str, r.counts(name).values()))
+        table.add_row(r.topic, "all", *map(str, r.counts().values()), style="bold")
+    console.print(table)
+    for r in results:
+        for m in r.surviving:
+            print(f"survivor: {r.topic}/{m.identity.origin}: {m.identity.where} ({m.operator})")
+            for sign, text in (("-", m.identity.before), ("+", m.identity.after)):
+                print("\n".join(f"    {sign} {line}" for line in text.split("\n")))
+        for identity, why in r.stale:
+            print(f"stale entry: {r.topic}/{identity.origin}: {identity.where}: {why}\n    - {identity.before}\n    + {identity.after}")

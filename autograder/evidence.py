@@ -1,0 +1,180 @@
+"""What the values themselves say of a wrong answer: facts, told beside expected and got. No guess at what a student meant.
+
+Each function gives one true sentence, or None. A cause that the values do not carry is not told at all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MAX_VALUES = 200_000
+"""Larger results are not sorted and turned round: a check waits for this."""
+FACTORS = {
+    math.log(2): "ln 2",
+    1 / math.log(2): "1 / ln 2",
+    math.log(10): "ln 10",
+    1 / math.log(10): "1 / ln 10",
+}
+
+
+def of_type(got: Any) -> str | None:
+    """A result that should be a tensor and is none."""
+    if got is None:
+        return "The function gave None: is a `return` missing?"
+    if isinstance(got, tuple) and len(got) == 2 and all(isinstance(part, Tensor) for part in got):
+        return "Two tensors came back. `max(dim=...)`, `min`, `sort` and `topk` give values and indices: take the one you want."
+    name = getattr(got, "type_name", None)
+    if name in ("max", "min", "sort", "topk", "kthvalue", "mode", "median"):
+        return f"`{name}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+    if isinstance(got, tuple):
+        return f"A tuple of {len(got)} came back: is there a comma too many behind `return`?"
+    if isinstance(got, list):
+        return "A list came back: make a tensor of it."
+    return None
+
+
+def of_shape(got: Tensor, want: Tensor) -> str | None:
+    """Two tensors of different shapes: are the numbers right?"""
+    if got.numel() != want.numel() or not 0 < got.numel() <= MAX_VALUES:
+        return None
+    g, w = got.detach().double().cpu(), want.detach().double().cpu()
+    if got.dim() == want.dim() <= 4:
+        for order in itertools.permutations(range(got.dim())):
+            turned = g.permute(order)
+            if turned.shape == w.shape and _near(turned, w):
+                moved = [d for d, other in enumerate(order) if d != other]
+                return f"The numbers are right, with dimensions {_and(moved)} exchanged."
+    if _near(g.flatten(), w.flatten()):
+        if [s for s in got.shape if s != 1] == [s for s in want.shape if s != 1]:
+            return "The numbers are right; a dimension of size 1 is " + ("too many." if got.dim() > want.dim() else "missing or elsewhere.")
+        return "The numbers are right and in the right order, in another shape."
+    return None
+
+
+def of_values(got: Tensor, want: Tensor) -> str | None:
+    """Two tensors of one shape whose values differ."""
+    if not 1 < got.numel() <= MAX_VALUES or got.is_complex() or want.is_complex():
+        return None
+    g, w = got.detach().double().cpu(), want.detach().double().cpu()
+    return _turned(g, w) or _in_wrong_places(g, w) or _by_a_factor(g, w) or _by_an_amount(g, w) or _some_rows(g, w)
+
+
+def of_lists(got: list[Any], want: list[Any]) -> str | None:
+    """Two lists that differ."""
+    if got == want:
+        return None
+    if got and got == want[: len(got)]:
+        return f"It is right as far as it goes; the last {_of(len(want) - len(got))} missing."
+    if want and want == got[: len(want)]:
+        return f"It is right at first, and goes on for {len(got) - len(want)} more."
+    if len(got) < len(want) and got and got == want[-len(got) :]:
+        return f"The end is right; the first {_of(len(want) - len(got))} missing."
+    try:
+        if len(got) > 1 and Counter(map(repr, got)) == Counter(map(repr, want)):
+            return "These are the right ones in another order."
+    except RecursionError:
+        return None
+    return None
+
+
+def of_texts(got: str, want: str) -> str | None:
+    if not got or got == want:
+        return None
+    if want.startswith(got):
+        return f"The text is right as far as it goes; its end is missing: {want[len(got) :][:40]!r}."
+    if want and got.startswith(want):
+        return f"The text is right at first; behind it stands {got[len(want) :][:40]!r}."
+    return None
+
+
+def of_numbers(got: float, want: float) -> str | None:
+    if want == 0 or got == 0 or not (math.isfinite(got) and math.isfinite(want)):
+        return None
+    ratio = got / want
+    if math.isclose(ratio, -1, rel_tol=1e-6):
+        return "The number is right but for its sign."
+    for factor, name in FACTORS.items():
+        if math.isclose(ratio, factor, rel_tol=1e-4):
+            return f"It is {name} times the expected number."
+    for factor in (2, 4, 8, 1000, 1024, 1e6, 1e9):
+        if math.isclose(ratio, factor, rel_tol=1e-6):
+            return f"It is {factor:,g} times the expected number."
+        if math.isclose(ratio, 1 / factor, rel_tol=1e-6):
+            return f"The expected number is {factor:,g} times as large."
+    return None
+
+
+def _near(g: Tensor, w: Tensor) -> bool:
+    return torch.allclose(g, w, rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def _turned(g: Tensor, w: Tensor) -> str | None:
+    """Two dimensions of one size exchanged."""
+    for a, b in itertools.combinations(range(g.dim()), 2):
+        if g.shape[a] == g.shape[b] > 1 and _near(g.transpose(a, b), w):
+            return f"The numbers are right, with dimensions {a} and {b} exchanged."
+    return None
+
+
+def _in_wrong_places(g: Tensor, w: Tensor) -> str | None:
+    if g.shape[-1:] and g.shape[-1] > 1 and len(w.unique()) > 2:
+        if _near(g.sort(dim=-1).values, w.sort(dim=-1).values):
+            return "The numbers of each row are right, and stand in the wrong places of it."
+        if _near(g.flatten().sort().values, w.flatten().sort().values):
+            return "The numbers are right, and stand in the wrong places."
+    return None
+
+
+def _by_a_factor(g: Tensor, w: Tensor) -> str | None:
+    told = (w != 0) & w.isfinite()
+    if not bool(told.any()) or not bool(((g == w) | told).all()) or len(w[told].unique()) < 2:
+        return None
+    ratios = g[told] / w[told]
+    factor = float(ratios.median())
+    if not math.isfinite(factor) or factor == 0 or not torch.allclose(ratios, torch.full_like(ratios, factor), rtol=1e-4, atol=0):
+        return None
+    if math.isclose(factor, -1, rel_tol=1e-4):
+        return "Every number is right but for its sign."
+    name = next((name for value, name in FACTORS.items() if math.isclose(factor, value, rel_tol=1e-4)), f"{factor:.4g}")
+    return f"Every number is {name} times the expected one."
+
+
+def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
+    told = w.isfinite()
+    if int(told.sum()) < 3 or not bool(((g == w) | told).all()) or len(w[told].unique()) < 3:
+        return None
+    gaps = g[told] - w[told]
+    gap = float(gaps.median())
+    if math.isfinite(gap) and torch.allclose(gaps, torch.full_like(gaps, gap), rtol=1e-4, atol=1e-6 * (1 + float(w[told].abs().max()))):
+        return f"Every number is {abs(gap):.4g} {'more' if gap > 0 else 'less'} than expected."
+    return None
+
+
+def _some_rows(g: Tensor, w: Tensor) -> str | None:
+    """Which rows (of the first dimension that has several) are right."""
+    if g.dim() < 2 or not 2 <= g.shape[0] <= 16:
+        return None
+    right = [row for row in range(g.shape[0]) if _near(g[row], w[row])]
+    wrong = [row for row in range(g.shape[0]) if row not in right]
+    if not right or not wrong:
+        return None
+    return f"Row{'s' * (len(right) > 1)} {_and(right)} {_is(right)} right; {_and(wrong)} {_is(wrong)} not."
+
+
+def _and(numbers: list[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _is(numbers: list[int]) -> str:
+    return "are" if len(numbers) > 1 else "is"
+
+
+def _of(count: int) -> str:
+    return "one is" if count == 1 else f"{count} are"

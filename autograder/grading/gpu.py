@@ -1,0 +1,346 @@
+"""A stand-in for CUDA, on the CPU: code that records a graph and replays it is rehearsed on machines without a GPU.
+
+While `Rehearsed` is entered, the tensors that it was given say that they lie on `cuda:0`, and so does whatever is made of them
+or with `device="cuda"`. They hold real values, so that the result of a rehearsal is a result. What CUDA refuses is refused:
+tensors of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second
+recording inside the first, and a library's first product (it allocates, and a recording must not see that). What CUDA leaves to
+chance is refused too: to use what was put to be written into another stream, without having waited for that one. Recording runs
+nothing: what was recorded runs at `replay`, on the same memory and with the Python numbers of the recording, as on a GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+CUDA = torch.device("cuda", 0)
+CAPTURING = "CUDA error: operation not permitted when stream is capturing"
+TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+RACE = "this stream uses a tensor that another stream may still be writing: it has not waited for that one (wait_stream)"
+WAITS = {"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "cpu", "numpy", "nonzero"}
+CROSSES = {"copy_", "__getitem__", "__setitem__", "to", "cuda", "cpu", "index_put_", "index_put"}
+PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm, torch.ops.aten.mv)
+ON = "_stands_in_for_cuda"
+
+
+@dataclass
+class Launches:
+    """captures: graphs that were recorded; replays: of them; launches: operations that were started one by one, outside a recording
+    and a replay; waits: for the device."""
+
+    captures: int = 0
+    replays: int = 0
+    launches: int = 0
+    waits: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], then: list[list[Any]]) -> dict[str, Any]:
+    """What came of `function(*args, **kwargs)` with everything on the GPU, and of calling its result with each of `then`.
+
+    {"results": of these calls, as they are at the end; "made", "called": what was started for the first and for all others}. Raises
+    what the code raises.
+    """
+    with Rehearsed() as gpu:
+        args, kwargs, then = gpu.on_gpu(args), gpu.on_gpu(kwargs), gpu.on_gpu(then)
+        result = function(*args, **kwargs)
+        made = replace(gpu.launches)
+        results = [result(*each) for each in then]
+        called = {name: count - vars(made)[name] for name, count in gpu.launches.as_dict().items()}
+    return {"results": results, "made": made.as_dict(), "called": called}
+
+
+class Rehearsed(TorchFunctionMode):
+    """See the module. `launches` counts what was started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.launches = Launches()
+        self.recording: Recording | None = None
+        self.streams = [Stream(self)]
+        self.written: dict[int, Written] = {}
+        self.warm = False
+        self._counter = _Started(self)
+        self._patches = contextlib.ExitStack()
+
+    def on_gpu(self, value: Any) -> Any:
+        """The same value, every tensor in it taken for one on the GPU, those of a model too."""
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.on_gpu, value))
+        if isinstance(value, dict):
+            return {key: self.on_gpu(entry) for key, entry in value.items()}
+        if dataclasses.is_dataclass(weights := getattr(value, "weights", value)):
+            for field in dataclasses.fields(weights):
+                self.on_gpu(getattr(weights, field.name))
+        return self._mark(value)
+
+    def __enter__(self) -> Rehearsed:
+        super().__enter__()
+        for name, stand_in in (
+            ("is_available", lambda: True), ("synchronize", self.wait), ("Stream", lambda *a, **k: Stream(self)),
+            ("current_stream", lambda *a: self.streams[-1]), ("default_stream", lambda *a: self.streams[0]), ("stream", self.stream),
+            ("CUDAGraph", Graph), ("graph", self.graph), ("is_current_stream_capturing", lambda: self.recording is not None),
+            ("current_device", lambda: 0), ("device_count", lambda: 1), ("empty_cache", lambda: None),
+            ("device", lambda *a: contextlib.nullcontext()), ("graph_pool_handle", lambda: (0, 0)),
+        ):  # fmt: skip
+            self._patches.enter_context(mock.patch.object(torch.cuda, name, stand_in))
+        self._patches.enter_context(self._counter)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._patches.close()
+        super().__exit__(*error)
+
+    # What torch.cuda gives
+
+    @contextlib.contextmanager
+    def stream(self, stream: Stream | None) -> Iterator[None]:
+        self.streams.append(stream or self.streams[-1])
+        try:
+            yield
+        finally:
+            self.streams.pop()
+
+    @contextlib.contextmanager
+    def graph(self, graph: Graph, *args: Any, **kwargs: Any) -> Iterator[None]:
+        if self.recording is not None:
+            raise RuntimeError(CAPTURING)
+        self.launches.captures += 1
+        self.written.clear()  # it begins by waiting for everything
+        graph.recording = self.recording = Recording()
+        graph.rehearsed = self
+        try:
+            with self.recording:
+                yield
+        finally:
+            with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self):
+                graph.recording.forget()
+            self.recording = None
+
+    def wait(self, *args: Any) -> None:
+        if self.recording is not None:
+            raise RuntimeError(CAPTURING)
+        self.launches.waits += 1
+        self.written.clear()  # all of it is done
+
+    def uses(self, tensors: list[Tensor], results: list[Tensor]) -> None:
+        """An operation is put into the current stream: it reads or writes `tensors`, and `results` are what it wrote."""
+        stream = self.streams[-1]
+        for tensor in tensors:
+            if (last := self.written.get(_memory(tensor))) and not stream.comes_after(last):
+                raise RuntimeError(RACE)
+        stream.length += 1
+        for tensor in results:
+            self.written[_memory(tensor)] = Written(stream, stream.length, tensor.untyped_storage())
+
+    # What torch does with tensors that stand on the GPU
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        name = getattr(function, "__name__", "")
+        if name == "__get__":
+            return self._attribute(function, args)
+        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        here = [tensor for tensor in given if getattr(tensor, ON, False)]
+        asked, args, kwargs = self._asked_device(name, args, kwargs)
+        if here and name in WAITS:
+            self.wait()
+        if here and len(here) < len(given):
+            strangers = [tensor for tensor in given if not getattr(tensor, ON, False) and tensor.dim() > 0]
+            if strangers and name not in CROSSES:
+                raise RuntimeError(TWO_DEVICES)
+            if self.recording is not None:
+                raise RuntimeError(CAPTURING)
+        if asked == "cuda" and not here and self.recording is not None and name in ("tensor", "as_tensor", "to", "cuda"):
+            raise RuntimeError(CAPTURING)  # its values come from the CPU
+        stays = bool(here) if asked is None else asked == "cuda"
+        if name in ("copy_", "__setitem__") and given and not getattr(given[0], ON, False):
+            stays = False
+        self._counter.counts = bool(here) or stays
+        out = function(*args, **kwargs)
+        self._counter.counts = False
+        if asked is not None and given and out is given[0] and stays != bool(here):
+            out = out.clone()  # on the other device it is another tensor
+        return tree_map(self._mark, out) if stays and name not in WAITS else out
+
+    def _attribute(self, function: Any, args: Any) -> Any:
+        value = function(*args)
+        if not getattr(args[0], ON, False):
+            return value
+        if isinstance(value, torch.device):
+            return CUDA
+        attribute = getattr(getattr(function, "__self__", None), "__name__", "")
+        if attribute in ("is_cuda", "is_cpu"):
+            return attribute == "is_cuda"
+        return tree_map(self._mark, value)
+
+    def _asked_device(self, name: str, args: Any, kwargs: dict[str, Any]) -> tuple[str | None, Any, dict[str, Any]]:
+        """("cuda", "cpu" or None as it is asked for, the arguments for the CPU)."""
+        if name in ("cuda", "cpu"):
+            return name, args[:1], {}
+        places = [kwargs.get("device"), *(a for a in args[1:] if name == "to" and isinstance(a, str | torch.device))]
+        device = next((d for d in places if d is not None), None)
+        if device is None:
+            return None, args, kwargs
+        kind = torch.device(device).type
+
+        def local(value: Any) -> Any:
+            return torch.device("cpu") if value is device else value
+
+        return kind, tuple(map(local, args)), {k: local(v) for k, v in kwargs.items()}
+
+    def _mark(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            setattr(value, ON, True)
+        return value
+
+
+class Stream:
+    """A queue of operations. Here each is done at once; noted is what a stream may count on: `length` operations are in it, and
+    `done` says how many of each other one are over before its next begins."""
+
+    def __init__(self, rehearsed: Rehearsed) -> None:
+        self.rehearsed = rehearsed
+        self.length = 0
+        self.done: dict[Stream, int] = {}
+
+    def comes_after(self, last: Written) -> bool:
+        return last.stream is self or self.done.get(last.stream, 0) >= last.place
+
+    def wait_stream(self, other: Stream) -> None:
+        self.done |= {each: max(place, self.done.get(each, 0)) for each, place in (other.done | {other: other.length}).items()}
+
+    def wait_event(self, event: Any) -> None:
+        self.rehearsed.written.clear()  # which operations the event stands behind is not kept: all, to be on the safe side
+
+    def synchronize(self) -> None:
+        self.rehearsed.wait()
+
+
+@dataclass
+class Written:
+    """Who wrote a memory last. It is held, so that no other tensor gets its address."""
+
+    stream: Stream
+    place: int
+    memory: torch.UntypedStorage
+
+
+class _Started(TorchDispatchMode):
+    """Counts the operations that are started on the GPU, and refuses a library's first product inside a recording."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """See `work.counting`."""
+        return False
+
+    def __init__(self, rehearsed: Rehearsed) -> None:
+        super().__init__()
+        self.rehearsed, self.counts = rehearsed, False
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        if self.counts and (function._schema.is_mutable or not _is_view(out, args)):
+            recording = self.rehearsed.recording is not None
+            if function._overloadpacket in PRODUCTS:
+                if recording and not self.rehearsed.warm:
+                    raise RuntimeError(f"{CAPTURING} (a library allocates at its first product: run once before the recording)")
+                self.rehearsed.warm = True
+            if not recording:
+                self.rehearsed.launches.launches += 1
+                given, made = ([leaf for leaf in tree_leaves(each) if isinstance(leaf, Tensor)] for each in ((args, kwargs), out))
+                self.rehearsed.uses(given, made)
+        return out
+
+
+class Recording(TorchDispatchMode):
+    """Operations in order, with the tensors they read and wrote."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """See `work.counting`."""
+        return False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[Callable[..., Any], Any, Any, list[Tensor]]] = []
+        self.before: dict[int, tuple[Tensor, Tensor]] = {}
+        self.made: set[int] = set()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        writes = function._schema.is_mutable
+        if writes and (key := _memory(args[0])) not in self.made and key not in self.before:
+            whole = torch.empty(0, dtype=args[0].dtype).set_(args[0].untyped_storage())
+            self.before[key] = whole, whole.clone()
+        out = function(*args, **kwargs)
+        if writes:
+            self.steps.append((function, args, kwargs, []))
+        elif not _is_view(out, args):
+            results = [leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor)]
+            self.made.update(map(_memory, results))
+            self.steps.append((function, args, kwargs, results))
+        return out
+
+    def forget(self) -> None:
+        """A recording has run nothing: what it wrote is as it was, and what it made holds nothing yet."""
+        for whole, values in self.before.values():
+            whole.copy_(values)
+        for *_, results in self.steps:
+            for result in results:
+                result.fill_(float("nan") if result.is_floating_point() else 0)
+
+    def run(self) -> None:
+        for function, args, kwargs, results in self.steps:
+            out = function(*args, **kwargs)
+            if results:  # else it wrote in place
+                for result, value in zip(results, (leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor)), strict=True):
+                    result.copy_(value)
+
+
+class Graph:
+    """torch.cuda.CUDAGraph."""
+
+    recording: Recording | None = None
+    rehearsed: Rehearsed
+
+    def replay(self) -> None:
+        if self.recording is None:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        if self.rehearsed.recording is not None:
+            raise RuntimeError(CAPTURING)
+        self.rehearsed.launches.replays += 1
+        with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self.rehearsed):
+            self.recording.run()
+
+
+@contextlib.contextmanager
+def _quiet(rehearsed: Rehearsed) -> Iterator[None]:
+    """What a replay runs is one launch, not many."""
+    counts, rehearsed._counter.counts = rehearsed._counter.counts, False
+    try:
+        yield
+    finally:
+        rehearsed._counter.counts = counts
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _is_view(out: Any, args: Any) -> bool:
+    given = {_memory(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
+    results = [leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor)]
+    return bool(results) and all(_memory(leaf) in given for leaf in results)

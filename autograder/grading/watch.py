@@ -1,0 +1,79 @@
+"""What a piece of code computed on its way: a print of every floating tensor that it made or read, in order.
+
+A print is [entries, sum, sum of squares, sum of magnitudes], in float64: the same for the same numbers in any order, so that
+heads before or behind tokens, a table or its transpose give one print. `checks/stages.py` looks in them for the stages of a
+known computation. Like `work.py` this stands where torch hands each operation to its kernel, and sees no names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+MAX_PRINTS = 4096
+MAX_ENTRIES = 1 << 24
+"""Of one tensor: a larger one is not looked at."""
+
+Print = list[float]
+
+
+def print_of(values: Tensor) -> Print:
+    exact = values.detach().to(torch.float64)
+    return [float(exact.numel()), float(exact.sum()), float(exact.square().sum()), float(exact.abs().sum())]
+
+
+def is_print(value: Any) -> bool:
+    """Whether what a worker sent is one."""
+    return isinstance(value, list) and len(value) == 4 and all(type(number) is float for number in value)
+
+
+class watching(TorchDispatchMode):
+    """Notes while it is entered. `with watching() as prints:` gives the list that fills."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """See `work.counting`."""
+        return False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prints: list[Print] = []
+        self._seen: set[tuple[int, int, int, int]] = set()
+
+    def __enter__(self) -> list[Print]:
+        super().__enter__()
+        return self.prints
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = _floating((args, kwargs))
+        for tensor in given:  # what was written piece by piece is whole only when it is read
+            self._note(tensor)
+        out = function(*args, **(kwargs or {}))
+        places = {tensor.untyped_storage().data_ptr() for tensor in given}
+        for tensor in _floating(out):
+            if tensor.untyped_storage().data_ptr() not in places:
+                self._seen.discard(_state(tensor))  # new, maybe where a freed one lay
+            self._note(tensor)
+        return out
+
+    def _note(self, tensor: Tensor) -> None:
+        state = _state(tensor)
+        if state not in self._seen and len(self.prints) < MAX_PRINTS:
+            self._seen.add(state)
+            self.prints.append(print_of(tensor))
+
+
+def _floating(values: Any) -> list[Tensor]:
+    """The tensors with floating values among arguments or results."""
+    leaves = (leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor))
+    return [leaf for leaf in leaves if leaf.is_floating_point() and not leaf.is_meta and 0 < leaf.numel() <= MAX_ENTRIES]
+
+
+def _state(tensor: Tensor) -> tuple[int, int, int, int]:
+    """The same for a tensor and for its entries in another order, another after a write in place."""
+    version = 0 if tensor.is_inference() else tensor._version
+    return tensor.untyped_storage().data_ptr(), int(tensor.storage_offset()), tensor.numel(), version

@@ -1,0 +1,254 @@
+"""Mutants judged as submissions are: in a worker, by the checks of their exercise, until one fails."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course.kit.paths import ROOT
+
+from .. import __version__
+from ..certify import SPECIMENS
+from ..course_table import earlier_sources, known_topics, solution_source
+from ..datafiles import hand_computed
+from ..errors import CourseError
+from ..files import write_whole
+from ..grading.far import Cell, Far
+from ..grading.lane import measured
+from ..grading.limits import Limits
+from ..grading.threads import one_thread
+from ..runner import FAIL, Check, run_check, select
+from . import equivalent
+from .mutants import Identity, Mutant, mutants_of
+
+LIMITS = Limits(check_seconds=10.0, submission_seconds=60.0)
+"""As in grading, but for what never ends by itself: an endless stream costs a third."""
+SEED = 0
+CACHE = ROOT / "build" / "mutants"
+DOES_NOT_RUN = "its cell does not run"
+NOT_MEASURED = "its speed was not measured"
+"""Of one that passes all else and is listed as equivalent: speed says nothing against its reason."""
+
+
+@dataclass
+class Outcome:
+    """killed_by: the check that failed first, `DOES_NOT_RUN`, or None. equivalent: the reason, of one that is listed."""
+
+    mutant: Mutant
+    killed_by: str | None
+    equivalent: str | None = None
+
+    @property
+    def surviving(self) -> bool:
+        return self.killed_by is None and self.equivalent is None
+
+
+@dataclass
+class Mutation:
+    """What came of a topic's mutants. stale: what is listed as equivalent, though it is killed or is no mutant any more."""
+
+    topic: str
+    outcomes: list[Outcome]
+    stale: list[tuple[Identity, str]] = field(default_factory=list)
+
+    @property
+    def surviving(self) -> list[Mutant]:
+        return [o.mutant for o in self.outcomes if o.surviving]
+
+    @property
+    def clean(self) -> bool:
+        return not (self.surviving or self.stale)
+
+    def counts(self, exercise: str | None = None) -> dict[str, int]:
+        here = [o for o in self.outcomes if exercise in (None, o.mutant.exercise)]
+        return {
+            "made": len(here),
+            "killed": sum(o.killed_by is not None for o in here),
+            "equivalent": sum(o.killed_by is None and o.equivalent is not None for o in here),
+            "surviving": sum(o.surviving for o in here),
+        }
+
+
+def run(
+    topic: str,
+    *,
+    exercise: str | None = None,
+    origin: str = "reference",
+    folder: Path = SPECIMENS,
+    jobs: int | None = None,
+    fresh: bool = False,
+    cache: Path = CACHE,
+    begin: Callable[[int], Callable[[], None]] | None = None,
+) -> Mutation:
+    """Judges a topic's mutants. begin: is told how many there are to judge, and gives what is called after each."""
+    if exercise is not None:
+        select(topic, exercise=exercise)
+    mutants = mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
+    listed = equivalent.read(topic, folder)
+    memory = Memory(topic, cache, fresh=fresh)
+    due = [m for m in mutants if not memory.knows(m, listed=m.identity in listed)]
+    advance = begin(len(due)) if begin is not None else lambda: None
+    if due:
+        hold_the_unchanged(topic, {m.exercise for m in due})
+
+    def judged(mutant: Mutant) -> tuple[Mutant, str | None]:
+        killer = killed_by(mutant, first=memory.killer_before(mutant))
+        advance()
+        return mutant, killer
+
+    to_measure = []
+    try:
+        with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+            for mutant, killer in pool.map(judged, due):
+                if killer is None and timing_checks(mutant):
+                    to_measure.append(mutant)
+                else:
+                    memory.keep(mutant, killer)
+        for mutant in to_measure:  # alone, as in grading
+            memory.keep(mutant, NOT_MEASURED if mutant.identity in listed else too_slow_for(mutant))
+    finally:
+        memory.write()
+    outcomes = [Outcome(m, memory.killer(m), listed.get(m.identity)) for m in mutants]
+    return Mutation(topic, outcomes, stale_entries(outcomes, listed, exercise=exercise, origin=origin))
+
+
+def stale_entries(
+    outcomes: Sequence[Outcome], listed: dict[Identity, str], *, exercise: str | None, origin: str
+) -> list[tuple[Identity, str]]:
+    """What is listed in vain, as far as this run can tell."""
+    found = {o.mutant.identity: o for o in outcomes}
+    stale = [
+        (identity, f"killed by {found[identity].killed_by}")
+        for identity in listed
+        if identity in found and found[identity].killed_by is not None
+    ]
+    for identity in listed:
+        looked_at = origin == "all" or (identity.origin == origin) or (origin == "right" and identity.origin != "reference")
+        mine = exercise is None or (identity.origin == "reference" and identity.where.split(".")[0] == exercise)
+        if looked_at and mine and identity not in found:
+            stale.append((identity, "no mutant of this description"))
+    return stale
+
+
+def killed_by(mutant: Mutant, *, first: str | None = None) -> str | None:
+    """The check that fails first, or None. first: one to begin with."""
+    checks = sorted(untimed(mutant.topic, mutant.exercise), key=lambda check: check.name != first)
+    return first_failing(mutant.topic, mutant.cells, checks)
+
+
+def untimed(topic: str, exercise: str) -> list[Check]:
+    return [check for check in select(topic, exercise=exercise, timing=False) if not check.gpu]
+
+
+def first_failing(topic: str, cells: list[Cell], checks: Iterable[Check]) -> str | None:
+    far = Far(topic, cells, earlier_sources(topic), limits=LIMITS, seed=SEED)
+    try:
+        far.start()
+        if far.cell_outcomes:
+            return DOES_NOT_RUN
+        return next((check.name for check in checks if run_check(topic, check, far, seed=SEED).failed), None)
+    finally:
+        far.close()
+
+
+def timing_checks(mutant: Mutant) -> list[Check]:
+    return select(mutant.topic, exercise=mutant.exercise, timing=True)
+
+
+def too_slow_for(mutant: Mutant) -> str | None:
+    """The check of speed that it fails, or None. What could not be measured clearly is no failure."""
+    far = Far(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
+    try:
+        far.start()
+        verdicts = measured(mutant.topic, timing_checks(mutant), far, [], SEED)
+    finally:
+        far.close()
+    return next((v.check for v in verdicts if v.outcome == FAIL), None)
+
+
+def hold_the_unchanged(topic: str, exercises: set[str]) -> None:
+    """The reference passes what its mutants are held against, within the same limits: else what a check says of them means nothing."""
+    cells = [Cell("reference", solution_source(topic))]
+    checks = [check for exercise in sorted(exercises) for check in untimed(topic, exercise)]
+    if (fails := first_failing(topic, cells, checks)) is not None:
+        raise CourseError(f"{topic}: the reference itself fails {fails}: put that right first")
+
+
+class Memory:
+    """What became of each mutant before, in build/: it holds as long as nothing that judged it has changed."""
+
+    def __init__(self, topic: str, folder: Path, *, fresh: bool) -> None:
+        self.path = folder / f"{topic}.json"
+        self.made_of = made_of(topic)
+        told: dict[str, Any] = {}
+        if not fresh and self.path.exists():
+            try:
+                told = json.loads(self.path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                told = {}
+        last = told.get("killed_by", {})
+        self.earlier: dict[str, str | None] = told.get("earlier", {}) | last
+        self.now: dict[str, str | None] = last if told.get("made_of") == self.made_of else {}
+
+    def knows(self, mutant: Mutant, *, listed: bool) -> bool:
+        return key(mutant) in self.now and (listed or self.now[key(mutant)] != NOT_MEASURED)
+
+    def killer(self, mutant: Mutant) -> str | None:
+        name = self.now[key(mutant)]
+        return None if name == NOT_MEASURED else name
+
+    def killer_before(self, mutant: Mutant) -> str | None:
+        """The check that killed it when other checks stood beside it: the first to be tried."""
+        return self.earlier.get(key(mutant))
+
+    def keep(self, mutant: Mutant, killer: str | None) -> None:
+        self.now[key(mutant)] = killer
+
+    def write(self) -> None:
+        told = {"made_of": self.made_of, "killed_by": self.now, "earlier": self.earlier}
+        write_whole(self.path, json.dumps(told, indent=0).encode())
+
+
+def key(mutant: Mutant) -> str:
+    return hashlib.sha256(f"{mutant.exercise}\0{mutant.identity.origin}\0{mutant.source}".encode()).hexdigest()[:32]
+
+
+def made_of(topic: str) -> str:
+    """A digest of what judges a topic's mutants: its checks and what they use, the worker, the reference, its data, versions."""
+    grader = ROOT / "autograder"
+    names = known_topics()
+    shared = [p for p in sorted((grader / "checks").glob("*.py")) if not p.name.startswith("test_")]
+    files = [*shared, grader / "checks" / f"test_{topic}.py", grader / "hidden" / f"test_{topic}.py", grader / "authoring.py"]
+    files += [grader / "runner.py", *sorted((grader / "grading").glob("*.py"))]
+    parts = [path.read_text(encoding="utf-8") if path.exists() else "" for path in files]
+    parts += [solution_source(name) for name in names[: names.index(topic) + 1]]
+    parts += [repr(hand_computed(topic)), __version__, str(torch.__version__), repr(asdict(LIMITS)), str(SEED)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
+    """Counts in all, by topic and by exercise; each equivalence with its reason; what is left to be done."""
+    topics: dict[str, Any] = {}
+    for result in results:
+        names = dict.fromkeys(o.mutant.exercise for o in result.outcomes)
+        topics[result.topic] = {
+            **result.counts(),
+            "exercises": {name: result.counts(name) for name in names},
+            "survivors": [{"exercise": m.exercise, "operator": m.operator, **asdict(m.identity)} for m in result.surviving],
+            "equivalents": [
+                {"exercise": o.mutant.exercise, **asdict(o.mutant.identity), "reason": o.equivalent}
+                for o in result.outcomes
+                if o.killed_by is None and o.equivalent is not None
+            ],
+            "stale": [{**asdict(identity), "why": why} for identity, why in result.stale],
+        }
+    kinds = ("made", "killed", "equivalent", "surviving")
+    return {**{kind: sum(told[kind] for told in topics.values()) for kind in kinds}, "topics": topics}

@@ -1,0 +1,92 @@
+"""What a student is shown: HTML where the front end can, text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from . import render
+
+
+class Table:
+    """Something shown: HTML where the front end can, text elsewhere."""
+
+    def __init__(self, html: str, text: str) -> None:
+        self._html, self._text = html, text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class Place:
+    """A place in the output: what is put there takes the place of what was."""
+
+    def __init__(self) -> None:
+        self.handle: Any = None
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """What is left of a sentence of ours when an exception ends it all is taken away."""
+        if error[0] is not None and self.handle is not None:
+            self.handle.update(Table("", ""))
+
+    def put(self, *tables: Table) -> None:
+        shown = Table("".join(t._repr_html_() for t in tables), "\n".join(repr(t) for t in tables if repr(t)))
+        if not in_notebook():
+            print(shown)
+        elif self.handle is not None:
+            self.handle.update(shown)
+        else:
+            self.handle = _display(shown)
+
+    def say(self, sentence: str) -> None:
+        """For as long as nothing else is put there; a terminal is not told."""
+        if in_notebook():
+            self.put(sentences([sentence]))
+
+
+def shell() -> Any:
+    if "IPython" not in sys.modules:
+        return None
+    from IPython.core.getipython import get_ipython
+
+    return get_ipython()
+
+
+def in_notebook() -> bool:
+    return shell() is not None
+
+
+def _display(table: Table) -> Any:
+    from IPython.display import display
+
+    return display(table, display_id=True)
+
+
+def show(table: Table) -> None:
+    Place().put(table)
+
+
+def show_line(text: str) -> None:
+    """A sentence: a notebook breaks printed lines in the middle of words."""
+    show(sentences([text]))
+
+
+def sentences(texts: Iterable[str]) -> Table:
+    texts = [text for text in texts if text]
+    return Table("".join(f"<p>{render.with_code(text)}</p>" for text in texts), "\n".join(texts))
+
+
+def show_markdown(text: str) -> None:
+    if in_notebook():
+        from IPython.display import Markdown, display
+
+        display(Markdown(text))
+    else:
+        print(text)
