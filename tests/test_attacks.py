@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from autograder import attack_suite, cli
-from autograder.authoring import CheckFailed, checks
+from autograder.authoring import CheckFailed, checks, show
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
 from autograder.grading import isolation, remote, warm, wire
@@ -168,6 +168,52 @@ def test_keys_that_could_collide_are_few_and_text_is_free():
     with pytest.raises(wire.WireError, match="not text"):
         decode(pairs(lambda n: {"$": "int", "v": str(n * (2**61 - 1))}))
     assert time.perf_counter() - start < 10
+
+
+def empty(*shape: int) -> dict[str, object]:
+    return {"$": "tensor", "dtype": "float32", "shape": list(shape), "at": 0, "n": 0}
+
+
+@pytest.mark.parametrize("tree", [empty(20_000_000, 0), empty(0, 3_000, 3_000), [empty(1000, 0, 1000)] * 2, [empty(60_000, 0)] * 20])
+def test_a_tensor_without_values_counts_as_many_as_its_shape_would_list(tree):
+    with pytest.raises(wire.WireError, match=r"too many (empty parts|values)"):
+        decode(tree)
+    assert decode(empty(0, 49_152)).shape == (0, 49_152)  # type: ignore[attr-defined]
+
+
+def test_a_reply_with_too_many_values_is_refused_before_they_are_made():
+    frame = b"[" + b",".join([b"[]"] * 2_500_000) + b"]"
+    start = time.thread_time()
+    with pytest.raises(wire.WireError, match="too many values"):
+        wire.decode(frame, b"", lambda other: None, reply=True)
+    refused = time.thread_time() - start
+    start = time.thread_time()
+    json.loads(frame)
+    assert refused < (time.thread_time() - start) / 2
+    most = json.dumps([[] for _ in range(wire.MAX_REPLY_NODES - 1)]).encode()
+    assert wire.decode(most, b"", lambda other: None, reply=True)
+    with pytest.raises(wire.WireError, match="too many values"):
+        wire.decode(b"[" + most[1:-1] + b",[]]", b"", lambda other: None, reply=True)
+
+
+@pytest.mark.parametrize("length", [10**6, 2**40, 2**62])
+def test_a_length_that_no_answer_has_is_the_submissions_fault(far, length):
+    source = f"class Long:\n    def __len__(self): return {length}\n    def __iter__(self): return iter(())\ndef f(): return Long()\n"
+    student = far(source)
+    for use in (len, list, tuple):
+        with pytest.raises(CheckFailed, match="more than an answer may have"):
+            use(student.f())
+
+
+def test_a_value_is_shown_without_being_written_out_whole():
+    assert show(torch.empty(20_000_000, 0)) == "tensor of shape (20000000, 0), float32"
+    assert show(torch.empty(0)) == "[]"
+    start = time.thread_time()
+    text = show([[]] * 5_000_000)
+    shown = time.thread_time() - start
+    start = time.thread_time()
+    assert len(repr([[]] * 5_000_000)) > len(text) == 160
+    assert shown < (time.thread_time() - start) / 2
 
 
 def test_a_worker_may_send_less_than_it_is_sent():

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from autograder.lessons import find_day, prepare_work, solved_notebook
@@ -85,7 +86,7 @@ def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(browser, desk, sho
 
     tables = scroll_to_all(page, "top_p_probs:")
     assert "fail" in tables
-    assert "Likely cause" in tables
+    assert "Found:" in tables
     page.screenshot(path=shots / "day05_failing.png")
 
     passing = scroll_to_all(page, "top_k_probs:")
@@ -150,7 +151,7 @@ def test_day_9_steps_without_a_kernel(browser, desk, shots):
 
 
 def test_day_10_fills_a_cache_and_names_a_wrong_position(browser, desk, shots):
-    """Solved, SmolLM2 speaks through the cache and the stepper steps; with positions from 0 in every chunk a check says why it fails."""
+    """Solved, SmolLM2 speaks through the cache and the stepper steps; with positions from 0 a check names the stage not reached."""
     page = run_solved(browser, desk, "kv_cache", idle_seconds=600)
     scroll_until(page, ".course-stepper")
     words = page.locator(".course-stepper [data-part=words]").first
@@ -174,7 +175,7 @@ def test_day_10_fills_a_cache_and_names_a_wrong_position(browser, desk, shots):
     lab.run_all_cells(page, idle_seconds=600)
     table = scroll_to_all(page, "forward_cached:")
     assert "fail" in table
-    assert "their positions are length, length + 1" in table
+    assert "those of the turned queries (layer 0) never do" in table
     page.screenshot(path=shots / "day10_failing.png")
     page.close()
 
@@ -201,7 +202,7 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shot
     lab.run_all_cells(page)
     table = scroll_to_all(page, "positions_and_mask:")
     page.screenshot(path=shots / "day11_wrong.png")
-    assert "never a pad" in table
+    assert "a real token, sees slot 0, a pad" in table
     page.close()
 
 
@@ -244,3 +245,49 @@ def scroll_to_all(page, caption: str) -> str:
     selector = f".check-table:has(caption:text('{caption}'))"
     scroll_until(page, selector)
     return page.locator(selector).first.inner_text()
+
+
+SLIPS = {
+    "endless": "def softmax(logits):\n    while True:\n        pass",
+    "input": "def softmax(logits):\n    return input('and now?')",
+    "exit": "import sys\ndef softmax(logits):\n    sys.exit(3)",
+    "none": "def softmax(logits):\n    logits.softmax(dim=-1)",
+    "parameters": "def softmax(logits, dim):\n    return logits.softmax(dim)",
+    "did_not_run": "def softmax(logits:\n    return logits",
+}
+
+
+def test_a_students_slips_end_in_a_table(browser, desk, shots):
+    """Each in a cell and a check below it; the kernel is idle at the end, and nothing shows a traceback of ours."""
+    folder, address = desk
+    day = find_day("softmax")
+    path = lab.put_notebook(folder, day, solved=False)
+    notebook = nbformat.read(path, as_version=4)
+    cells = [source for name, slip in SLIPS.items() for source in (slip, f'print("{name}")\ncheck("softmax")')]
+    notebook.cells = [cell for cell in notebook.cells if cell.id == "setup"] + [nbformat.v4.new_code_cell(source) for source in cells]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    run_each_cell(page, len(notebook.cells))
+    for name in SLIPS:
+        selector = f".jp-CodeCell:has-text('print(\"{name}\")') .jp-OutputArea"
+        scroll_until(page, selector)
+        page.screenshot(path=shots / f"slip_{name}.png")
+        told = page.locator(selector).first.inner_text()
+        assert "softmax: 0 of " in told, told
+        assert "runner.py" not in told
+        assert "ipykernel" not in told
+        assert "execute_request" not in told
+        assert ("failed when you last ran it (SyntaxError, line 1)" in told) == (name == "did_not_run")
+    page.close()
+
+
+def run_each_cell(page, count: int, seconds: float = 240) -> None:
+    """Runs cell after cell, as a person does: a SyntaxError stops Run All."""
+    idle = page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator[data-status='idle']")
+    idle.wait_for(state="attached", timeout=seconds * 1000)
+    page.locator(".jp-NotebookPanel:visible .jp-Cell").first.click()
+    for _ in range(count):
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_timeout(1000)
+        idle.wait_for(state="attached", timeout=seconds * 1000)

@@ -169,7 +169,7 @@ def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day
     worth = {e.name: e.points for e in lesson(day).exercises}
     assert points["softmax/softmax"] < worth["softmax"]
     assert points["softmax/entropy"] == worth["entropy"]
-    assert "likely cause:" in printed
+    assert "found:" in printed
 
 
 def test_start_copies_notebooks_once_and_a_later_day_lands_beside_the_earlier(unpacked: dict[Day, Path], tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import random
 import stat
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from autograder.errors import CourseError
 from autograder.exports import archives, deadlines, naming
 from autograder.exports.collecting import Collector, Entry, Notes
 from autograder.exports.roster import read_roster
-from autograder.grading.tasks import find_tasks
+from autograder.grading.tasks import find_tasks, is_student_id
 from autograder.lessons import find_day, syllabus
 
 DAY = find_day("samplers")
@@ -195,6 +197,7 @@ def test_a_roster_gives_ids_and_names_who_is_missing(tmp_path):
         ("id,lms_id\na/b,1\n", "line 2: student id 'a/b' cannot be used"),
         ("id,lms_id\nada,1\nbob,1\n", "line 3: the lms_id 1 stands in line 2"),
         ("id,lms_id\nada,1\nada,2\n", "line 3: the id ada stands in line 2"),
+        ("id,lms_id\nada,1\nAda,2\n", "line 3: the id Ada stands in line 2 already, but for upper and lower case"),
     ],
 )
 def test_a_damaged_roster_is_one_line(tmp_path, text, message):
@@ -263,6 +266,49 @@ def test_links_and_devices_in_a_zip_are_refused(tmp_path, mode):
     assert list(submitted(tmp_path)) == ["good_9"]
 
 
+ENTRY = {"sha256": "0", "seen": "2026-11-16T12:00:00+00:00", "source": "canvas"}
+
+
+@pytest.mark.parametrize("text", [
+    "{", "[]", "[" * 100_000, '{"format": 1, "submissions": []}', '{"format": 1, "submissions": {"ada/x": 3}}',
+    json.dumps({"format": 1, "submissions": {"ada/x": ENTRY | {"seen": "soon"}}}),
+    json.dumps({"format": 1, "submissions": {"ada/x": ENTRY | {"seen": 5}}}), "\udcff",
+])  # fmt: skip
+def test_damaged_notes_of_the_collector_are_one_line(text, tmp_path):
+    (tmp_path / "collected.json").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(CourseError, match="is damaged"):
+        Notes(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"day,due\n\xff,2026\n", b'day,due\n"' + b"x" * 200_000 + b'",2026\n'])
+def test_a_damaged_table_of_due_dates_or_of_people_is_one_line(content, tmp_path):
+    (tmp_path / "due.csv").write_bytes(content)
+    with pytest.raises(CourseError, match="cannot be read"):
+        deadlines.due_dates(tmp_path)
+    with pytest.raises(CourseError, match="cannot be read as a roster"):
+        read_roster(tmp_path / "due.csv")
+
+
+def test_a_time_that_no_calendar_has_stops_nobody(tmp_path, monkeypatch):
+    source = tmp_path / "download"
+    for name in ("ada", "bob"):
+        (source / name).mkdir(parents=True)
+        (source / name / f"{DAY.slug}.ipynb").write_bytes(notebook())
+    stock = archives.datetime.datetime
+
+    class Short(stock):
+        """A calendar that ends before the file's time: not every disk keeps one so far ahead."""
+
+        @classmethod
+        def fromtimestamp(cls, seconds, tz=None):
+            return stock.fromtimestamp(seconds + 2**50 if seconds == 4e9 else seconds, tz)
+
+    os.utime(source / "ada" / f"{DAY.slug}.ipynb", (4e9, 4e9))
+    monkeypatch.setattr(archives.datetime, "datetime", Short)
+    assert len(collected(tmp_path, source, "folder")["new"]) == 2
+    assert entry(tmp_path, "ada").member_time == ""
+
+
 def test_links_and_pipes_in_a_folder_are_refused(tmp_path):
     (tmp_path / "secret.ipynb").write_bytes(notebook("secret"))
     source = tmp_path / "download"
@@ -317,6 +363,59 @@ def test_a_size_that_is_not_true_does_not_get_a_bomb_past_the_limit(tmp_path):
     told = collected(tmp_path, patched(source, BAD, 24, struct.pack("<I", 1000)))
     assert len(told["refused"]) == 1
     assert list(submitted(tmp_path)) == ["good_9"]
+
+
+def test_a_name_of_three_byte_letters_becomes_an_id_that_a_file_can_have(tmp_path):
+    files = {f"{'漢' * 84}_1_10_day05_samplers.ipynb": notebook(), GOOD: notebook()}
+    assert len(collected(tmp_path, zipped(tmp_path / "s.zip", files))["new"]) == 2
+    [long] = set(submitted(tmp_path)) - {"good_9"}
+    assert long.endswith("_1")
+    assert is_student_id(long)
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_the_others_keep_their_times(tmp_path):
+    (tmp_path / "submitted").mkdir()
+    (tmp_path / "submitted" / "bad_1").write_text("a file where the folder should be")
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
+    assert [len(told[kind]) for kind in ("refused", "new")] == [1, 1]
+    assert "cannot be kept" in told["refused"][0]
+    assert entry(tmp_path, "good_9").seen
+
+
+def test_times_are_kept_where_collecting_is_cut_short(tmp_path, monkeypatch):
+    stock = Collector.put
+
+    def cut_short(self, found, *rest):
+        if found.claim.student == "good_9":
+            raise KeyboardInterrupt
+        return stock(self, found, *rest)
+
+    monkeypatch.setattr(Collector, "put", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
+    assert entry(tmp_path, "bad_1").seen
+
+
+def test_ids_that_differ_in_case_only_are_one_line(tmp_path):
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/a.ipynb": notebook(), "Ada/b.ipynb": notebook()}), "folder")
+    assert list(submitted(tmp_path)) == ["ada"]
+    assert told["refused"] == ["Ada/b.ipynb: the id Ada is on some disks the same name as ada: give one of them another"]
+    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ADA/b.ipynb": notebook()}), "folder")
+    assert list(told) == ["refused"]
+
+
+def test_an_archive_is_never_in_memory_as_a_whole(tmp_path):
+    """Forty notebooks of 5 MB that pack well: the collector holds one of them at a time."""
+    text = random.Random(0).randbytes(20_000).hex() * 125
+    source = zipped(tmp_path / "s.zip", {f"s_{n}_{n}_day05_samplers.ipynb": notebook(text + str(n)) for n in range(40)})
+    tracemalloc.start()
+    try:
+        told = collected(tmp_path, source)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(told["new"]) == 40
+    assert most < 40 * 5_000_000 / 4
 
 
 def test_an_archive_with_too_many_files_is_one_line(tmp_path, monkeypatch):

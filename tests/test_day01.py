@@ -105,6 +105,13 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     assert torch.isinf((row - row.mean()).max().exp())
     assert torch.finfo(torch.float32).smallest_normal > torch.tensor(1e-45) > 0  # 1.4e-45 is subnormal, not 0
     assert torch.tensor(0.5e-45) == 0
+    assert exact([0.0, -1.0])[1] == pytest.approx(math.exp(-1.3133), abs=2e-5)
+    assert all(math.log(exact([0.0, -gap])[1]) == pytest.approx(-gap, abs=5e-5) for gap in (10.0, 50.0, 103.0))
+    lossy = torch.softmax(torch.tensor([0.0, -103.0]), dim=-1)[1].log().item()
+    assert abs(lossy + 103) > 0.1, "digits are lost before the probability is"
+    assert torch.softmax(torch.tensor([0.0, -104.0]), dim=-1)[1] == 0
+    assert 0.9**100 > 1e-5 > 0.1**100, "not every sentence of a hundred tokens is lost"
+    assert nats(exact([0.0, 0.0, -math.inf])) == pytest.approx(math.log(2)) == nats([0.5, 0.5])
     for dtype, too_much in ((torch.float32, 89.0), (torch.float16, 12.0)):
         assert torch.tensor(too_much, dtype=dtype).exp().isinf()
         assert torch.tensor(too_much - 1, dtype=dtype).exp().isfinite()
@@ -144,3 +151,34 @@ def test_the_real_model_does_what_the_lesson_says() -> None:
     first, second, *others = (unsure[i - 1].item() for i in places)
     assert first > 1 > 0.5 > second > max(others)
     assert unsure[places[-1]] < min(unsure[i] for i in places[:-1])
+
+    def of_capital(order: list[str], asked: str) -> float:
+        sentences = model.tokenizer.encode(" ".join(f"The capital of {country} is {capitals[country]}." for country in order))
+        found = [i for i, token in enumerate(sentences) if model.tokenizer.decode([token]) == " is"]
+        with torch.no_grad():
+            return entropy(softmax(model(torch.tensor([sentences]))[0, found[order.index(asked)]])).item()
+
+    for country, first_and_last in {"France": (1.48, 0.13), "Italy": (2.92, 0.50), "Spain": (3.17, 0.49), "Japan": (1.81, 0.34)}.items():
+        others = [other for other in capitals if other != country]
+        got = of_capital([country, *others], country), of_capital([*others, country], country)
+        assert got == pytest.approx(first_and_last, abs=0.006), "the same country in both places"
+
+
+@pytest.mark.slow
+def test_the_formula_as_written_breaks_in_half_precision() -> None:
+    """Four of the five prompts of section 6 have a logit above ln 65504; one has not."""
+    try:
+        model = load_model("smollm2")
+    except ModelUnavailable as error:
+        pytest.skip(f"SmolLM2 is not here: {error}")
+    broken = []
+    for text in re.findall(r'^    "(.+)",$', LESSON.split("prompts = [")[1].split("]")[0], flags=re.M):
+        with torch.no_grad():
+            logits = model(torch.tensor([model.tokenizer.encode(text)]))[0, -1]
+        weights = logits.half().exp()
+        broken += [text] * bool((weights / weights.sum()).isnan().any())
+        assert not softmax(logits.half()).isnan().any()
+        assert not (logits.exp() / logits.exp().sum()).isnan().any(), "in float32 none breaks"
+        assert softmax(logits.half()).max().item() == pytest.approx(softmax(logits).max().item(), abs=1e-3)
+    assert len(broken) == 4
+    assert "She opened the door and saw" not in broken

@@ -31,7 +31,7 @@ def ranks(symbols: list[str]) -> list[int | None]:
 def test_every_entry_is_recomputed_here() -> None:
     assert set(HAND) == {
         "merge_three", "merge_banana", "merge_borders", "hats", "lowest", "cat_sentence", "japan", "cat_character",
-        "smiley", "vocabulary", "chat", "article", "context_windows", "history",
+        "smiley", "vocabulary", "left_out", "chat", "article", "context_windows", "history",
     }  # fmt: skip
 
 
@@ -98,6 +98,46 @@ def test_vocabulary_by_hand() -> None:
     assert all(TOKENIZER.vocab[left + right] == 252 + rank for (left, right), rank in TOKENIZER.ranks.items())
 
 
+def test_bytes_without_a_token_are_left_out_before_merging() -> None:
+    case = HAND["left_out"]
+    for text, ids in zip(case["texts"], case["ids"], strict=True):
+        assert TOKENIZER.encode(text) == bpe_encode(text, TOKENIZER) == ids
+    assert [TOKENIZER.ranks["=", "="], TOKENIZER.ranks["(", ")"]] == case["ranks"]
+    assert TOKENIZER.pre_tokenize("=\x04=") == ["=\x04="]
+    missing = HAND["vocabulary"]["bytes_without_token"]
+    assert [f"{byte:02X}" for byte in missing if byte < 0x80] == ["04", "06", "13", "14", "16", "1D"]
+    assert "(04, 06, 13, 14, 16, 1D)" in LESSON
+    assert bpe_decode(bpe_encode("a\x04b", TOKENIZER), TOKENIZER) == "ab"  # "does not come back whole"
+
+
+def test_the_pieces_are_what_the_lesson_reads_aloud() -> None:
+    """Digits first, then GPT-2's regular expression, in the four rows of the lesson's table."""
+    regex = pytest.importorskip("regex")
+    rows = r"'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    for row in samples():
+        parts = regex.split(r"(\p{N})", row["text"])
+        pieces = [piece for part in parts for piece in ([part] if regex.fullmatch(r"\p{N}", part) else regex.findall(rows, part))]
+        if row["language"] != "special":
+            assert TOKENIZER.pre_tokenize(row["text"]) == pieces
+    assert not [token for token in TOKENIZER.vocab if re.search("[A-Za-z]Ġ+[A-Za-z]", token)]  # "no token of SmolLM2 holds two words"
+
+
+def test_what_a_stream_holds_back() -> None:
+    """The rule by hand against Python's decoder: the same text, and the same pieces but after E0, ED, F0 and F4."""
+    import codecs
+
+    tiny = load_tokenizer("tiny")
+    of_byte = {byte: tiny.vocab[symbol] for byte, symbol in tiny.byte_to_symbol.items()}
+    for pair in [(a, b) for a in range(0x80, 0x100) for b in range(0x70, 0x100)]:
+        decoder, python = StreamDecoder(tiny), codecs.getincrementaldecoder("utf-8")(errors="replace")
+        mine = [*(decoder.push(of_byte[byte]) for byte in pair), decoder.flush()]
+        theirs = [*(python.decode(bytes([byte])) for byte in pair), python.decode(b"", final=True)]
+        assert "".join(mine) == "".join(theirs)
+        if pair[0] not in (0xE0, 0xED, 0xF0, 0xF4):
+            assert mine == theirs
+    assert "E0 80" in LESSON
+
+
 def test_chat_by_hand() -> None:
     case = HAND["chat"]
     assert render_chat(case["messages"]) == case["text"]
@@ -143,6 +183,11 @@ def test_costs_that_the_lesson_tells() -> None:
     assert {language: tokens[language] for language in told} == told
     assert f"{tokens['Thai'] / tokens['English']:.2f}" == "6.64"
     assert tokens["English"] == min(tokens.values())
+    sizes = {row["language"]: len(row["text"].encode()) for row in samples() if row["kind"] == "parallel"}
+    table = torch.tensor([[sizes[language], tokens[language]] for language in tokens], dtype=torch.float64)
+    assert f"{torch.corrcoef(table.T)[0, 1]:.2f}" == "0.87"
+    assert (sizes["Chinese"], sizes["English"]) == (135, 143)
+    assert tokens["Chinese"] > 2 * tokens["English"]
     assert tokens["Thai"] == max(tokens.values())
     count = {text: len(bpe_encode(text, TOKENIZER)) for text in (" strawberry", "strawberry", "STRAWBERRY", "👨‍👩‍👧‍👦")}
     assert list(count.values()) == [1, 3, 5, 18]
@@ -206,6 +251,24 @@ def test_the_real_model_does_what_the_lesson_says() -> None:
     assert answer(question, 1) == [TOKENIZER.special_tokens["<|im_end|>"]]
     said = bpe_decode(answer(render_chat([{"role": "user", "content": question}]), 12), TOKENIZER)
     assert said == "The capital of France is Paris.<|im_end|>"
+    source = re.search(r"^sentences = \[.*?^\]", LESSON, flags=re.M | re.S)
+    assert source is not None
+    namespace: dict = {}
+    exec(source[0], namespace)
+    more = 0
+    for before, after in namespace["sentences"]:
+        found = []
+        for cut in (["Ġhats"], ["Ġha", "ts"]):
+            word, rest = [TOKENIZER.vocab[symbol] for symbol in cut], bpe_encode(after, TOKENIZER)
+            ids = torch.tensor(bpe_encode(before, TOKENIZER) + word + rest)
+            with torch.no_grad():
+                own = model(ids[None])[0, :-1].log_softmax(-1).gather(-1, ids[1:, None])[:, 0]
+            found.append((float(own[-len(rest) - len(word) : -len(rest)].sum()), float(own[-len(rest) :].mean())))
+        (right, after_right), (wrong, after_wrong) = found
+        assert right - wrong > 16
+        assert abs(after_right - after_wrong) < 0.6
+        more += after_wrong > after_right
+    assert more == 1
     decoder = StreamDecoder(TOKENIZER)
     pieces = [decoder.push(i) for i in answer(render_chat([{"role": "user", "content": "Say hello in Japanese."}]), 6)]
     assert "" in pieces

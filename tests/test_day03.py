@@ -92,21 +92,52 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     assert 13 // (32 // 8) == 3
     assert causal_mask(3, 10)[0].sum() == 8
     assert 10_000 < 2 * math.pi * 10000 ** (510 / 512) < 100_000  # "tens of thousands" of tokens for the last of many pairs
-    assert torch.tensor(257, dtype=torch.bfloat16) == 256
+    assert torch.tensor(257, dtype=torch.bfloat16) == 256 == torch.tensor(256, dtype=torch.bfloat16)
+    assert torch.tensor(258, dtype=torch.bfloat16) == 258
     x = torch.randn(1, 1, 6, 8, generator=torch.Generator().manual_seed(0))
     swapped = x[:, :, [0, 2, 1, 3, 4, 5]]
     assert torch.allclose(attention(x, x, x)[:, :, -1], attention(swapped, swapped, swapped)[:, :, -1], atol=1e-6)
 
 
+def test_a_larger_base_keeps_more_pairs_inside_one_turn() -> None:
+    inside = {base: sum(8192 * base ** (-2 * j / 64) < 2 * math.pi for j in range(32)) for base in (1e4, 1e5)}
+    assert inside == {1e4: 7, 1e5: 12}
+    assert "12 pairs in place of 7" in LESSON
+
+
+def test_keys_and_values_outgrow_the_weights() -> None:
+    """The lesson's words on why heads share them; the cell computes the figures."""
+    weights, text = 134_515_008 * 2, 8192 * 2 * 30 * 3 * 64 * 2
+    assert text < weights < 16 * text
+
+
+def test_pairs_of_neighbours_are_halves_in_another_order() -> None:
+    generator = torch.Generator().manual_seed(7)
+    q, k = torch.randn(2, 1, 1, 1, 8, generator=generator, dtype=torch.float64)
+    to_halves = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
+
+    def neighbours(x: Tensor, position: int) -> Tensor:
+        pairs = torch.view_as_complex(x.view(1, 1, 1, 4, 2))
+        angles = position * 10000.0 ** (-torch.arange(4, dtype=torch.float64) / 4)
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+    paper = (neighbours(q, 10) * neighbours(k, 3)).sum()
+    halves, as_stored = (
+        (rotary(a, torch.tensor([10])) * rotary(b, torch.tensor([3]))).sum() for a, b in ((q[..., to_halves], k[..., to_halves]), (q, k))
+    )
+    assert torch.allclose(paper, halves)
+    assert not torch.allclose(paper, as_stored, atol=0.1)
+
+
 def weights_of(model: Model, ids: Tensor) -> list[Tensor]:
-    """The lesson's trick: attention over values that are 1 at one place. (L) tensors (B, H, T, T), T <= Dh."""
+    """The lesson's trick: attention over values that are 1 at one place. (L) tensors (B, H, T, T), for any T."""
     T, config = ids.shape[1], model.config
-    one_hot = torch.eye(T, config.head_dim).expand(len(ids), config.num_key_value_heads, T, -1)
+    one_hot = torch.eye(T).expand(len(ids), config.num_key_value_heads, T, T)
     where = torch.arange(T)
     maps = []
     for q, k in queries_and_keys(model, ids):
         q, k = rotary(q, where, config.rope_theta), rotary(k, where, config.rope_theta)
-        maps.append(attention(q, k, one_hot, causal_mask(T, T))[..., :T])
+        maps.append(attention(q, k, one_hot, causal_mask(T, T)))
     return maps
 
 
@@ -114,7 +145,8 @@ def test_the_maps_are_those_of_transformers() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is the oracle of this test")
     theirs = transformers.AutoModelForCausalLM.from_pretrained(paths.DATASETS / "tiny", attn_implementation="eager")
     model = load_model("tiny")
-    ids = torch.tensor([model.tokenizer.encode("Shall I compare thee to a summer's day?")])
+    ids = torch.tensor([model.tokenizer.encode("Shall I compare thee to a summer's day? Thou art more lovely and more temperate." * 2)])
+    assert ids.shape[1] > model.config.head_dim
     with torch.no_grad():
         want = theirs(ids, output_attentions=True).attentions
     got = weights_of(model, ids)
@@ -137,12 +169,69 @@ def test_a_head_without_its_output_says_nothing() -> None:
     assert torch.equal(merge_heads(silenced[0])[0], kept[0])
 
 
-@pytest.mark.slow
-def test_the_real_model_does_what_the_lesson_says() -> None:
+@pytest.fixture(scope="module")
+def smollm2() -> Model:
     try:
-        model = load_model("smollm2")
+        return load_model("smollm2")
     except ModelUnavailable as error:
         pytest.skip(f"SmolLM2 is not here: {error}")
+
+
+@pytest.mark.slow
+def test_nothing_comes_back_to_it(smollm2: Model) -> None:
+    found = re.search(r'CUP = "(.+)"', LESSON)
+    assert found
+    ids = torch.tensor([smollm2.tokenizer.encode(found[1].format(size)) for size in ("large", "small")])
+    with torch.no_grad():
+        large, small = smollm2(ids)
+    differ = (large != small).any(dim=-1)
+    words = [smollm2.tokenizer.decode([token]) for token in ids[0].tolist()]
+    assert not differ[: words.index(" large")].any()
+    assert differ[words.index(" large") :].all()
+    answers = []
+    for size in ("large", "small"):
+        text = found[1].format(size) + f" So the thing that is too {size} is the"
+        with torch.no_grad():
+            logits = smollm2(torch.tensor([smollm2.tokenizer.encode(text)]))[0, -1]
+        answers.append(max((" cup", " box"), key=lambda word: logits[smollm2.tokenizer.encode(word)[0]]))
+    assert answers == [" cup", " cup"]
+
+
+@pytest.mark.slow
+def test_the_four_heads_spell_most_names(smollm2: Model) -> None:
+    found, names = re.search(r'LANDLADY = "(.+)"', LESSON), re.search(r"NAMES = \((.+)\)", LESSON)
+    assert found
+    assert names
+    without = without_heads(smollm2, [(17, 4), (18, 6), (17, 5), (18, 7)])
+    lost = []
+    for name in re.findall(r'"(\w+)"', names[1]):
+        ids = smollm2.tokenizer.encode(found[1].replace("Brimblecoate", name))
+        with torch.no_grad():
+            with_all, with_fewer = (model(torch.tensor([ids]))[0, -2].softmax(-1)[ids[-1]].item() for model in (smollm2, without))
+        if with_fewer < with_all / 4:
+            lost.append(name)
+    assert lost == ["Brimblecoate", "Plimsworthy", "Vexatrinol", "Zorblatt"]
+
+
+@pytest.mark.slow
+def test_real_heads_are_sharper_and_flatter_than_random_ones(smollm2: Model) -> None:
+    ids = torch.tensor(
+        [smollm2.tokenizer.encode("The river rises in the hills, runs past three old mills, and meets the sea below the harbour.")]
+    )
+    where = torch.arange(ids.shape[1])
+    spreads = []
+    for q, k in queries_and_keys(smollm2, ids):
+        q, k = (rotary(x, where, smollm2.config.rope_theta) for x in (q, k))
+        scores = q @ k.repeat_interleave(3, dim=1).mT / 8
+        spreads += [head[causal_mask(len(where), len(where))].std().item() for head in scores[0]]
+    assert min(spreads) < 1
+    assert 1.5 < sorted(spreads)[135] < 2.5
+    assert max(spreads) > 8
+
+
+@pytest.mark.slow
+def test_the_real_model_does_what_the_lesson_says(smollm2: Model) -> None:
+    model = smollm2
     found = re.search(r'LANDLADY = "(.+)"', LESSON)
     assert found
     ids = model.tokenizer.encode(found[1])

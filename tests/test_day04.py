@@ -1,5 +1,6 @@
 """The numbers of the decoder day: worked out by hand, quoted in the lesson, or said of the real model."""
 
+import itertools
 import math
 import re
 import tomllib
@@ -11,7 +12,7 @@ import torch
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
 from course.kit.weights import layer_shapes
 from solutions.softmax import softmax
-from solutions.transformer import feed_forward, forward, rms_norm
+from solutions.transformer import decoder_block, feed_forward, forward, rms_norm
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["transformer"]
 LESSON = (paths.ROOT / "course" / "day04_transformer" / "lesson.md").read_text(encoding="utf-8")
@@ -142,18 +143,58 @@ def test_the_answer_climbs_in_the_last_layers(smollm2: Model) -> None:
 
 
 @pytest.mark.slow
-def test_the_river_leaves_the_money(smollm2: Model) -> None:
-    found = re.search(r"^SENTENCES = \((.+)\)$", LESSON, flags=re.M)
-    assert found
-    ids = torch.tensor([smollm2.tokenizer.encode(text) for text in re.findall(r'"(.+?)"', found[1])])
+def test_five_layers_left_out_are_missed_or_not(smollm2: Model) -> None:
+    prompts = re.findall(r'^    "(.+)": "( \w+)",$', LESSON, flags=re.M)
+    rank = {}
+    for first in (10, 15):
+        weights = replace(smollm2.weights, layers=smollm2.weights.layers[:first] + smollm2.weights.layers[first + 5 :])
+        for prompt, answer in prompts:
+            (target,) = smollm2.tokenizer.encode(answer)
+            ids = torch.tensor([smollm2.tokenizer.encode(prompt)])
+            logits = forward(WeightsOnly(smollm2.config, weights, lambda: smollm2.tokenizer), ids)[0, -1]
+            rank[first, answer.strip()] = 1 + int((logits > logits[target]).sum())
+    assert rank[10, "Paris"] > 1000
+    assert rank[15, "Paris"] == rank[15, "cold"] == 1
+
+
+@pytest.mark.slow
+def test_bank_leaves_further_than_words_of_one_meaning(smollm2: Model) -> None:
+    sentences, words = (re.findall(r'"(.+?)"', found) for found in re.findall(r"^(?:SENTENCES|WORDS) = \((.+)\)$", LESSON, flags=re.M))
+    assert words == ["bank", "box", "floor", "chair"]
+    ids = torch.tensor([smollm2.tokenizer.encode(sentence.format(word)) for word in words for sentence in sentences])
     D = smollm2.config.hidden_size
     shown = replace(smollm2.weights, norm=torch.ones(D), lm_head=torch.eye(D))
-    for n, apart in ((0, False), (9, True), (30, True)):
+    across, within = {}, {}
+    for n in (0, 9, 30):
         weights = replace(shown, layers=shown.layers[:n])
-        river, money, savings = forward(WeightsOnly(smollm2.config, weights, lambda: smollm2.tokenizer), ids)[:, -1]
-        across, within = (torch.cosine_similarity(other, money, dim=0).item() for other in (river, savings))
-        assert (across < 0.85) == apart
-        assert within > 0.95
+        last = forward(WeightsOnly(smollm2.config, weights, lambda: smollm2.tokenizer), ids)[:, -1].view(len(words), 3, D)
+        across[n] = torch.cosine_similarity(last[:, 0], last[:, 1], dim=-1).tolist()
+        within[n] = torch.cosine_similarity(last[:, 2], last[:, 1], dim=-1).tolist()
+    assert min(across[0]) > 0.999
+    assert round(across[9][0], 2) == 0.79
+    assert min(across[9][1:]) > 0.935  # 0.94 for the floor
+    assert min(within[9]) > 0.95
+    assert across[30][0] < across[30][2] < across[30][1] < 0.85  # bank, floor, box
+
+
+@pytest.mark.slow
+def test_the_first_token_grows_a_vector_of_its_own(smollm2: Model) -> None:
+    ids = torch.tensor(
+        [smollm2.tokenizer.encode("The river rises in the hills, runs past three old mills, and meets the sea below the harbour.")]
+    )
+    x, positions = smollm2.weights.embed_tokens[ids], torch.arange(ids.shape[1])
+    first, others = [], []
+    for layer in smollm2.weights.layers:
+        x = decoder_block(x, layer, smollm2.config, positions)
+        length = x[0].norm(dim=-1)
+        first.append(length[0].item())
+        others.append(length[1:].median().item())
+    assert [n for n, (a, b) in enumerate(itertools.pairwise(others), start=2) if b < a] == [11, 12]
+    assert others[-1] > 10 * others[0]
+    assert first[10] < 2 * others[10]
+    assert all(a > 30 * b for a, b in zip(first[11:28], others[11:28], strict=True))
+    assert first[11] > 100 * others[11]
+    assert first[27] > first[28] > first[29]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The numbers of the samplers day: worked out by hand, quoted in the lesson, or said of the real model; and its playground."""
 
+import inspect
 import io
 import math
 import tomllib
@@ -11,6 +12,7 @@ import torch
 from course.kit import ModelUnavailable, load_model, paths, plots
 from course.kit.widgets import describe, sampler_playground
 from solutions.samplers import draw, greedy_sample, sample_next_token, temperature_probs, top_k_probs, top_p_probs
+from solutions.softmax import softmax
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["samplers"]
 LESSON = (paths.ROOT / "course" / "day05_samplers" / "lesson.md").read_text(encoding="utf-8")
@@ -83,6 +85,12 @@ def test_hand_computed_numbers_are_right() -> None:
     case = HAND["two_situations"]
     assert rounded([case["mass_a"], case["mass_b"]], [math.fsum(case["situation_a"]), math.fsum(case["situation_b"])])
     assert rounded([case["something_else_in_100_steps"]], [1 - case["situation_a"][0] ** 100])
+    weights = [1 / (10 + i) for i in range(3_000)]
+    tail = [(1 - case["mass_a"]) * w / math.fsum(weights) for w in weights]
+    best = math.fsum(sorted([*case["situation_a"], *tail])[-50:])
+    paris = case["situation_a"][0] / best
+    assert rounded([case["top_k_50_mass_in_a"], case["paris_after_top_k_50"]], [best, paris])
+    assert rounded([case["something_else_in_100_steps_after_top_k_50"]], [1 - paris**100])
     survivors = [p for p in case["situation_b"] if p >= sorted(case["situation_b"])[-5]]
     assert len(survivors) == case["top_k_5_keeps_in_b"]
     assert rounded([case["top_k_5_mass_in_b"]], [math.fsum(survivors)])
@@ -114,6 +122,8 @@ def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
         *(f"{x:.4f}" for x in HAND["top_k_then_top_p"]["after_top_k"] if x),
         *(str(x) for n in ("situation_a", "situation_b") for x in HAND["two_situations"][n]),
         str(HAND["two_situations"]["something_else_in_100_steps"]),
+        *(str(HAND["two_situations"][n]) for n in ("top_k_50_mass_in_a", "paris_after_top_k_50")),
+        str(HAND["two_situations"]["something_else_in_100_steps_after_top_k_50"]),
         "What do the six hold together? 0.34.",
         "| u | 0 | 0.3 | 0.5 | 0.6 | 0.8 | 0.9 |",
         "| token | 0 | 0 | 1 | 1 | 2 | 3 |",
@@ -131,6 +141,46 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     eighths = torch.tensor([[0.5, 0.25, 0.125, 0.125]], dtype=torch.float64).log()
     assert [int((top_p_probs(eighths, p) > 0).sum()) for p in (0.74, 0.76)] == [2, 3]
     assert [int((top_k_probs(tensor([5, 3, 3, 3]), k) > 0).sum()) for k in (1, 2)] == [1, 4]
+
+
+def test_what_the_lesson_says_of_half_precision() -> None:
+    logits = 2.5 * torch.randn(1, 49_152, generator=torch.Generator().manual_seed(0))
+    found = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        sums = softmax(logits.to(dtype)).cumsum(dim=-1)[0].double()
+        places = (sums / sums[-1]).diff(prepend=torch.zeros(1, dtype=torch.float64)).clamp(min=0)
+        probs = softmax(logits.to(dtype).double())[0]
+        found[dtype] = int((places == 0).sum()), float((places - probs).abs().sum() / 2)
+        assert float(probs[places == 0].max()) < (1e-7 if dtype == torch.float32 else 1)
+    assert found[torch.bfloat16][0] == pytest.approx(48_639, abs=20)  # the last digit hangs on how a sum is rounded
+    assert found[torch.bfloat16][1] > 0.5
+    assert found[torch.float32][0] == pytest.approx(3_017, abs=200)
+    assert found[torch.float32][1] < 1e-3
+    assert "48,639 of 49,152" in LESSON
+    assert "3,017 tokens" in LESSON
+
+
+def test_the_reference_gives_every_token_its_place_in_half_precision() -> None:
+    """The same row through temperature_probs and draw: all tokens that float32 can tell apart come, each at its place."""
+    logits = (2.5 * torch.randn(1, 49_152, generator=torch.Generator().manual_seed(0))).bfloat16()
+    exact = torch.softmax(logits.double(), dim=-1)[0]
+    sums = torch.cat([torch.zeros(1, dtype=torch.float64), exact.cumsum(dim=-1)])
+    wide = (exact > 2e-5).nonzero().flatten()[::40]
+    u = ((sums[wide] + sums[wide + 1]) / 2).float()
+    probs = temperature_probs(logits, 1.0)
+    assert probs.dtype == torch.float32
+    assert torch.cat([draw(probs, x.reshape(1, 1)) for x in u]).flatten().equal(wide)
+
+
+def test_the_orders_and_defaults_that_the_lesson_names_are_those_of_transformers() -> None:
+    from transformers.generation.configuration_utils import GenerationConfig
+    from transformers.generation.utils import GenerationMixin
+
+    assert GenerationConfig()._get_default_generation_params()["top_k"] == 50
+    source = inspect.getsource(GenerationMixin._get_logits_processor)
+    places = [source.index(f"{name}LogitsWarper(") for name in ("Temperature", "TopK", "TopP")]
+    assert places == sorted(places)
+    assert "dtype=torch.float32" in inspect.getsource(GenerationMixin._sample)
 
 
 def test_a_draw_never_leaves_the_vocabulary_or_the_support() -> None:
@@ -252,6 +302,8 @@ def test_the_real_model_does_what_the_lesson_says() -> None:
     tails = [beyond_50(capital, tau) for tau in (0.7, 1.0, 1.5, 2.0)]
     assert tails == pytest.approx([0.001, 0.047, 0.488, 0.810], abs=0.003)
     assert beyond_50(friends, 1.0) > 0.5
+    ranks = logits(capital)[-1].argsort(descending=True).tolist()
+    assert all(50 <= ranks.index(model.tokenizer.encode(word)[0]) < 200 for word in (" called", " known"))
 
     text = "".join(line.strip().strip('"') for line in LESSON.split("text = (\n")[1].split("\n)")[0].split("\n    "))
     ids = model.tokenizer.encode(text)

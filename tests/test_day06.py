@@ -1,5 +1,7 @@
 """The numbers of the steering day, what its functions do beyond the checks, and what the lesson says of the real model."""
 
+import ast
+import inspect
 import math
 import random
 import re
@@ -9,8 +11,9 @@ import pytest
 import torch
 
 from course.kit import ModelUnavailable, load_model, load_tokenizer, paths
+from solutions.kv_cache import generate_cached
 from solutions.samplers import top_p_probs
-from solutions.softmax import log_softmax
+from solutions.softmax import log_softmax, softmax
 from solutions.steering import (
     StopStrings,
     apply_frequency_presence,
@@ -130,6 +133,11 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     stream = StopStrings(["abc", "bd"])  # question 8
     assert stream.push("xxab") == ("xx", False)
     assert stream.push("d") == ("a", True)
+    for pieces in (["abcd"], list("abcd")):  # "ends at bc, after the a", however it comes
+        stream = StopStrings(["abcd", "bc"])
+        assert "".join(stream.push(piece)[0] for piece in pieces) == "a"
+    assert re.search("abcd|bc", "abcd")[0] == "abcd"  # type: ignore[index]
+    assert next(text for end in range(5) if (text := "abcd"[:end]).endswith(("abcd", "bc"))) == "abc"
 
 
 # ---- beyond the checks ---------------------------------------------------------------------------------------------
@@ -153,13 +161,37 @@ def test_settings_that_mean_nothing_are_named() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_the_dtype_is_kept(dtype: torch.dtype) -> None:
     logits, ids = torch.randn(2, 7, dtype=dtype), torch.tensor([[1, 1], [0, 6]])
-    for result in (
-        min_p_probs(logits, 0.1),
-        typical_probs(logits, 0.9),
-        apply_repetition_penalty(logits, ids, 1.3),
-        apply_frequency_presence(logits, ids, 0.1, 0.2),
-    ):
+    for result in (apply_repetition_penalty(logits, ids, 1.3), apply_frequency_presence(logits, ids, 0.1, 0.2)):
         assert result.dtype == dtype
+    for result in (min_p_probs(logits, 0.1), typical_probs(logits, 0.9)):
+        assert result.dtype == torch.promote_types(dtype, torch.float32)  # probabilities need the digits
+
+
+def test_the_order_in_transformers() -> None:
+    """What the lesson says of the order: penalties, temperature, top-k, top-p, min-p, typical."""
+    utils = pytest.importorskip("transformers.generation.utils")
+    source = inspect.getsource(utils.GenerationMixin._get_logits_processor)
+    names = ["RepetitionPenaltyLogits", "TemperatureLogits", "TopKLogits", "TopPLogits", "MinPLogits", "TypicalLogits"]
+    places = [re.search(rf"(?<!Encoder){name}", source).start() for name in names]  # type: ignore[union-attr]
+    assert places == sorted(places)
+
+
+@pytest.mark.slow
+def test_beams_repeat_themselves_as_the_lesson_says() -> None:
+    tiny = load_model("tiny")
+    openings = re.search(r"^openings = (\[.*?\])$", LESSON, flags=re.M)
+    assert openings is not None
+    shares = {}
+    for beams in (1, 4):
+        shares[beams] = []
+        for opening in ast.literal_eval(openings[1]):
+            idx = torch.tensor([tiny.tokenizer.encode(opening)])
+            new = beam_search(tiny, idx, beams=beams, max_new_tokens=64)[0][0, idx.shape[1] :].tolist()
+            runs = [tuple(new[i : i + 3]) for i in range(len(new) - 2)]
+            shares[beams].append(len(set(runs)) / len(runs))
+    means = [f"{sum(shares[beams]) / len(shares[beams]):.2f}" for beams in (1, 4)]
+    assert means == ["0.59", "0.45"]
+    assert "from 0.59 with one beam to 0.45 with four" in LESSON
 
 
 def test_equal_to_transformers() -> None:
@@ -243,6 +275,9 @@ def test_the_real_model_does_what_the_lesson_says() -> None:
     # greedy does write it: every token of the first repetition is the best one
     first = logits(market + " a few things." + sentence)[-7:-1].argmax(dim=-1).tolist()
     assert first == encode(sentence)
+    ids = torch.tensor([encode(market)])
+    written = decode(generate_cached(model, ids, max_new_tokens=260, block_size=8192, temperature=0.0)[0].tolist())
+    assert (market + " a few things." + 60 * sentence).startswith(written)  # "After 260 tokens it is still buying"
 
     kept = {}
     for prompt in re.findall(r'"([^"]+)"', LESSON.split("\nprompts = [")[1].split("]")[0]):
@@ -251,6 +286,9 @@ def test_the_real_model_does_what_the_lesson_says() -> None:
     assert kept["The capital of France is"][1] == 1
     assert kept["My name is"][0] > 1000
     assert kept["My name is"][1] < 20
+    name = softmax(logits("My name is")[-1:])
+    far = name[(top_p_probs(logits("My name is")[-1:], 0.9) > 0) & (name < name.max() / 300)]
+    assert len(far) > 1000  # "many that it finds hundreds of times worse than its best"
 
     idx = torch.tensor([encode("It was a dark and stormy night, and")])
     found = {beams: beam_search(model, idx, beams=beams, max_new_tokens=10) for beams in (1, 2, 4)}

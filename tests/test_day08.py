@@ -1,12 +1,16 @@
 """The numbers of the latency day: those worked out by hand, and those its text states."""
 
+from itertools import accumulate
+
 import pytest
 
 from autograder.datafiles import hand_computed
 from autograder.lessons import find_day, lesson
+from course.kit import paths
 from solutions.latency import Trace, goodput, percentile, summarize
 
 HAND = hand_computed("latency")
+LESSON = (paths.ROOT / "course" / "day08_latency" / "lesson.md").read_text(encoding="utf-8")
 
 
 def test_one_request():
@@ -41,6 +45,45 @@ def test_two_requests():
     assert (1 / case["slow_gap_seconds"] + 1 / case["fast_gap_seconds"]) / 2 == pytest.approx(case["mean_of_rates"])
 
 
+def test_one_stop():
+    case = HAND["one_stop"]
+    gaps = [case["gap_seconds"]] * case["num_gaps"] + [case["stop_seconds"]]
+    assert percentile(gaps, 50) == pytest.approx(case["p50"])
+    assert percentile(gaps, 99) == pytest.approx(case["p99"])
+    assert sum(gaps) / len(gaps) == pytest.approx(case["mean"], abs=1e-6)
+
+
+def test_three_streams():
+    case = HAND["three_streams"]
+    traces = [stream_of(arrival, case["ttft_seconds"], [case["gap_seconds"]] * case["num_gaps"]) for arrival in case["arrivals"]]
+    figures = summarize(traces)
+    for name in ("tokens_per_second", "output_tokens_per_second", "requests_per_second"):
+        assert figures[name] == pytest.approx(case[name])
+    assert "The machine made 123 tokens in 2 s: 61.5 tokens a second, and 1.5 requests a second." in LESSON
+
+
+def test_the_two_services_of_the_first_paragraph():
+    """The same pace, and all that differs is what the text says differs."""
+    case = HAND["two_services"]
+    quick, hangs = (
+        summarize([stream_of(0.0, ttft, gaps)])
+        for ttft, gaps in (
+            (case["steady_ttft"], [case["steady_gap"]] * 40),
+            (case["stops_ttft"], [case["short_gap"]] * 20 + [case["long_gap"]] + [case["short_gap"]] * 19),
+        )
+    )
+    assert quick["tokens_per_second"] == pytest.approx(hangs["tokens_per_second"]) == pytest.approx(case["tokens_per_second"])
+    assert hangs["itl_p99"] == pytest.approx(case["stops_itl_p99"])
+    assert hangs["itl_p99"] > 10 * quick["itl_p99"]
+    assert hangs["itl_p50"] < quick["itl_p50"]
+    assert "gaps_after(0.2, [0.025] * 40)" in LESSON
+    assert "gaps_after(3.0, [0.0125] * 20 + [0.5125] + [0.0125] * 19)" in LESSON
+
+
+def stream_of(arrival: float, ttft: float, gaps: list[float]) -> Trace:
+    return Trace(arrival, list(accumulate(gaps, initial=arrival + ttft)))
+
+
 def test_numbers_of_the_questions():
     assert 1 - 0.95**20 == pytest.approx(0.64, abs=0.005)
     assert 300 + 49 * 10 == 790
@@ -51,8 +94,19 @@ def test_numbers_of_the_questions():
     assert (percentile(waits, 50), percentile(waits, 99)) == (0.5, pytest.approx(18.245))
 
 
+def test_the_promises_by_hand():
+    """One good request of four in 2.5 s: 0.4 a second; with the longer limit two."""
+    gap = 0.03125
+    traces = [
+        stream_of(3.0, 0.4375, [gap, gap]), stream_of(1.0, 1.5, [gap, gap]),
+        stream_of(1.25, 0.5, [gap, 0.25]), stream_of(1.125, 1.5, [gap, 0.25]),
+    ]  # fmt: skip
+    assert [goodput(traces, ttft, 0.0625) for ttft in (1.0, 2.0)] == pytest.approx([0.4, 0.8])
+    assert summarize(traces)["requests_per_second"] == pytest.approx(1.6)
+
+
 def test_the_one_server_queue_does_what_the_text_says():
-    """Rate and gaps stand still while waits grow; goodput falls; the limit is 1.47 requests a second."""
+    """Pace and gaps stand still while waits grow; throughput rises all the way, goodput rises and falls; the limit is 1.47 a second."""
     source = next(c.source for c in lesson(find_day("latency")).cells if c.role == "demo" and "def one_server" in c.source)
     names: dict = {"Trace": Trace}
     exec("import torch\n" + source.split("if if_solved")[0], names)
@@ -60,4 +114,15 @@ def test_the_one_server_queue_does_what_the_text_says():
     assert 1 / 0.68 == pytest.approx(1.47, abs=0.005)
     assert summarize(quiet)["tokens_per_second"] == pytest.approx(summarize(busy)["tokens_per_second"])
     assert summarize(busy)["ttft_p99"] > 5 * summarize(quiet)["ttft_p99"]
-    assert goodput(quiet, 1.0, 0.05) > 0.95 > 0.2 > goodput(busy, 1.0, 0.05)
+    loads = [0.2, 0.4, 0.6, 0.8, 1.0, 1.1, 1.2, 1.3, 1.4]
+    assert f"loads = {loads}" in LESSON
+    service = {load: names["one_server"](load) for load in loads}
+    throughput = {load: summarize(traces)["output_tokens_per_second"] for load, traces in service.items()}
+    good = {load: goodput(traces, 1.0, 0.05) for load, traces in service.items()}
+    assert list(throughput.values()) == sorted(throughput.values()), "it looks better from row to row"
+    assert [round(throughput[load], 1) for load in (0.2, 1.0, 1.2, 1.4)] == [4.0, 19.8, 23.7, 27.6]
+    assert [round(good[load], 3) for load in (1.0, 1.2, 1.4)] == [0.637, 0.491, 0.166]
+    assert max(good, key=good.get) == 1.0
+    assert good[1.4] < good[0.2], "fewer are served well than when it was quiet"
+    assert "4.0, 19.8, 23.7, 27.6 tokens a second" in LESSON
+    assert all(said in LESSON for said in ("0.637 requests", "0.491 at 1.2", "0.166 at 1.4"))

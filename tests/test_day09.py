@@ -32,6 +32,7 @@ def shape(V: int, D: int, F: int, L: int, H: int, K: int, Dh: int, tied: bool) -
 
 SMOLLM2 = shape(49152, 576, 1536, 30, 9, 3, 64, True)
 LLAMA3_8B = shape(128256, 4096, 14336, 32, 32, 8, 128, False)
+GEMMA_7B = shape(256000, 3072, 24576, 28, 16, 16, 256, True)
 
 
 def near(number: float, like: float, decimals: int) -> bool:
@@ -49,6 +50,10 @@ def test_hand_computed_numbers_are_right() -> None:
     case = HAND["llama3_8b"]
     assert case["layer"] == 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096
     assert case["total"] == 32 * case["layer"] + 2 * 128256 * 4096 + 4096
+    case = HAND["gemma_7b"]
+    assert case["layer"] == 4 * 3072 * 4096 + 3 * 3072 * 24576 + 2 * 3072
+    assert case["total"] == 28 * case["layer"] + 256000 * 3072 + 3072
+    assert case["flops_of_a_token"] == 2 * (28 * (case["layer"] - 2 * 3072) + 256000 * 3072 + 28 * 2 * 16 * 256)
     case = HAND["request_7b"]
     assert case["prefill_flops"] == 2 * case["n_params"] * case["t_prompt"]
     assert case["decode_flops"] == 2 * case["n_params"] * case["t_new"]
@@ -86,7 +91,7 @@ def test_hand_computed_numbers_are_right() -> None:
         assert intensity == flops / size
         assert seconds == max(flops / case["peak_flops"], size / case["bandwidth"])
     assert set(HAND) == {
-        "smollm2", "llama3_8b", "request_7b", "h100_six_tokens", "balance", "cache_70b", "positions", "small_forward",
+        "smollm2", "llama3_8b", "gemma_7b", "request_7b", "h100_six_tokens", "balance", "cache_70b", "positions", "small_forward",
         "exact_over_rule", "roofline",
     }  # fmt: skip
 
@@ -94,6 +99,8 @@ def test_hand_computed_numbers_are_right() -> None:
 def test_the_reference_gives_the_hand_computed_numbers() -> None:
     assert param_count(SMOLLM2) == HAND["smollm2"]["total"]
     assert param_count(LLAMA3_8B) == HAND["llama3_8b"]["total"]
+    assert param_count(GEMMA_7B) == HAND["gemma_7b"]["total"]
+    assert forward_flops(GEMMA_7B, 1) == HAND["gemma_7b"]["flops_of_a_token"]
     case = HAND["request_7b"]
     assert prefill_flops(case["n_params"], case["t_prompt"]) == case["prefill_flops"]
     assert decode_flops(case["n_params"], case["t_new"]) == case["decode_flops"]
@@ -120,7 +127,15 @@ def test_param_count_is_that_of_the_models_own_tensors(name: str) -> None:
 
 def test_the_lesson_quotes_these_numbers() -> None:
     quoted = {
-        "61,000 tokens a second": 989e12 / 16e9 // 1000 == 61,
+        "62,000 tokens a second": round(989e12 / 16e9, -3) == 62_000,
+        "16 heads of 256 make 4,096, where D is 3,072": GEMMA_7B.num_attention_heads * GEMMA_7B.head_dim == 4096 > GEMMA_7B.hidden_size,
+        "8,537,680,896 weights": param_count(GEMMA_7B) == 8_537_680_896,
+        "13 % more than the rule's (1.13)": near(forward_flops(SMOLLM2, 512) / (2 * 134_515_008 * 512), 1.13, 2),
+        "53 % more (1.53)": near(forward_flops(SMOLLM2, 2048) / (2 * 134_515_008 * 2048), 1.53, 2),
+        "a hundredth of the H100's": round(MACHINES["H100"].machine.peak_flops / MACHINES["Apple M1 Max"].machine.peak_flops, -1) == 100,
+        "its decode an eighth": round(MACHINES["H100"].machine.bandwidth / MACHINES["Apple M1 Max"].machine.bandwidth) == 8,
+        "16 to 18 were predicted": (round(538.06 / 34), round(538.06 / 30)) == (16, 18),
+        "three to four times as long": (round(57 / 18), round(63 / 16)) == (3, 4),
         "99.7 %": near(100 - 100 * 209.375 / (989e12 / 16e9), 99.7, 1),
         "134,515,008": param_count(SMOLLM2) == 134_515_008,
         "8,030,261,248": param_count(LLAMA3_8B) == 8_030_261_248,

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from course.kit import Config, load_model, paths
+from solutions import kv_cache
 from solutions.attention import attention, causal_mask
 from solutions.costs import cached_positions, kv_cache_bytes, naive_positions, param_count
 from solutions.generation import generate
@@ -170,3 +171,26 @@ def test_smollm2_says_the_same_with_and_without_a_cache() -> None:
     ids = torch.tensor([model.tokenizer.encode("The capital of France is")])
     options = {"max_new_tokens": 6, "block_size": 64, "temperature": 0.0}
     assert torch.equal(generate_cached(model, ids, **options), generate(model, ids, **options))
+
+
+@pytest.mark.parametrize(
+    ("mask", "found_by_single_tokens"),
+    [
+        (lambda t, total: torch.ones(t, total, dtype=torch.bool), False),  # no mask at all
+        (lambda t, total: torch.ones(t, total, dtype=torch.bool).tril(), True),  # aligned at the start
+    ],
+)
+def test_which_wrong_mask_a_test_with_single_tokens_finds(monkeypatch: pytest.MonkeyPatch, mask, found_by_single_tokens) -> None:
+    """The caption under the two masks, and question 5."""
+    model = load_model("tiny", dtype=torch.float64)
+    ids = torch.arange(20, 28).unsqueeze(0)
+    want = model(ids)
+    monkeypatch.setattr(kv_cache, "causal_mask", mask)
+
+    def logits(sizes: list[int]) -> torch.Tensor:
+        cache = kv_cache.KVCache(model.config, 1, 8, torch.float64)
+        with torch.no_grad():
+            return torch.cat([kv_cache.forward_cached(model, chunk, cache) for chunk in ids.split(sizes, dim=1)], dim=1)
+
+    assert torch.allclose(logits([1] * 8), want, atol=1e-6) is not found_by_single_tokens
+    assert not torch.allclose(logits([1] * 3 + [5]), want, atol=1e-6)

@@ -5,6 +5,7 @@ import tomllib
 import pytest
 import torch
 
+from autograder.grading.gpu import Rehearsed
 from course.kit import load_model, paths
 from course.kit.hardware import HARDWARE
 from solutions.attention import rotary
@@ -138,3 +139,38 @@ def test_generate_batch_takes_a_device_by_name() -> None:
     model = load_model("tiny").weights_only()
     answers = [generate_batch(model, [[3, 4]], max_new_tokens=2, temperature=0.0, device=d) for d in (None, "cpu", torch.device("cpu"))]
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_step_starts_as_many_operations_as_the_text_says() -> None:
+    model = load_model("tiny").weights_only()
+    config = model.config
+    memory = torch.zeros(2, config.num_hidden_layers, 2, config.num_key_value_heads, 8, config.head_dim)
+    given = [torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4), memory[0], memory[1]]
+    with Rehearsed() as gpu:
+        model, given = gpu.on_gpu(model), gpu.on_gpu(given)
+        before = gpu.launches.launches
+        with torch.no_grad():
+            static_decode(model, *given)
+        started = gpu.launches.launches - before
+    assert f"the other has {started}" in LESSON
+    each = started // config.num_hidden_layers
+    assert f"about two thousand ({each} in each of its layers)" in LESSON
+    assert 1_900 <= 30 * each <= 2_100
+
+
+def test_a_cache_in_two_tensors_serves_a_prefill_and_a_captured_step() -> None:
+    """The cell that compares a growing cache with fixed slots, without the names of a student's cache."""
+    source = LESSON.partition("class AllSlots:")[2].partition("\n\n\nif if_solved")[0]
+    names: dict[str, object] = {"torch": torch, "Tensor": torch.Tensor, "WeightsOnly": object}
+    exec("class AllSlots:" + source, names)
+    model = load_model("tiny").weights_only()
+    ids, num_pad = left_pad([[5, 6, 7], [8], [1, 2, 3, 4]], 0)
+    growing, fixed = KVCache(model.config, 3, 8), names["AllSlots"](model, 3, 8)  # type: ignore[operator]
+    with torch.no_grad():
+        newest = prefill_batch(model, ids, num_pad, growing).argmax(dim=-1, keepdim=True)
+        prefill_batch(model, ids, num_pad, fixed)
+        step = capture_decode(model, num_pad, 4, fixed.keys, fixed.values)
+        for _ in range(4):
+            want = prefill_batch(model, newest, num_pad, growing)
+            torch.testing.assert_close(step(newest), want, atol=1e-4, rtol=1e-4)
+            newest = want.argmax(dim=-1, keepdim=True)

@@ -11,6 +11,7 @@ from course.kit import load_model, load_tokenizer, paths
 from solutions import engine
 from solutions.batching import generate_batch
 from solutions.engine import FEW_EMULATED_ROWS, FEW_ROWS, Engine, product
+from solutions.kv_cache import KVCache, forward_cached
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
 
@@ -46,6 +47,30 @@ def test_no_slot_left_is_one_clear_line(model):
     made = Engine(model, 1, max_len=18)
     with pytest.raises(ValueError, match="max_len = 18"):
         made.generate([PROMPTS[1]], 5)
+
+
+def test_another_number_of_rows_and_too_long_a_prompt_are_refused(model):
+    made = Engine(model, 3, max_len=8)
+    for ids, message in ((torch.ones(1, 4), "3 rows, got 1"), (torch.ones(3, 9), "max_len = 8")):
+        with pytest.raises(ValueError, match=message):
+            made.prefill(ids.long())
+    assert made.length == 0
+
+
+def test_keys_in_half_precision_are_turned_in_float32():
+    ids = torch.randint(3, 1000, (1, 300), generator=torch.Generator().manual_seed(0))
+    keys = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        model = load_model("tiny", dtype=dtype).weights_only()
+        cache = KVCache(model.config, 1, 300, dtype)
+        with torch.no_grad():
+            forward_cached(model, ids, cache)
+        keys[dtype] = cache.keys[0].float()
+    made = Engine(model, 1, max_len=300)
+    made.prefill(ids)
+    assert made.cos.dtype == torch.float32
+    exact, half = keys[torch.float32], keys[torch.bfloat16]
+    assert (made.keys[0].float() - exact).norm() <= 1.1 * (half - exact).norm()
 
 
 @pytest.mark.slow

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import re
+import sqlite3
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from autograder import cli, runner
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import grade, records
+from autograder.grading import grade, handed_in, records
 from autograder.grading.executors import local
-from autograder.grading.far import Cell, Far
+from autograder.grading.far import Cell, Far, worker_seed
 from autograder.grading.grade import canaries, our_cells
 from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
 from autograder.grading.raised import is_memory, student_raised
-from autograder.grading.run import fresh_record, grade_all
+from autograder.grading.run import drawn_seed, fresh_record, grade_all
 from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
-from autograder.grading.tasks import find_tasks, left_out
+from autograder.grading.tasks import find_tasks, is_student_id, left_out
 from autograder.lessons import find_day, lesson
 from autograder.runner import Verdict
 from tests.submissions import (
@@ -62,6 +65,9 @@ def test_a_record_comes_back_as_it_was_written(a_record, tmp_path):
     assert path == tmp_path / SOFTMAX.slug / "ada.json"
     assert records.read_record(path) == a_record
     assert records.read_records(tmp_path, SOFTMAX.slug) == [a_record]
+    failed = dataclasses.replace(a_record.verdicts[0], outcome="fail", seen=["close", [1.5, None]], times={"8": {"yours": 1.0}})
+    a_failure = dataclasses.replace(a_record, verdicts=[failed])
+    assert records.read_record(records.write_record(tmp_path, a_failure)) == a_failure
 
 
 def test_a_record_that_cannot_be_written_whole_leaves_the_old_one_and_nothing_else(a_record, tmp_path, monkeypatch):
@@ -85,10 +91,124 @@ def test_a_message_that_no_encoding_has_does_not_stop_the_record(a_record, tmp_p
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 99}', '{"format": 1, "verdicts": 3, "scores": []}'])
 def test_a_damaged_record_is_one_line(text, tmp_path):
     (tmp_path / "ada.json").write_text(text)
+    damaged(tmp_path / "ada.json")
+
+
+def damaged(path: Path) -> None:
     with pytest.raises(CourseError) as error:
-        records.read_record(tmp_path / "ada.json")
+        records.read_record(path)
     assert "grade again" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+WRONG_VALUES = {
+    "points as text": lambda table: table["scores"][0].update(points="4"),
+    "points that are true": lambda table: table["scores"][0].update(points=True),
+    "no number": lambda table: table["scores"][0].update(points=float("nan")),
+    "endless": lambda table: table["scores"][0].update(points=float("inf"), max_points=float("inf")),
+    "above the maximum": lambda table: table["scores"][0].update(points=1000),
+    "below nothing": lambda table: table["scores"][0].update(points=-1),
+    "a verdict that is text": lambda table: table.update(verdicts=["pass"]),
+    "a weight as text": lambda table: table["verdicts"][0].update(weight="1"),
+    "lines that are no list": lambda table: table["verdicts"][0].update(lines="one"),
+    "lines of numbers": lambda table: table["verdicts"][0].update(lines=[1]),
+    "cells that are a list": lambda table: table.update(cells=["a"]),
+    "a problem that is a number": lambda table: table.update(problem=3),
+    "a seed as text": lambda table: table.update(seed="0"),
+    "another's": lambda table: table.update(student="eve"),
+    "another day's": lambda table: table.update(slug="day05_samplers"),
+    "a field too many": lambda table: table.update(grade=10),
+}
+
+
+@pytest.mark.parametrize("change", WRONG_VALUES.values(), ids=WRONG_VALUES.keys())
+def test_a_record_with_a_value_that_grading_never_writes_is_damaged(change, a_record, tmp_path):
+    path = records.write_record(tmp_path, a_record)
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+    damaged(path)
+
+
+def test_a_record_that_is_a_folder_or_nested_without_end_is_damaged(tmp_path):
+    (tmp_path / "eve.json").mkdir()
+    damaged(tmp_path / "eve.json")
+    (tmp_path / "ada.json").write_text("[" * 100_000)
+    damaged(tmp_path / "ada.json")
+
+
+def test_a_record_that_cannot_be_kept_stops_nobody(tmp_path):
+    """A folder lies where the record should go; and the same again where the run goes on."""
+    tasks = [hand_in(tmp_path, name, solved()) for name in ("ada", "eve", "zoe")]
+    kept = tmp_path / "records"
+    (kept / SOFTMAX.slug / "eve.json" / "x").mkdir(parents=True)
+    for resume in (False, True):
+        found = grade_all(tasks, QUICK, kept, resume=resume)
+        assert [r.infrastructure is None for r in found] == [True, False, True]
+        assert "its record cannot be kept: Is a directory" in (found[1].infrastructure or "")
+    assert sorted(p.name for p in kept.glob("*/*")) == ["ada.json", "eve.json", "zoe.json"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_disk_that_takes_nothing_is_a_line_for_each_and_no_traceback(number, tmp_path, monkeypatch):
+    tasks = [hand_in(tmp_path, name, solved()) for name in ("ada", "eve")]
+
+    def refused(*arguments, **options):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(records, "write_whole", refused)
+    found = grade_all(tasks, QUICK, tmp_path / "records")
+    assert {r.infrastructure for r in found} == {f"its record cannot be kept: {os.strerror(number)}"}
+
+
+# Who may be a student
+
+
+def submitted(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / "submitted" / name / SOFTMAX.slug).mkdir(parents=True)
+    return root / "submitted"
+
+
+def students(folder: Path, only: str | None = None) -> list[str]:
+    return [task.student for task in find_tasks(folder, [SOFTMAX], only)]
+
+
+def test_an_id_has_no_more_bytes_than_a_file_name_has_room_for():
+    assert is_student_id("a" * 100)
+    assert not is_student_id("a" * 101)
+    assert is_student_id("漢" * 66)
+    assert not is_student_id("漢" * 67)
+    assert len(f"{'漢' * 66}.json".encode()) <= 255
+
+
+def test_one_name_that_no_file_can_have_stops_nobody(tmp_path):
+    folder = submitted(tmp_path, "ada", "漢" * 84)
+    assert students(folder) == ["ada"]
+    [line] = left_out(folder, [SOFTMAX.slug])
+    assert "200 bytes" in line
+
+
+def test_ids_that_differ_in_case_or_accents_only_are_told_and_left_alone(tmp_path):
+    folder = submitted(tmp_path, "Ada", "ada", "bob", "jos\u00e9", "jose\u0301", "STRASSE", "straße")
+    assert students(folder) == ["bob"]
+    assert students(folder, "ada") == []
+    lines = left_out(folder, [SOFTMAX.slug])
+    assert len(lines) == 6
+    assert "'Ada': on some disks this is the same name as 'ada': put all in one folder" in lines
+    assert left_out(folder, [SOFTMAX.slug], "bob") == []
+    assert len(left_out(folder, [SOFTMAX.slug], "ada")) == 1
+
+
+def test_a_folder_that_is_a_link_earns_nobody_the_neighbours_points(tmp_path):
+    folder = submitted(tmp_path, "ada", "eve", "zoe")
+    hand_in(tmp_path, "ada", solved())
+    (folder / "eve" / SOFTMAX.slug).rmdir()
+    (folder / "eve" / SOFTMAX.slug).symlink_to(folder / "ada" / SOFTMAX.slug)
+    (folder / "mallory").symlink_to(folder / "ada")
+    assert students(folder) == ["ada", "zoe"]
+    assert students(folder, "mallory") == []
+    assert [line.split(" is a link")[0] for line in left_out(folder, [SOFTMAX.slug])] == [f"eve: '{SOFTMAX.slug}'", "'mallory':"]
 
 
 # Reading submissions
@@ -384,7 +504,7 @@ def test_a_zygote_that_died_is_replaced(tmp_path):
 def test_out_of_memory_is_told_apart_in_cells_and_in_calls_alike(names, message, memory):
     assert is_memory(names, message) is memory
     verdict = Verdict("check", "softmax", "title", 1.0, False, "pass")
-    runner._student_error(verdict, student_raised(names, message, []))
+    runner._student_error("softmax", verdict, student_raised(names, message, []))
     assert verdict.outcome == ("memory" if memory else "error")
 
 
@@ -575,3 +695,163 @@ def test_a_zygote_outlives_the_thread_that_asked_for_it():
     time.sleep(1.0)
     assert started.alive
     assert zygote() is started
+
+
+# What a hidden check gives does not come back
+
+
+TELLTALE = """
+import linecache
+def tell(x, how):
+    words = "SECRET" + "".join(c if c.isalnum() else "_" for c in str(x.tolist()))
+    if how == 0:
+        raise ValueError(words)
+    if how == 1:
+        raise type(words, (Exception,), {})("x")
+    if how == 2:
+        raise NotImplementedError(words)
+    if how == 3:
+        linecache.cache["<cell " + words] = (1, None, ["raise KeyError  # " + words], "<cell " + words)
+        exec(compile("raise KeyError", "<cell " + words, "exec"))
+    if how == 4:
+        exec(compile(f"def {words}():\\n    raise OSError\\n{words}()", "<cell x", "exec"), {})
+    if how == 5:
+        return type(words, (), {})()
+    if how == 6:
+        raise AttributeError("'torch.return_types." + words + "'")
+    if how == 7:
+        raise IndexError(words)
+    if how == 8:
+        return type(words, (), {"__len__": lambda self: 2**60, "__getattr__": lambda self, name: exec("raise KeyError(words)")})()
+"""
+
+
+@pytest.mark.parametrize("how", range(9))
+def test_nothing_that_a_submission_chose_comes_back_from_a_hidden_check(how, tmp_path):
+    from autograder.nbgrader_bridge.pages import outputs, shown
+
+    answers = {name: f"def {name}(x):\n    return tell(x, {how})" for name in ("softmax", "log_softmax", "entropy")}
+    record = graded(tmp_path, with_cell(solved(**answers), TELLTALE))
+    hidden = [v for v in record.verdicts if v.hidden]
+    assert hidden
+    assert not any(v.passed for v in hidden)
+    if how not in (3, 4, 5, 8):
+        assert any("SECRET" in v.message for v in record.verdicts), "the staff's record has it all"
+    for verdict in hidden:
+        seen = shown(verdict)
+        assert "SECRET" not in repr([seen.message, seen.expected, seen.got, seen.cause, seen.lines]), seen
+    only_hidden = dataclasses.replace(record, verdicts=hidden)
+    assert "SECRET" not in json.dumps([outputs(only_hidden, name) for name in answers])
+
+
+def test_a_hidden_check_says_which_builtin_exception_and_where(tmp_path):
+    from autograder.nbgrader_bridge.pages import shown
+
+    record = graded(tmp_path, solved(softmax="def softmax(logits):\n    raise ValueError('no')"))
+    seen = [shown(v) for v in record.verdicts if v.hidden and v.exercise == "softmax"]
+    assert {v.message for v in seen} == {"your code raised ValueError"}
+    assert all(v.lines == ["softmax, line 2: raise ValueError('no')"] for v in seen)
+
+
+def test_the_worker_does_not_know_the_runs_seed():
+    seed = 2**50 + 12_345
+    far = Far("softmax", [Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")], {}, seed=seed, limits=QUICK.limits)
+    try:
+        assert far.ask() == worker_seed(seed) not in (seed, 0)
+    finally:
+        far.close()
+    assert worker_seed(seed) != worker_seed(seed + 1)
+
+
+def test_a_class_gets_a_seed_that_nobody_can_guess_and_a_run_that_goes_on_keeps_it(a_record, tmp_path):
+    task = hand_in(tmp_path, "ada", solved())
+    first, second = drawn_seed(), drawn_seed()
+    assert first != second
+    assert max(first, second) > 2**32
+    records.write_record(tmp_path / "records", dataclasses.replace(a_record, seed=first))
+    assert drawn_seed(tmp_path / "records", [task]) == first
+    assert drawn_seed(tmp_path / "nowhere", [task]) != first
+
+
+def test_the_command_draws_a_seed_and_repeats_a_run_with_one(tmp_path):
+    hand_in(tmp_path, "ada", solved())
+    path = records.record_path(tmp_path / "records", "ada", SOFTMAX.slug)
+
+    def seed_of_run(*more: str) -> int:
+        result = CliRunner().invoke(cli.app, ["grade", SOFTMAX.slug, "--submitted", str(tmp_path / "submitted"), *more])
+        assert result.exit_code == 0, result.output
+        return records.read_record(path).seed
+
+    drawn = seed_of_run()
+    assert drawn > 1000
+    assert seed_of_run("--resume") == drawn
+    assert seed_of_run("--seed", "7") == 7
+
+
+def test_a_mark_in_front_of_a_notebook_is_no_damage(tmp_path):
+    assert only_lost(graded(tmp_path, "\ufeff".encode() + json.dumps(solved()).encode()))
+
+
+def test_a_file_over_the_limit_is_not_read_to_its_end(tmp_path):
+    path = hand_in(tmp_path, "ada", "").path
+    with path.open("wb") as file:
+        file.truncate(2**40)  # a terabyte that takes no room: whoever reads it is not done today
+    file = handed_in.collect(path)
+    assert "more than 21" in (file.problem or "")
+    assert file.sha256
+    with path.open("ab") as grown:
+        grown.truncate(2**40 + 1)
+    assert handed_in.file_sha256(path) != file.sha256
+
+
+# The machine
+
+
+@pytest.mark.parametrize("jump", [-10**9, 10**9])
+def test_a_clock_that_jumps_changes_no_verdict(jump, tmp_path, monkeypatch):
+    """Back or forth by thirty years while a class is graded: limits are kept by a clock that only goes on."""
+    stock, calls = time.time, []
+
+    def jumping() -> float:
+        calls.append(1)
+        return stock() + (jump if len(calls) % 2 else 0)
+
+    monkeypatch.setattr(time, "time", jumping)
+    slow = "import time\ndef entropy(probs):\n    time.sleep(0.01)\n    return torch.special.entr(probs).sum(-1)"
+    record = graded(tmp_path, solved(entropy=slow))
+    assert record.infrastructure is None
+    assert record.points == record.max_points
+    assert 0 < record.seconds < 1000
+
+
+@pytest.mark.parametrize("number", sorted(cli.MACHINES))
+def test_what_the_disk_refuses_is_one_line(number, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "app", lambda: os.fspath(_refuse(number)))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err.strip()
+    assert ended.value.code == 1
+    assert said == f"autograder: /there/x: {os.strerror(number)}: mend that and run it again"
+
+
+def _refuse(number: int) -> str:
+    raise OSError(number, os.strerror(number), "/there/x")
+
+
+def test_an_error_of_ours_is_no_line_about_the_disk(monkeypatch):
+    monkeypatch.setattr(cli, "app", lambda: _refuse(errno.EBADF))
+    with pytest.raises(OSError, match="Bad file"):
+        cli.main()
+
+
+def test_a_gradebook_that_cannot_be_written_is_one_line(monkeypatch, capsys):
+    import sqlalchemy
+
+    def refuse():
+        raise sqlalchemy.exc.OperationalError("insert", {}, sqlite3.OperationalError("attempt to write a readonly database"))
+
+    monkeypatch.setattr(cli, "app", refuse)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert "attempt to write a readonly database" in capsys.readouterr().err.splitlines()[0]

@@ -1,6 +1,7 @@
 """What student code can reach from inside a worker, at each isolation level."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import isolation, syscalls
+from autograder.grading import confine, isolation, syscalls
 from autograder.grading.far import Cell, Far
 
 ROOT = Path(__file__).parents[1]
 
 # Each probe returns a text if it got through, and raises if it did not.
 PROBES = textwrap.dedent('''
-    import ctypes, glob, os, signal, socket, subprocess, sys, threading
+    import ctypes, fcntl, glob, os, signal, socket, subprocess, sys, threading
 
     def read(path):
         with open(path) as file:
@@ -83,6 +84,17 @@ PROBES = textwrap.dedent('''
         "userfaultfd": lambda: syscall(323, 0),
         "perf": lambda: syscall(298, 0, 0, -1, -1, 0),
         "setuid root": lambda: os.setuid(0) or "root",
+        "local share": lambda: str(os.listdir("/usr/local/share")),
+        "all of usr/share": lambda: str(os.listdir("/usr/share/doc")),
+        "an exchange": lambda: read("/usr/local/share/nbgrader/exchange/x"),
+        "pin the parent": lambda: os.sched_setaffinity(os.getppid(), {0}) or "pinned",
+        "pin the first process": lambda: os.sched_setaffinity(1, {0}) or "pinned",
+        "own a signal": lambda: fcntl.fcntl(os.open(".", os.O_RDONLY), fcntl.F_SETOWN, os.getppid()) or "owns",
+        "choose a signal": lambda: fcntl.fcntl(os.open(".", os.O_RDONLY), fcntl.F_SETSIG, 9) or "chosen",
+        "own it the other way": lambda: syscall(72, os.open(".", os.O_RDONLY), 15, b"\\1\\0\\0\\0\\1\\0\\0\\0"),
+        "be told of a file": lambda: fcntl.fcntl(0, fcntl.F_SETFL, os.O_ASYNC) or "async",
+        "take a lease": lambda: fcntl.fcntl(os.open(ROOT + "/course/kit/__init__.py", os.O_RDONLY), fcntl.F_SETLEASE, 0) or "leased",
+        "watch a folder": lambda: fcntl.fcntl(os.open(".", os.O_RDONLY), fcntl.F_NOTIFY, 2) or "watched",
         "raise a limit": lambda: __import__("resource").setrlimit(6, (100000, 100000)) or "raised",
     }
 
@@ -109,6 +121,16 @@ PROBES = textwrap.dedent('''
 
     def own_signal():
         os.kill(os.getpid(), 0)
+        return True
+
+    def own_descriptors():
+        os.sched_setaffinity(0, os.sched_getaffinity(0))
+        os.sched_setaffinity(os.getpid(), os.sched_getaffinity(0))
+        with open("lock", "w") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_NONBLOCK)
+            os.close(fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 0))
+            os.set_inheritable(file.fileno(), True)
         return True
 
     def big_file():
@@ -147,6 +169,7 @@ def test_honest_needs_are_met(far):
     size, _ = far.scratch()
     assert size == 1000
     assert far.own_signal() is True
+    assert far.own_descriptors() is True
 
 
 def test_a_filter_that_compares_nothing_with_a_process_id_is_not_loaded():
@@ -171,6 +194,94 @@ def test_the_next_submission_finds_nothing_of_the_last(far):
         assert list(following.look()) == []
     finally:
         following.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["namespaces", "landlock"])
+def test_answers_that_are_installed_among_the_packages_are_masked_or_nothing_runs(tmp_path, level):
+    """An install without `-e` puts them under a path that every submission may read."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    [packages] = (tmp_path / "env").glob("lib/python*/site-packages")
+    (packages / "all.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    shutil.copytree(ROOT / "solutions", packages / "solutions")
+    shutil.copytree(ROOT / "autograder" / "hidden", packages / "autograder" / "hidden")
+    places = [str(packages / "solutions" / "softmax.py"), str(packages / "autograder" / "hidden" / "test_softmax.py")]
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from autograder.errors import InfrastructureFault
+from autograder.doctor import exposed
+from autograder.grading import isolation
+from autograder.grading.far import Cell, Far
+isolation.want({level!r})
+look = "def look(path):" + chr(10) + "    return open(path).read()[:20]"
+far = Far("softmax", [Cell("look", look)], {{}})
+print([finding.state for finding in exposed()])
+try:
+    far.start()
+except InfrastructureFault as fault:
+    print("refused:", fault)
+else:
+    for place in {places!r}:
+        try:
+            print("read", far.look(place))
+        except OSError as error:
+            print(type(error).__mro__[2].__name__)
+    far.close()
+"""
+    python = tmp_path / "env" / "bin" / "python"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd="/", env={"PATH": os.environ["PATH"]})
+    said = done.stdout.splitlines()
+    if level == "namespaces" and said[1:] and "bubblewrap" in said[1]:
+        pytest.skip(said[1])
+    assert said[:1] == ["['missing', 'missing']"], done.stderr
+    if level == "namespaces":
+        assert said[1:] == ["FileNotFoundError"] * 2, done.stderr
+    else:
+        assert len(said) == 2
+        assert "the course's answers lie among Python's packages" in said[1]
+        assert "pip uninstall from-prompt-to-token" in said[1]
+
+
+def test_a_copy_of_the_tree_starts_its_own_workers(tmp_path):
+    """The grader that is run, not the one that is installed."""
+    copy = tmp_path / "copy"
+    left = shutil.ignore_patterns(".venv", ".git", "models", "build", "__pycache__", "specimens", "docs", "work")
+    shutil.copytree(ROOT, copy, ignore=left)
+    worker = copy / "autograder" / "grading" / "worker.py"
+    worker.write_text(worker.read_text() + "\n\nMARK = 'the copy'\n")
+    code = """
+from autograder.grading.far import Cell, Far
+from autograder.grading import isolation
+far = Far("softmax", [Cell("look", "import autograder.grading.worker as w\\ndef look(): return getattr(w, 'MARK', w.__file__)")], {})
+far.start()
+print(far.look(), isolation.refusals)
+far.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=copy, env={"PATH": os.environ["PATH"]})
+    assert done.stdout.startswith("the copy"), done.stdout + done.stderr
+    assert "other code" not in done.stdout
+
+
+def test_what_a_worker_imports_is_among_what_it_may_read():
+    folder = ROOT / "autograder" / "grading"
+    for name in confine.WORKER_MODULES:
+        source = (folder / f"{name}.py").read_text()
+        named = re.findall(r"^\s*from \.(\w*) import ([\w, ]+)", source, re.MULTILINE)
+        wanted = {module for module, _ in named if module}
+        wanted |= {each.strip() for module, names in named if not module for each in names.split(",")}
+        assert wanted <= set(confine.WORKER_MODULES), f"{name} imports {wanted - set(confine.WORKER_MODULES)}"
+        assert not re.search(r"^(?:from|import) (?:\.\.|autograder)", source, re.MULTILINE), name
+
+
+def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
+    from autograder.grading.limits import Limits
+    from autograder.grading.remote import Connection, zygote
+
+    started = zygote()
+    monkeypatch.setattr(started, "source", "0" * 64)
+    with pytest.raises(InfrastructureFault, match="runs other code than this grader's"):
+        Connection(Limits(), lambda tree: None, started)
 
 
 def test_an_unknown_level_is_one_line():
@@ -214,7 +325,7 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     home = Path(tempfile.mkdtemp(prefix="home-"))
     os.chown(home, 65534, 65534)
     code = f"""
-from autograder.grading import isolation, syscalls
+from autograder.grading import confine, isolation, syscalls
 from autograder.grading.far import Cell, Far
 isolation.want({level!r})
 far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})

@@ -210,3 +210,49 @@ def test_what_is_no_gradebook_is_one_line(database, tmp_path, monkeypatch, capsy
     assert status == 2
     assert "is a database but no gradebook" in said
     assert not (tmp_path / "records").exists()
+
+
+def test_a_server_that_cuts_every_connection_in_mid_run_loses_no_score(database, tmp_path, monkeypatch, capsys):
+    from autograder.nbgrader_bridge.writer import Writer
+
+    url, ask = database
+    for student, (content, _) in CLASS.items():
+        hand_in(tmp_path, student, content)
+    stock = Writer.write_files
+
+    def cut(self, task, notebook):
+        ask("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+        stock(self, task, notebook)
+
+    monkeypatch.setattr(Writer, "write_files", cut)
+    status, said = command(monkeypatch, capsys, tmp_path, "grade", "softmax", "--db", url)
+    assert status == STATUS, said
+    assert "not in the gradebook" not in said
+    assert booked(url) == due()
+
+
+def test_a_server_that_is_gone_in_mid_run_is_a_line_each_and_the_rest_is_stored_later(database, tmp_path, monkeypatch, capsys):
+    from autograder.nbgrader_bridge import writer
+
+    url, _ = database
+    for student, (content, _) in CLASS.items():
+        hand_in(tmp_path, student, content)
+    stock = writer.Writer.__init__
+
+    def without_a_server(self, folder):
+        """It looks for the database at a port at which nobody listens any more."""
+        stock(self, folder)
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            address = writer.sql.make_url(folder.db_url).set(port=nobody.getsockname()[1])
+        self.engine = writer.sql.create_engine(address, connect_args=writer.patience(folder.db_url))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writer.Writer, "__init__", without_a_server)
+        status, said = command(monkeypatch, capsys, tmp_path, "grade", "softmax", "--db", url)
+    assert said.count("not in the gradebook: ") == len(CLASS)
+    assert len(list(tmp_path.glob("records/*/*.json"))) == len(CLASS)
+    assert "Traceback" not in said
+    status, said = command(monkeypatch, capsys, tmp_path, "grade", "softmax", "--db", url, "--resume")
+    assert status == STATUS
+    assert booked(url) == due()

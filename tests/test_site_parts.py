@@ -12,9 +12,9 @@ import torch
 from nbclient import NotebookClient
 
 from autograder.errors import CourseError
-from autograder.lessons import find_day, marks, solved_notebook
+from autograder.lessons import find_day, marks, solved_notebook, syllabus
 from autograder.runner import load_checks
-from autograder.site import certification, checks_page, execute, lesson_pages, links, pages, sphinx_ext
+from autograder.site import certification, checks_page, execute, lesson_pages, links, mutants, pages, sphinx_ext
 from course.kit.widgets import sampler_playground
 
 from .test_site import READY, answers_in, hidden_names, without_indentation
@@ -154,6 +154,36 @@ def test_links_hold_on_the_forge_and_in_the_site():
 
 def test_the_page_on_certification_is_what_its_run_gives():
     assert certification.PAGE.read_text(encoding="utf-8") == certification.page(), "run `python -m autograder.site.certification`"
+
+
+def test_the_page_of_equivalent_mutants_is_what_their_run_gives():
+    told = mutants.read(certification.RESULTS.parent / certification.MUTANTS)
+    assert certification.MUTANTS_PAGE.read_text(encoding="utf-8") == mutants.page(told, syllabus()), (
+        "run `python -m autograder.site.certification`"
+    )
+
+
+def test_what_the_pages_say_of_mutants(tmp_path):
+    counts = {"made": 1200, "killed": 1198, "equivalent": 1, "surviving": 1}
+    one = {"exercise": "softmax", "origin": "reference", "where": "softmax", "before": "x = y", "nth": 1}
+    topic = {**counts, "exercises": {"softmax": counts}, "stale": [], "survivors": [one | {"after": "x = 1"}]}
+    topic["equivalents"] = [one | {"after": after, "reason": "y is 2 here, always"} for after in ("x = 2", "x =\n`3`")]
+    told = {"run": {"date": "today"}, "origin": "all", "topics": {"softmax": topic}, **counts}
+    section = "\n".join(mutants.section(told, syllabus()))
+    assert "1,200 mutants were made: 1,198 killed, 1 equivalent, 1 surviving" in section
+    assert "made of the reference and of right versions" in section
+    assert "| Day 1, Softmax | 1,200 | 1,198 | 1 | 1 |" in section
+    assert "- survives: a change in `softmax/reference`, `softmax`" in section
+    page = mutants.page(told, syllabus())
+    assert "- `softmax`: `x = y` becomes `x = 2`; or `` x = ⏎ `3` ``.\n  Y is 2 here, always." in page
+    assert "- `softmax`: `x = y` becomes `x = 1`.\n  **Survives**" in page
+    bare = mutants.page(told, syllabus(), answers=False)
+    assert "- `softmax`: 2 changes.\n  Y is 2 here, always." in bare
+    assert "x =" not in bare
+    assert mutants.section(None, syllabus()) == ["No mutants were made for this page."]
+    (tmp_path / "mutants.json").write_text("{}")
+    with pytest.raises(CourseError, match="not the output of"):
+        mutants.read(tmp_path / "mutants.json")
 
 
 def test_a_certification_that_fell_short_says_so(tmp_path):

@@ -32,8 +32,24 @@ WRONG_AND_FAST = "def softmax(logits):\n    return logits\n"
 ENDLESS = "def softmax(logits):\n    while True: pass\n"
 
 
-def call(s):
-    return s.softmax(torch.arange(20_000.0).reshape(20, 1000))
+def draw(rng):
+    return torch.randn(20, 1000, generator=rng)
+
+
+def call(s, inputs):
+    return s.softmax(inputs)
+
+
+def by_size(rng, size):
+    return size
+
+
+def same_size(s, inputs):
+    return inputs
+
+
+def of_ones(s, inputs, state):
+    return s.softmax(torch.ones(state))
 
 
 def far_with(source):
@@ -76,9 +92,9 @@ def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
         return Near(namespace)
 
     won, lost = Race(TOPIC, student("")), Race(TOPIC, student(SLOW))
-    won.against(SLOW, call)
+    won.against(SLOW, draw, call)
     with pytest.raises(CheckFailed, match="too slow"):
-        lost.against(SLOW, call)
+        lost.against(SLOW, draw, call)
     assert won.times == {}
     assert list(lost.times) == [""]
     assert list(lost.times[""]) == ["reference", "yours", "naive version"]
@@ -87,45 +103,106 @@ def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
 
 def test_a_fast_wrong_answer_wins_nothing():
     with pytest.raises(CheckFailed, match="another answer"):
-        Race(TOPIC, far_with(WRONG_AND_FAST)).against(SLOW, call)
+        Race(TOPIC, far_with(WRONG_AND_FAST)).against(SLOW, draw, call)
+
+
+REMEMBERS = """
+_softmax, _answers, asked = softmax, {}, []
+
+def softmax(logits):
+    key = logits.sum().item()
+    asked.append(key)
+    if key not in _answers:
+        _answers[key] = [_softmax(logits) for _ in range(400)][-1]
+    return _answers[key]
+
+def keys(x):
+    return len(asked), len(set(asked))
+"""
+
+
+def test_nothing_is_asked_twice_so_a_memory_of_answers_is_too_slow():
+    student = far_with(REMEMBERS)
+    with pytest.raises(CheckFailed, match="too slow"):
+        Race(TOPIC, student).against(SLOW, draw, call)
+    asked, different = student.keys(torch.zeros(1))
+    assert asked == different > 1
+
+
+def test_another_seed_gives_other_inputs_and_the_same_seed_the_same():
+    def first(seed, **options):
+        return Race(TOPIC, Near({}), seed=seed, **options).draws.next(draw)
+
+    assert torch.equal(first("1"), first("1"))
+    assert not torch.equal(first("1"), first("2"))
+    assert not torch.equal(first("1"), first("1", patient=True))
+
+
+def test_every_rounds_value_is_held_against_the_references():
+    late = """
+_softmax, calls = softmax, []
+
+def softmax(logits):
+    calls.append(1)
+    return _softmax(logits) * (1 + (len(calls) > 2))
+"""
+    with pytest.raises(CheckFailed, match="another answer"):
+        Race(TOPIC, far_with(late)).against(SLOW, draw, call)
+    with pytest.raises(CheckFailed, match="another answer"):
+        Race(TOPIC, far_with(late)).growth(by_size, same_size, of_ones, short=8, long=64, limit=9.0, slow=9.0)
+
+
+def test_who_is_equally_slow_everywhere_does_not_pass_for_growing_little():
+    waits = """
+import time
+_softmax = softmax
+
+def softmax(logits):
+    until = time.perf_counter() + 0.03
+    while time.perf_counter() < until:
+        pass
+    return _softmax(logits)
+"""
+    race = Race(TOPIC, far_with(waits))
+    with pytest.raises(CheckFailed, match="too slow"):
+        race.growth(by_size, same_size, of_ones, short=128, long=1024, limit=2.0, slow=4.0)
+    assert list(race.times) == ["1,024"]
+    assert race.limit == 4.0
 
 
 def test_a_call_that_runs_into_the_time_limit_is_too_slow():
     far = Far(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow"):
-        Race(TOPIC, far).against(SLOW, call)
+        Race(TOPIC, far).against(SLOW, draw, call)
 
 
 def test_growth_that_runs_into_the_time_limit_is_too_slow():
     far = Far(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow"):
-        Race(TOPIC, far).growth(lambda s, size: size, lambda s, state: s.softmax(torch.ones(state)), short=8, long=64, limit=2.0)
+        Race(TOPIC, far).growth(by_size, same_size, of_ones, short=8, long=64, limit=2.0, slow=4.0)
 
 
 def test_a_naive_version_that_is_not_slow_makes_the_race_inconclusive():
     with pytest.raises(Inconclusive, match="only"):
-        Race(TOPIC, far_with("")).against("pass\n", call)
+        Race(TOPIC, far_with("")).against("pass\n", draw, call)
 
 
 def test_a_rival_that_fails_is_our_fault():
     with pytest.raises(InfrastructureFault):
-        Race(TOPIC, far_with("")).against(WRONG_AND_FAST, call)
+        Race(TOPIC, far_with("")).against(WRONG_AND_FAST, draw, call)
 
 
 def test_cost_that_grows_with_the_length_is_seen():
-    def prepare(s, size):
-        return size
-
-    def linear(s, state):
+    def linear(s, inputs, state):
         return s.softmax(torch.ones(state * 100, 64)).sum()
 
-    def constant(s, state):
+    def constant(s, inputs, state):
         return s.softmax(torch.ones(12_800, 64)).sum()
 
     flat, grows = Race(TOPIC, far_with("")), Race(TOPIC, far_with(""))
-    flat.growth(prepare, constant, short=128, long=1024, limit=3.0)
+    flat.growth(by_size, same_size, constant, short=128, long=1024, limit=3.0, slow=4.0)
     with pytest.raises(CheckFailed, match="grows"):
-        grows.growth(prepare, linear, short=128, long=1024, limit=2.0)
+        grows.growth(by_size, same_size, linear, short=128, long=1024, limit=2.0, slow=4.0)
     assert flat.times == {}
     assert list(grows.times) == ["128", "256", "512", "1,024"]
     assert grows.times["128"] == {"reference": 1.0, "yours": 1.0}
@@ -138,7 +215,7 @@ def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is(
     source = f"def softmax(logits):\n{body}"
     race = Race(TOPIC, Far(TOPIC, [Cell("more", source)], {}, limits=Limits(call_seconds=0.5)))
     with pytest.raises(CheckFailed, match="grows"):
-        race.growth(lambda s, size: size, lambda s, state: s.softmax(torch.ones(state)), short=128, long=1024, limit=2.0)
+        race.growth(by_size, same_size, of_ones, short=128, long=1024, limit=2.0, slow=1e6)
     assert race.times == {}
 
 

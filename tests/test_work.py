@@ -1,10 +1,14 @@
 """Counted work: FLOPs, bytes written and positions, near and far."""
 
+import os
+
 import pytest
 import torch
 from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
+from autograder.authoring import CheckFailed
 from autograder.course_table import earlier_sources, solution_source
+from autograder.grading import limits
 from autograder.grading.far import Cell, Far
 from autograder.grading.given import named
 from autograder.grading.near import Near
@@ -151,3 +155,32 @@ def test_arguments_as_they_are_after_a_call_near_and_far():
         result, (x, y) = student.f(torch.zeros(2), torch.ones(1), _arguments=True)
         assert (result.item(), x.tolist(), y.tolist()) == (2.0, [7.0, 0.0], [1.0])
     far.close()
+
+
+IN_A_THREAD = """
+import threading
+
+def softmax(logits):
+    found = []
+    worker = threading.Thread(target=lambda: found.append([logits.softmax(dim=-1) for _ in range(300)][-1]))
+    worker.start()
+    worker.join()
+    return found[0]
+"""
+
+
+@pytest.mark.skipif(limits.main_thread_seconds(os.getpid()) is None, reason="this system does not tell the time of a thread")
+def test_work_in_another_thread_is_seen_by_the_processors_time():
+    far = Far("softmax", [Cell("cell", IN_A_THREAD)], {})
+    with pytest.raises(CheckFailed, match="other threads"), far.counting():
+        far.softmax(torch.ones(500, 1000))
+    far.close()
+
+
+def test_threads_of_torch_that_a_cell_asks_for_are_not_taken_for_others():
+    source = "torch.set_num_threads(2)\ndef softmax(logits):\n    return [logits @ logits for _ in range(20)][-1]\n"
+    far = Far("softmax", [Cell("cell", f"import torch\n{source}")], {})
+    with far.counting() as work:
+        far.softmax(torch.ones(500, 500))
+    far.close()
+    assert work.flops == 20 * 2 * 500**3

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+import sqlalchemy
 
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import find_tasks
+from autograder.lessons import source_path
 from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
-from autograder.nbgrader_bridge.writer import Writer, WriterThread, copy_extras, extras, submitted_at
+from autograder.nbgrader_bridge.reading import extras
+from autograder.nbgrader_bridge.writer import Writer, WriterThread, submitted_at
 from tests.submissions import QUICK, SOFTMAX, cells_of, hand_in, released, solved, with_cell
 from tests.test_bridge import duplicated, forged, hostile, old_schema, without
 
@@ -65,6 +69,8 @@ def both(tmp_path_factory) -> tuple[ClassFolder, ClassFolder]:
         (roots[0] / "submitted" / name / SLUG / "timestamp.txt").write_text(text)
     (roots[0] / "submitted" / "ada" / SLUG / "notes").mkdir()
     (roots[0] / "submitted" / "ada" / SLUG / "notes" / "plan.txt").write_text("by hand")
+    for name in ("page.html", ".page.html", "figure.svg", "page.xhtml", "page.js"):
+        (roots[0] / "submitted" / "ada" / SLUG / name).write_text("<script>alert(1)</script>")
     (roots[0] / "submitted" / "nadia" / SLUG).mkdir(parents=True)
     folders = [ClassFolder.of(root / "submitted") for root in roots]
     grade_all(find_tasks(folders[0].submitted, [SOFTMAX]), QUICK, folders[0].records)
@@ -118,7 +124,7 @@ def test_both_write_the_same_notebooks_and_files(both):
         assert ours[name] == theirs[name], name
     files = [{str(p.relative_to(f.autograded)): p.read_bytes() for p in f.autograded.rglob("*.txt")} for f in both]
     assert files[0] == files[1]
-    assert len(files[0]) == 5
+    assert len(files[0]) == 2  # the times that are times
     modes = [{str(p.relative_to(f.autograded)): p.stat().st_mode for p in f.autograded.rglob("*") if p.is_file()} for f in both]
     assert modes[0] == modes[1]
 
@@ -166,19 +172,111 @@ def test_one_that_cannot_be_stored_is_named_and_the_others_are(both, tmp_path, m
     assert "No space left" in writer.failures["bela", SLUG]
 
 
-def test_links_and_too_much_are_not_copied(tmp_path, monkeypatch):
-    (tmp_path / "secret").mkdir()
-    (tmp_path / "secret" / "gradebook.txt").write_text("all points")
-    source = tmp_path / "submitted"
-    source.mkdir()
-    (source / "link.txt").symlink_to(tmp_path / "secret" / "gradebook.txt")
-    (source / "folder").symlink_to(tmp_path / "secret")
-    (source / "timestamp.txt").symlink_to(tmp_path / "secret" / "gradebook.txt")
-    (source / "a.txt").write_text("a")
-    (source / "b.txt").write_bytes(bytes(100))
-    monkeypatch.setattr("autograder.nbgrader_bridge.writer.MAX_EXTRA_BYTES", 50)
-    (tmp_path / "target").mkdir()
-    copy_extras(source, extras(source), tmp_path / "target")
-    assert [p.name for p in (tmp_path / "target").rglob("*")] == ["a.txt"]
-    assert submitted_at(source) is None
+def test_what_else_was_handed_in_stays_where_it_is(both):
+    """A page, a picture or a hidden file among it would be opened with an instructor's rights."""
+    for folder in both:
+        assert (folder.submitted / "ada" / SLUG / "page.html").exists()
+        there = folder.autograded / "ada" / SLUG
+        names = {path.relative_to(there).as_posix() for path in there.rglob("*") if path.is_file()}
+        assert f"{SLUG}.ipynb" in names
+        ours = {path.as_posix() for path in extras(source_path(SOFTMAX).parent)}
+        assert names - ours == {f"{SLUG}.ipynb", "timestamp.txt"}
+        assert all(name.startswith("figures/") for name in ours)
+
+
+def test_a_time_behind_a_link_is_no_time(tmp_path):
+    (tmp_path / "secret.txt").write_text("2026-03-01 12:00:00 UTC")
+    (tmp_path / "timestamp.txt").symlink_to(tmp_path / "secret.txt")
+    assert submitted_at(tmp_path) is None
     assert submitted_at(Path("nowhere")) is None
+
+
+@pytest.mark.parametrize("text", [
+    "2026-03-01 12:00:00 /dev/zero", "2026-03-01 12:00:00 :/dev/zero", "2026-03-01 12:00:00 ../../x", "2026-03-01 12:00:00 \x00", "9" * 999,
+    "99999-99-99 99:99:99 UTC", "", "yesterday",
+])  # fmt: skip
+def test_what_is_no_time_opens_no_file_and_raises_nothing(text, tmp_path, monkeypatch):
+    monkeypatch.setattr("dateutil.tz.tzfile", lambda *arguments: pytest.fail("a file was opened"))
+    (tmp_path / "timestamp.txt").write_text(text)
+    assert submitted_at(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["2026-03-01 12:00:00 UTC", "2026-03-01 13:00 +0100", "2026-03-01T12:00:00+00:00", "2026-03-01 12:00:00"])
+def test_times_are_times(text, tmp_path):
+    (tmp_path / "timestamp.txt").write_text(text)
+    assert submitted_at(tmp_path).isoformat(sep=" ").startswith("2026-03-01 1")
+
+
+# A gradebook that goes away
+
+
+class Gone(Writer):
+    """A database that stops answering after the first submission; `freezes`: without a word."""
+
+    freezes = False
+    tried = 0
+
+    def store(self, task, record):
+        type(self).tried += 1
+        if type(self).tried > 1:
+            if self.freezes:
+                threading.Event().wait()
+            raise sqlalchemy.exc.OperationalError("insert", {}, Exception("server closed the connection"))
+
+
+@pytest.fixture
+def gone(monkeypatch):
+    monkeypatch.setattr(Gone, "tried", 0)
+    monkeypatch.setattr(Gone, "freezes", False)
+    monkeypatch.setattr("autograder.nbgrader_bridge.writer.Writer", Gone)
+    return Gone
+
+
+def some_records(root: Path, number: int) -> list[tuple[Any, Any]]:
+    tasks = [hand_in(root, f"s{n}", "{") for n in range(number)]
+    return list(zip(tasks, grade_all(tasks, QUICK, root / "records"), strict=True))
+
+
+def test_a_gradebook_that_is_gone_is_told_for_each_and_not_sought_for_ever(gone, tmp_path):
+    seen: list[str] = []
+    with WriterThread(ClassFolder.of(tmp_path / "submitted"), seen.append) as writer:
+        for task, record in some_records(tmp_path, 10):
+            writer.put(task, record)
+    assert set(writer.failures) == {(f"s{n}", SLUG) for n in range(1, 10)}
+    assert sum("--resume" in reason for reason in writer.failures.values()) == 6
+    assert gone.tried == 1 + 2 * 3
+    assert len(seen) == 10
+
+
+def test_a_gradebook_that_neither_answers_nor_refuses_is_not_waited_for(gone, tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.nbgrader_bridge.writer.PATIENCE_SECONDS", 1.0)
+    gone.freezes = True
+    with WriterThread(ClassFolder.of(tmp_path / "submitted")) as writer:
+        for task, record in some_records(tmp_path, 3):
+            writer.put(task, record)
+    assert set(writer.failures) == {("s1", SLUG), ("s2", SLUG)}
+
+
+def test_a_connection_that_is_cut_is_made_anew(both, tmp_path, monkeypatch):
+    """The database is there, the connection is not: nobody's score is lost."""
+    folder = ClassFolder.of(tmp_path / "submitted")
+    shutil.copytree(both[1].submitted, folder.submitted)
+    shutil.copytree(both[1].records, folder.records)
+    stock, cut = Writer.write_rows, []
+
+    def write_rows(connection, *rest):
+        if len(cut) % 2 == 0:
+            cut.append(1)
+            raise sqlalchemy.exc.OperationalError("insert", {}, Exception("connection reset"), connection_invalidated=True)
+        cut.append(1)
+        stock(connection, *rest)
+
+    monkeypatch.setattr(Writer, "write_rows", staticmethod(write_rows))
+    tasks = list(find_tasks(folder.submitted, [SOFTMAX]))
+    from autograder.grading.records import read_record, record_path
+
+    with WriterThread(folder) as writer:
+        for task in tasks:
+            writer.put(task, read_record(record_path(folder.records, task.student, SLUG)))
+    assert writer.failures == {}
+    assert booked_scores(folder, [SOFTMAX]) == booked_scores(both[1], [SOFTMAX])

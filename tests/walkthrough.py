@@ -1,8 +1,9 @@
-"""Walks through a student's first hour and an instructor's first class in a real browser, and takes the pictures of docs/first_*.md.
+"""Walks through a student's first hour, a mistake of Day 5 and an instructor's first class in a real browser, and takes the pictures of
+docs/first_*.md and of the README.
 
-    python -m tests.walkthrough [hour] [class]
+    python -m tests.walkthrough [hour] [check] [class]
 
-Everything happens in a throw-away folder; only docs/images/first_*.png is written. The clock is printed where somebody waits.
+Everything happens in a throw-away folder; only docs/images/first_*.png and check.png are written. The clock is printed where one waits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from autograder.lessons import prepare_work
+from autograder.lessons import find_day, prepare_work
 
 from . import lab, test_instructor
 from .test_browser import scroll_until
@@ -38,6 +39,17 @@ SECOND_TRY = """def softmax(logits: Tensor) -> Tensor:
     weights = shifted.exp()
     return weights / weights.sum(dim=-1, keepdim=True)
 """
+
+
+DROPS_THE_CROSSING_TOKEN = '''def top_p_probs(logits: Tensor, p: float) -> Tensor:
+    if not 0 < p <= 1:
+        raise ValueError(f"p must be in (0, 1], got {p}")
+    probs = softmax(logits)
+    sorted_probs, order = probs.sort(dim=-1, descending=True)
+    keep = sorted_probs.cumsum(dim=-1) <= p
+    kept = torch.zeros_like(probs).scatter(-1, order, sorted_probs * keep)
+    return kept / kept.sum(dim=-1, keepdim=True)
+'''
 
 
 class Desk:
@@ -128,6 +140,20 @@ def first_hour(browser: Any) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def one_check(browser: Any) -> None:
+    """The picture of the README: a mistake that is recognised."""
+    folder = Path(tempfile.mkdtemp(prefix="one-check-"))
+    day = find_day("samplers")
+    lab.put_notebook(folder, day, solved=True, changed={"top_p_probs": DROPS_THE_CROSSING_TOKEN})
+    with lab.lab(folder) as address:
+        desk = Desk(browser.new_page(viewport={"width": 1400, "height": 1000}))
+        desk.open(f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+        lab.run_all_cells(desk.page)
+        desk.idle()
+        desk.picture("check", ".check-table:has-text('top_p_probs:')")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def first_class(browser: Any) -> None:
     start = Path(tempfile.mkdtemp(prefix="first-class-"))
     folder, scratch = start / "class2026", start / "scratch"
@@ -186,10 +212,12 @@ def look_and_correct(browser: Any, formgrader: test_instructor.Formgrader) -> No
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["hour", "class"]
+    wanted = sys.argv[1:] or ["hour", "check", "class"]
     with lab.chromium() as browser:
         if "hour" in wanted:
             first_hour(browser)
+        if "check" in wanted:
+            one_check(browser)
         if "class" in wanted:
             first_class(browser)
 

@@ -1,0 +1,208 @@
+"""A student's slips in a real kernel: cells that did not run, functions of another's, loops without an end."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+from autograder import desk
+from autograder.lessons import find_day, lesson
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 120
+RIGHT = "def softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
+WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
+
+Run = Callable[..., str]
+
+
+class Kernel:
+    """A kernel of a Day's notebook, and what a page would show of each cell."""
+
+    def __init__(self, folder: Path, slug: str) -> None:
+        (folder / slug).mkdir(parents=True)
+        self.folder = folder
+        self.manager = KernelManager(kernel_name="python3")
+        environment = {**os.environ, "COURSE_WORK": str(folder), "JPY_SESSION_NAME": str(folder / slug / f"{slug}.ipynb")}
+        self.manager.start_kernel(env=environment, cwd=str(folder / slug))
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=SECONDS)
+
+    def run(self, source: str, cell_id: str = "", *, stop_after: float | None = None) -> str:
+        """All text that the cell shows at its end, tags left out: a display that is updated counts once."""
+        content = {
+            "code": source,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": True,
+            "stop_on_error": False,
+        }
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
+        self.client.shell_channel.send(message)
+        if stop_after is not None:
+            time.sleep(stop_after)
+            self.manager.interrupt_kernel()
+        shown: dict[str, str] = {}
+        self.displays: list[str] = []
+        while True:
+            reply: Any = self.client.get_iopub_msg(timeout=SECONDS)
+            if reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            kind, content = reply["msg_type"], reply["content"]
+            if kind == "status" and content["execution_state"] == "idle":
+                break
+            if kind in ("display_data", "update_display_data", "execute_result"):
+                place = content.get("transient", {}).get("display_id", str(len(shown)))
+                shown[place] = content["data"].get("text/html", content["data"].get("text/plain", ""))
+                self.displays.append(re.sub(r"<[^>]+>", "", shown[place]))
+            elif kind == "stream":
+                shown[str(len(shown))] = content["text"]
+            elif kind == "error":
+                shown[str(len(shown))] = "\n".join(content["traceback"])
+        return re.sub(r"<[^>]+>", " ", "\n".join(shown.values()))
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture(scope="module")
+def day_1(tmp_path_factory) -> Iterator[Kernel]:
+    kernel = Kernel(tmp_path_factory.mktemp("day1"), find_day("softmax").slug)
+    kernel.run("import torch\nfrom autograder.student import *")
+    yield kernel
+    kernel.close()
+
+
+@pytest.fixture(scope="module")
+def day_5(tmp_path_factory) -> Iterator[Kernel]:
+    kernel = Kernel(tmp_path_factory.mktemp("day5"), find_day("samplers").slug)
+    kernel.run("import torch\nfrom autograder.student import *\nsoftmax = earlier('softmax').softmax")
+    yield kernel
+    kernel.close()
+
+
+def test_how_long_it_takes_is_said_beforehand_and_gone_when_the_table_comes(day_1):
+    day_1.run(RIGHT)
+    told = day_1.run('check("softmax")')
+    assert re.fullmatch(r"softmax: \d+ checks, (under a second|about \d+ s)\.", day_1.displays[0])
+    assert len(day_1.displays) >= 2
+    assert "under a second" not in told
+    assert "about" not in told
+
+
+def test_a_cell_that_did_not_run_is_named_above_the_table(day_1):
+    day_1.run(WRONG, "a")
+    assert "Careful" not in day_1.run('check("softmax")')
+    day_1.run("def softmax(logits:\n    return 1\n", "a")
+    told = day_1.run('check("softmax")')
+    assert "the cell of softmax failed when you last ran it (SyntaxError, line 1)" in " ".join(told.split())
+    assert "checks pass" in told
+    day_1.run("1 / 0\n" + RIGHT, "a")
+    assert "(ZeroDivisionError, line 1)" in day_1.run('check("softmax")')
+    day_1.run(RIGHT + "softmax(1)\n", "a")  # it ran as far as the function
+    told = day_1.run('check("softmax")')
+    assert "Careful" not in told
+    assert "4 of 4 points" in told
+
+
+def test_a_function_with_another_name_is_named_above_the_table(day_1):
+    day_1.run(RIGHT, "exercise-softmax")
+    day_1.run(RIGHT.replace("softmax(logits):", "soft_max(logits):"), "exercise-softmax")
+    told = " ".join(day_1.run('check("softmax")').split())
+    assert "the cell of softmax no longer defines it. It defines soft_max ." in told
+    day_1.run(RIGHT, "another cell")
+    assert "Careful" not in day_1.run('check("softmax")')
+
+
+def test_what_was_never_defined_is_told_why(day_1):
+    day_1.run("def entropy(probs)\n    return 1\n")
+    told = " ".join(day_1.run('check("entropy")').split())
+    assert told.startswith("entropy: not defined. The cell of entropy failed when you last ran it (SyntaxError, line 1).")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while True: pass", "does it end?"),
+        ("return input('what?')", "It asks for input, and nobody answers while a check runs"),
+        ("import sys; sys.exit(3)", "your code raised SystemExit: 3"),
+        ("return None", "None"),
+        ("return logits.max(dim=-1)", "max"),
+        ("return [1.0, 2.0]", "list"),
+    ],
+)
+def test_every_slip_ends_in_a_table_that_tells_it_once(day_1, body, words):
+    day_1.run(f"def softmax(logits):\n    {body}\n")
+    told = day_1.run('check("softmax")')
+    assert "checks pass" in told
+    assert words in told
+    assert "the same as at" in told or "the same mistake as at" in told
+    assert "Traceback" not in told
+    assert "runner.py" not in told
+    assert "execute_request" not in told  # only lines of the student's own
+
+
+def test_other_parameters_are_told_once_with_the_stubs_line(day_1):
+    day_1.run("def softmax(logits, dim):\n    return torch.softmax(logits, dim)\n")
+    told = day_1.run('check("softmax")')
+    assert told.count("def softmax(logits: Tensor) -&gt; Tensor") == 1
+    assert told.count("the same as at") > 5
+
+
+def test_the_stop_button_ends_a_check_with_its_line_and_the_table(day_1):
+    day_1.run("import time\ndef softmax(logits):\n    time.sleep(1000)\n")
+    standing = desk.standings(day_1.folder).get("softmax/softmax")
+    start = time.monotonic()
+    told = day_1.run('check("softmax")', stop_after=1.5)
+    assert time.monotonic() - start < 12
+    assert "stopped by you" in told
+    assert "time.sleep(1000)" in told
+    assert "not run: you stopped the checks" in told
+    assert desk.standings(day_1.folder).get("softmax/softmax") == standing
+    assert day_1.run("1 + 1").strip() == "2"
+
+
+def test_nobody_is_credited_with_the_courses_function(day_5):
+    told = day_5.run('check("softmax")')
+    assert "this function is the course's own" in told.replace("&#x27;", "'")
+    assert "checks pass" not in told
+    assert "waits for softmax" in day_5.run('if_solved("softmax")')
+    day_5.run("from solutions.samplers import greedy_sample")
+    assert "checks pass" not in day_5.run("check(greedy_sample)")
+    assert desk.standings(day_5.folder) == {}
+
+
+def test_what_is_checked_in_another_days_notebook_is_not_noted(day_5):
+    day_5.run(RIGHT)
+    assert "4 of 4 points" in day_5.run("check(softmax)")
+    assert desk.standings(day_5.folder) == {}
+    day_5.run("from autograder.student import earlier\nsoftmax = earlier('softmax').softmax")
+
+
+def test_a_call_without_a_name_checks_the_whole_day(day_5):
+    told = day_5.run("check()")
+    for exercise in lesson(find_day("samplers")).exercises:
+        assert exercise.name in told
+
+
+def test_names_that_do_not_exist_get_one_line(day_5):
+    assert "did you mean" in day_5.run('check("greedy_sampl")')
+    nothing_like_it = day_5.run('check("xyzzy")')
+    assert "Day 5 has greedy_sample" in nothing_like_it
+    assert "render_chat" not in nothing_like_it
+    assert "there is no exercise" in day_5.run("check(print)")
+    told = day_5.run('earlier("foo").softmax')
+    assert told.startswith("there is no topic")
+    assert "Traceback" not in told
+    assert day_5.run('earlier("softmax")').splitlines()[-1] == "the course's functions of Day 1 (Softmax)"

@@ -1,0 +1,93 @@
+"""A mistake is named where all that the checks see is what they see of a known one, and only there."""
+
+import json
+
+import pytest
+import torch
+
+from autograder import learning, mistakes
+from autograder.course_table import known_topics
+from autograder.grading.near import Near
+from autograder.mistakes import alike, fingerprint
+from autograder.runner import reference, run_checks, select
+
+
+def softmax_verdicts(function, **options):
+    return run_checks("softmax", select("softmax", exercise="softmax", timing=False, **options), Near({"softmax": function}))
+
+
+def told(verdicts):
+    return [v.cause for v in verdicts if v.cause]
+
+
+def test_a_fingerprint_knows_values_again_and_tells_others_apart():
+    values = torch.linspace(-2, 3, 1000)
+    assert alike(fingerprint(values), fingerprint(values * (1 + 1e-7)))
+    assert not alike(fingerprint(values), fingerprint(values.flip(0)))
+    assert not alike(fingerprint(values), fingerprint(values.double()))
+    assert not alike(fingerprint(values), fingerprint(values.reshape(10, 100)))
+    assert not alike(fingerprint(values), fingerprint(values * 1.01))
+    assert not alike(fingerprint([1, 2]), fingerprint([2, 1]))
+    assert alike(json.loads(json.dumps(fingerprint(values))), fingerprint(values))
+    for odd in (float("nan"), float("inf"), torch.full((3,), 1e300, dtype=torch.float64), torch.tensor([]), None, True, "text", {"a": 1.0}):
+        assert alike(json.loads(json.dumps(fingerprint(odd))), fingerprint(odd))
+
+
+def test_a_known_mistake_is_named_once_and_the_other_checks_point_to_it():
+    verdicts = softmax_verdicts(lambda x: torch.softmax(-x, dim=-1), hidden=False)
+    failed = [v for v in verdicts if v.failed]
+    assert len(failed) > 1
+    assert sum("this mistake gives" in cause for cause in told(failed)) == 1
+    assert {v.same_as for v in failed if v.same_as} <= {failed[0].title}
+
+
+def test_a_mistake_nobody_knows_gets_no_cause():
+    """Half of one known mistake and half of another: single checks see known values, all together are nobody's."""
+    verdicts = softmax_verdicts(lambda x: torch.softmax(x, dim=-1) * (1 + 0.37 * torch.arange(x.shape[-1]).to(x)), hidden=False)
+    assert any(v.failed for v in verdicts)
+    assert told(verdicts) == []
+
+
+def test_a_mistake_is_named_with_other_inputs_too():
+    checks = select("softmax", exercise="softmax", timing=False)
+    verdicts = run_checks("softmax", checks, Near({"softmax": lambda x: torch.softmax(-x, dim=-1)}), seed=12345)
+    assert sum("this mistake gives" in cause for cause in told(verdicts)) == 1
+
+
+def test_without_values_nothing_is_known():
+    assert not mistakes.tells({"a": ["error", "NameError"], "b": ["timeout"]})
+    assert not mistakes.tells({"a": ["fail", "the result is not a tensor", fingerprint(None)]})
+    assert mistakes.tells({"a": ["fail", "wrong values", fingerprint(torch.tensor([0.5, 0.5]))]})
+
+
+def test_no_more_than_two_mistakes_are_named(monkeypatch):
+    found = {"check": ["fail", "wrong values", fingerprint(torch.tensor([0.5, 0.25]))]}
+    for count, named in ((1, 1), (2, 2), (3, 0)):
+        rows = [("f", f"wrong_{i}.py", f"mistake {i}", found) for i in range(count)]
+        monkeypatch.setattr(mistakes, "known", lambda topic, hidden, rows=rows: mistakes.table(rows))
+        assert len(mistakes.recognised("softmax", "f", found, hidden=True)) == named
+
+
+@pytest.mark.parametrize("topic", known_topics())
+def test_the_tables_are_of_these_checks_and_specimens(topic):
+    """`autograder certify --learn TOPIC` makes them anew."""
+    for hidden in (False, True):
+        stored = json.loads(mistakes.table_path(topic, hidden).read_text(encoding="utf-8"))
+        assert stored["made_of"] == learning.made_of(topic), f"stale: run `autograder certify --learn {topic}`"
+
+
+@pytest.mark.parametrize("topic", known_topics())
+def test_every_claim_of_a_check_has_been_held_against_the_mistake(topic):
+    _, unreviewed = learning.read_claims(topic)
+    assert not unreviewed
+
+
+@pytest.mark.parametrize("topic", known_topics())
+def test_no_answer_of_the_reference_is_in_the_tables(topic):
+    """Only what failed checks saw is kept."""
+    for hidden in (False, True):
+        for known in mistakes.known(topic, hidden).values():
+            for mistake in known:
+                assert mistake["checks"]
+                assert all(seen[0] != "pass" for seen in mistake["checks"].values())
+    assert reference(topic)

@@ -1,0 +1,278 @@
+"""A notebook's check and grading give the same verdicts: the student's functions in this process, and in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import linecache
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.certify import SPECIMENS, Specimen, find_specimens, read_specimen
+from autograder.course_table import earlier_sources, known_topics, solution_source
+from autograder.grading import alarm, near
+from autograder.grading.far import Cell, Far
+from autograder.grading.limits import Limits
+from autograder.grading.near import Near
+from autograder.grading.remote import WorkerDied
+from autograder.grading.threads import one_thread
+from autograder.runner import Verdict, run_checks, select
+
+QUICK_TOPIC = "softmax"
+ONE_IN = 4
+"""Of the other topics' wrong versions so many are judged both ways, chosen by their names' checksums."""
+
+PATIENT = Limits(call_seconds=15.0)
+MEASURES = ("measure_machine", "record")
+"""Exercises that look at a clock: what they got differs from one run to the next."""
+
+
+def cell(name: str, source: str, namespace: dict[str, Any]) -> None:
+    """Runs a cell as a notebook does, so that its lines can be shown."""
+    file = f"<cell {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), namespace)
+
+
+def judged_near(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    cell("reference", solution_source(specimen.topic), namespace)
+    cell(specimen.file, specimen.source, namespace)
+    return run_checks(specimen.topic, visible(specimen), Near(namespace, limits=limits))
+
+
+def judged_far(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
+    cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
+    far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits)
+    try:
+        return run_checks(specimen.topic, visible(specimen), far)
+    finally:
+        far.close()
+
+
+def visible(specimen: Specimen) -> list[Any]:
+    return select(specimen.topic, exercise=specimen.exercise, hidden=False, timing=False)
+
+
+def told(verdict: Verdict) -> tuple[Any, ...]:
+    values = () if verdict.exercise in MEASURES else (verdict.expected, verdict.got)
+    return verdict.check, verdict.outcome, verdict.message, verdict.cause, verdict.lines, *values
+
+
+def wrong(topics: list[str]) -> Iterator[Specimen]:
+    for topic, path in find_specimens(SPECIMENS, topics):
+        if path.name.startswith("wrong"):
+            yield read_specimen(path, topic)
+
+
+def judged_otherwise(specimens: list[Specimen]) -> list[str]:
+    """What the two ways tell differently. What differs is judged again with more time: a version may be near the limit."""
+    with one_thread():
+        doubtful = [specimen for specimen in specimens if differences(specimen, None)]
+        return [line for specimen in doubtful for line in differences(specimen, PATIENT)]
+
+
+def differences(specimen: Specimen, limits: Limits | None) -> list[str]:
+    pairs = zip(judged_near(specimen, limits), judged_far(specimen, limits), strict=True)
+    return [
+        f"{specimen.topic}/{specimen.file}\n   near {told(here)}\n   far  {told(there)}"
+        for here, there in pairs
+        if told(here) != told(there)
+    ]
+
+
+def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grading():
+    specimens = list(wrong([QUICK_TOPIC]))
+    assert len(specimens) > 100
+    assert judged_otherwise(specimens) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topic", [topic for topic in known_topics() if topic != QUICK_TOPIC])
+def test_wrong_versions_of_every_day_are_told_the_same_in_a_notebook_and_in_grading(topic):
+    chosen = [s for s in wrong([topic]) if hashlib.sha256(s.file.encode()).digest()[0] % ONE_IN == 0]
+    assert len(chosen) > 5
+    assert judged_otherwise(chosen) == []
+
+
+# What a function does to what it is given
+
+
+RENDER_CHAT = "wrong_render_chat_mutates.py", "wrong_render_chat_no_default.py"
+
+
+def test_a_version_that_spoils_its_argument_spoils_no_later_check():
+    """It inserted into the checks' own messages: from then on it passed, and so did one without any default."""
+    specimens = [read_specimen(SPECIMENS / "tokenizer" / file, "tokenizer") for file in RENDER_CHAT]
+    first = [list(map(told, judged_near(specimen))) for specimen in specimens]
+    again = [list(map(told, judged_near(specimen))) for specimen in specimens]
+    assert first == again
+    assert all(any(outcome == "fail" for _, outcome, *_ in each) for each in first)
+
+
+def test_results_and_arguments_are_copies():
+    kept: list[torch.Tensor] = []
+    student = Near({"keep": lambda x: kept.append(x) or x, "spoil": lambda: kept[0].zero_(), "rows": lambda rows: rows.append(1)})
+    x = torch.ones(3)
+    got = student.keep(x)
+    student.spoil()
+    assert x.tolist() == got.tolist() == [1.0, 1.0, 1.0]
+    rows: list[int] = []
+    student.rows(rows)
+    assert rows == []
+
+
+def test_a_named_model_is_whole_again_for_the_next_check_and_counts_as_named():
+    def spoil(model):
+        model.weights.embed_tokens.zero_()
+        model.config = None
+
+    def total(model):
+        return float(model.weights.embed_tokens.abs().sum()) + model.config.vocab_size
+
+    def read(model):
+        return model.weights.embed_tokens[torch.arange(7)]
+
+    names = {"spoil": spoil, "total": total, "read": read}
+    before = Near(names).total(Near(names).model("tiny"))
+    student = Near(names)
+    student.spoil(student.model("tiny"))
+    student = Near(names)
+    assert student.total(student.model("tiny")) == before
+    with student.counting() as work:
+        student.read(student.model("tiny"))
+    assert work.positions == 7
+
+
+def test_a_tokenizers_tables_are_copies():
+    student = Near({"spoil": lambda tokenizer: tokenizer.vocab.clear() or len(tokenizer.vocab), "size": lambda t: len(t.vocab)})
+    assert student.spoil(student.tokenizer("tiny")) == 0
+    again = Near({"size": lambda tokenizer: len(tokenizer.vocab)})
+    assert again.size(again.tokenizer("tiny")) > 0
+
+
+def test_what_the_notebook_set_for_all_of_torch_is_the_functions_and_not_the_checks():
+    student = Near({"off": lambda: torch.set_grad_enabled(False) and None, "is_on": torch.is_grad_enabled, "draw": lambda: torch.rand(1)})
+    state = torch.get_rng_state()
+    student.off()
+    assert torch.is_grad_enabled()
+    assert student.is_on() is False
+    assert student.draw() != student.draw()
+    assert torch.equal(state, torch.get_rng_state())
+    assert Near({"draw": lambda: torch.rand(1)}).draw() == Near({"draw": lambda: torch.rand(1)}).draw()
+
+
+def test_what_the_checks_own_functions_do_is_not_counted():
+    student = Near({"f": lambda model, x: model(x) @ x})
+    x = torch.ones(4, 4)
+    with student.counting() as work:
+        student.f(lambda y: y @ y @ y, x)
+    assert work.flops == 2 * 4**3
+
+
+def test_a_function_that_is_defined_anew_is_seen():
+    namespace = {"f": lambda: 1}
+    student = Near(namespace)
+    assert student.f() == 1
+    namespace["f"] = lambda: 2
+    assert student.f() == 2
+
+
+# What does not end
+
+SWALLOWS = """
+import time
+def inner():
+    while True:
+        try:
+            time.sleep(0.001)
+        except:
+            pass
+def f():
+    while True:
+        try:
+            inner()
+        except:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def f():\n    while True:\n        pass\n", "f, line 2: while True:"),
+        ("import time\ndef f():\n    time.sleep(1e9)\n", "f, line 3: time.sleep(1e9)"),
+        ("import threading\ndef f():\n    threading.Event().wait()\n", "f, line 3: threading.Event().wait()"),
+        (SWALLOWS, "inner, line 6: time.sleep(0.001)"),
+    ],
+)
+def test_what_does_not_end_is_stopped_with_its_line_and_waited_for_once(source, line):
+    namespace: dict[str, Any] = {}
+    cell("f", source, namespace)
+    handler, timer = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    student = Near(namespace, limits=Limits(call_seconds=0.3))
+    start = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(WorkerDied, match=r"stopped after 0\.3 s") as died:
+            student.f()
+        assert died.value.outcome == "timeout"
+        assert died.value.lines[-1] == line
+    assert time.monotonic() - start < 3 * 0.3 * 4
+    assert signal.getsignal(signal.SIGALRM) == handler
+    assert (signal.getitimer(signal.ITIMER_REAL)[0] > 0) == (timer[0] > 0)
+
+
+def test_the_time_of_the_checks_own_functions_is_not_the_students():
+    def slow():
+        time.sleep(1.5)
+        return 1
+
+    assert Near({"f": lambda model: model()}, limits=Limits(call_seconds=0.3)).f(slow) == 1
+
+
+def test_a_loop_that_calls_a_given_function_is_stopped(monkeypatch):
+    monkeypatch.setattr(near, "MAX_CALLBACKS", 1000)
+
+    def f(model):
+        while True:
+            with contextlib.suppress(BaseException):
+                model()
+
+    with pytest.raises(WorkerDied, match="calls of the function that was given"):
+        Near({"f": f}).f(lambda: 1)
+
+
+def test_outside_the_main_thread_it_is_said_how_to_stop(monkeypatch):
+    monkeypatch.setattr(alarm, "SAY_SECONDS", 0.05)
+    told: list[str] = []
+    thread = threading.Thread(target=lambda: Near({"f": lambda: time.sleep(0.5)}, tell=told.append).f())
+    thread.start()
+    thread.join()
+    assert len(told) == 1
+    assert told[0].startswith("f is still running")
+
+
+def test_exit_is_an_exception_with_its_line():
+    namespace: dict[str, Any] = {}
+    cell("softmax", "import sys\ndef softmax(x):\n    sys.exit(3)\n", namespace)
+    (verdict, *_) = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), Near(namespace))
+    assert (verdict.outcome, verdict.lines) == ("error", ["softmax, line 3: sys.exit(3)"])
+
+
+def test_a_check_that_is_stopped_by_hand_keeps_what_was_found():
+    namespace: dict[str, Any] = {}
+    cell("softmax", "def softmax(x):\n    if x.dim() > 1: raise KeyboardInterrupt\n    return x.softmax(-1)\n", namespace)
+    verdicts = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), Near(namespace))
+    outcomes = [verdict.outcome for verdict in verdicts]
+    first = outcomes.index("stopped")
+    assert first > 0
+    assert set(outcomes[:first]) == {"pass"}
+    assert verdicts[first].lines == ["softmax, line 2: if x.dim() > 1: raise KeyboardInterrupt"]
+    assert {verdict.message for verdict in verdicts[first + 1 :]} == {"not run: you stopped the checks"}
+    assert all(verdict.failed for verdict in verdicts[first:])

@@ -1,0 +1,134 @@
+"""What a check sees of a computation from outside: prints of what it computed, and a rehearsal on the meta device."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from autograder.grading.far import Cell, Far
+from autograder.grading.near import Near
+from autograder.grading.watch import print_of, watching
+from course.kit.paths import ROOT
+
+SOURCE = """
+import torch
+
+def twice(x):
+    return (x * 2).transpose(0, 1) + 1
+
+def piecewise(x):
+    out = torch.empty_like(x)
+    out[:1], out[1:] = x[1:] * 3, x[:1] * 3
+    return out.sum()
+
+def strays(x):
+    steps = torch.arange(x.shape[-1])
+    speed = 0.5 * steps
+    return x * speed
+
+def strays_into_cat(x):
+    return torch.cat((x, torch.zeros(2)))
+
+def made_where_x_is(x):
+    return x * torch.arange(x.shape[-1], device=x.device) + torch.tensor(1.0)
+
+def asks(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+def given_back_elsewhere(x):
+    return torch.ones(3)
+
+def fails(x):
+    return x @ x.new_ones(5)
+"""
+
+
+@pytest.fixture(params=["far", "near"])
+def student(request):
+    if request.param == "far":
+        far = Far("softmax", [Cell("f", SOURCE)], {})
+        yield far
+        far.close()
+    else:
+        import linecache
+
+        namespace: dict[str, object] = {}
+        linecache.cache["<cell 1>"] = (len(SOURCE), None, SOURCE.splitlines(True), "<cell 1>")
+        exec(compile(SOURCE, "<cell 1>", "exec"), namespace)
+        yield Near(namespace)
+
+
+def test_what_was_computed_is_printed_in_order(student):
+    x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+    with student.watching() as prints:
+        got = student.twice(x)
+    assert prints == [print_of(x), print_of(2 * x), print_of(got)]
+    with student.watching() as prints:
+        pass
+    assert prints == []
+
+
+def test_what_was_written_in_pieces_is_printed_whole(student):
+    x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+    with student.watching() as prints:
+        student.piecewise(x)
+    assert print_of(3 * x) in prints
+
+
+def test_no_more_is_noted_than_a_bound_allows(monkeypatch):
+    monkeypatch.setattr("autograder.grading.watch.MAX_PRINTS", 5)
+    with watching() as prints:
+        for n in range(9):
+            torch.full((2,), float(n)) + 1
+    assert len(prints) == 5
+
+
+def test_memory_that_is_used_again_is_looked_at_again():
+    with watching() as prints:
+        for n in range(3):
+            torch.full((4,), float(n))
+    assert [one[1] for one in prints] == [0.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("name", ["strays", "strays_into_cat"])
+def test_a_tensor_made_on_another_device_is_told_with_its_line(student, name):
+    made = {"strays": "torch.arange(x.shape[-1])", "strays_into_cat": "torch.zeros(2)"}[name]
+    rehearsal = getattr(student, name).on_meta(torch.ones(2))
+    assert rehearsal.stray.startswith(f"{name}, line ")
+    assert made in rehearsal.stray
+
+
+def test_what_stays_on_its_device_is_told_by_shape(student):
+    rehearsal = student.made_where_x_is.on_meta(torch.ones(2, 3, dtype=torch.float64))
+    assert rehearsal.result == {"shape": [2, 3], "dtype": torch.float64, "device": "meta"}
+    assert (rehearsal.stray, rehearsal.asked) == ("", "")
+
+
+def test_a_value_that_was_asked_for_is_told_apart(student):
+    rehearsal = student.asks.on_meta(torch.ones(2))
+    assert rehearsal.stray == ""
+    assert "if x.sum() > 0" in rehearsal.asked
+
+
+def test_a_result_elsewhere_is_a_stray(student):
+    assert "torch.ones(3)" in student.given_back_elsewhere.on_meta(torch.ones(2)).stray
+
+
+def test_other_errors_stay_errors(student):
+    with pytest.raises(RuntimeError, match="size"):
+        student.fails.on_meta(torch.ones(2))
+
+
+def test_a_rehearsal_loads_no_compiler():
+    code = (
+        "import sys, torch\n"
+        "from autograder.grading.meta import rehearse\n"
+        "rehearse(lambda x: 2.0 ** torch.arange(3, device=x.device) + x, [torch.ones(3)], {}, lambda name: False)\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+        "import torch._dynamo\n"
+        "assert hasattr(torch._dynamo, 'optimize')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
