@@ -28,8 +28,8 @@ OTHER_ANSWER = "def softmax(logits):\n    return logits.softmax(dim=-1) + (logit
 HANGS_IN_THE_RACE = "def softmax(logits):\n    while logits.numel() == 20_000: pass\n    return logits.softmax(dim=-1)"
 CLASS = {
     "ada": solved(),
-    "slow": solved(softmax=REPEATED.format(times=60)),
-    "slower": solved(softmax=REPEATED.format(times=400)),
+    "slow": solved(softmax=REPEATED.format(times=150)),
+    "slower": solved(softmax=REPEATED.format(times=600)),
     "stuck": solved(softmax=HANGS_IN_THE_RACE),
     "other": solved(softmax=OTHER_ANSWER),
     "blank": released(),

@@ -286,11 +286,12 @@ class Far:
             self._begin_check()
             try:
                 reply = self._request("cell", self._limits.cell_seconds, name=cell.name, source=cell.source)
+                connection.look()  # at each cell's end: else a quick cell's files would cost it, or not, with how busy the machine is
             except WorkerDied as died:
                 self._deaths += 1
                 self._broken.add(index)
                 self.cell_outcomes[cell.name] = CellOutcome(died.outcome, str(died))
-                self._connection = None
+                self.close()
                 return False
             self._ran.add(index)
             if "error" in reply:

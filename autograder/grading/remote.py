@@ -343,12 +343,16 @@ class Connection:
         if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
             raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")
         if time.monotonic() > self.next_look:
-            start = time.monotonic()
-            if writes_too_much(self.scratch):
-                limit = f"{isolation.SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files"
-                raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
-            end = time.monotonic()
-            self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
+            self.look()
+
+    def look(self) -> None:
+        """Raises WorkerDied where the submission's folder holds more than it may."""
+        start = time.monotonic()
+        if writes_too_much(self.scratch):
+            limit = f"{isolation.SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
+            raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
+        end = time.monotonic()
+        self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
 
 
 def writes_too_much(folder: str) -> bool:
