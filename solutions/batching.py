@@ -162,9 +162,9 @@ def capture_decode(
 ) -> Callable[[Tensor], Tensor]:
     """A step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
 
-    On CUDA `static_decode` is recorded once as a graph and each step replays it: one launch in place of hundreds. On
-    any other device the step calls `static_decode`. keys, values as there. What a step gave stays as it is when the next one
-    runs. Raises ValueError at the step that finds no slot left, not before.
+    On CUDA (keys, values on the current GPU) `static_decode` is recorded once as a graph and each step replays it: one launch in
+    place of hundreds. On any other device the step calls `static_decode`. keys, values as there. What a step gave stays as it is
+    when the next one runs. Raises ValueError at the step that finds no slot left, not before.
     """
     ### BEGIN SOLUTION
     max_len = keys.shape[3]
@@ -180,16 +180,15 @@ def capture_decode(
 
     replay = run
     if keys.is_cuda and start < max_len:
-        with torch.cuda.device(keys.device):
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):  # libraries allocate at their first calls, which a recording must not see
-                run()
-            torch.cuda.current_stream().wait_stream(side)
-            position.fill_(start)  # that step was run: the slot it wrote is written again by the first real one
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):  # runs nothing
-                out = run()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # libraries allocate at their first calls, which a recording must not see
+            run()
+        torch.cuda.current_stream().wait_stream(side)
+        position.fill_(start)  # that step was run: the slot it wrote is written again by the first real one
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):  # runs nothing
+            out = run()
 
         def replay() -> Tensor:
             graph.replay()

@@ -390,6 +390,7 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
         sources = {
             "many": "import os\nfor n in range(10**9):\n    os.mkdir(f'd{n}')",
             "deep": "import os\nfor n in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nimport time\ntime.sleep(60)",
+            "quick": "import os\nfor n in range(60):\n    os.mkdir('d')\n    os.chdir('d')",
         }
         for name, source in sources.items():
             student = Far("softmax", [Cell(name, source)], {}, limits=QUICK.limits)

@@ -61,6 +61,8 @@ def visible(specimen: Specimen) -> list[Any]:
 
 
 def told(verdict: Verdict) -> tuple[Any, ...]:
+    if verdict.outcome == "skipped":  # a check of a GPU: here there is none, in grading there never is one
+        return verdict.check, verdict.outcome
     values = () if verdict.exercise in MEASURES else (verdict.expected, verdict.got)
     return verdict.check, verdict.outcome, verdict.message, verdict.cause, verdict.lines, *values
 

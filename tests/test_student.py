@@ -102,6 +102,15 @@ def test_what_is_not_written_or_not_defined_is_said_in_one_line(work, capsys):
     assert "not defined" in capsys.readouterr().out
 
 
+def test_what_torch_cannot_do_is_not_taken_for_a_stub(work, capsys):
+    namespace = names()
+    exec(compile("def softmax(logits):\n    return logits.to('meta').cpu()\n", "<cell softmax>", "exec"), namespace)
+    call(namespace, 'check("softmax")')
+    out = capsys.readouterr().out
+    assert "not written" not in out
+    assert "NotImplementedError: Cannot copy out of meta tensor" in out
+
+
 def test_an_unknown_exercise_suggests_the_nearest(work, capsys):
     call(names(), 'check("sofmax")')
     assert "did you mean 'softmax'" in capsys.readouterr().out

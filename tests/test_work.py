@@ -13,6 +13,7 @@ from autograder.grading.far import Cell, Far
 from autograder.grading.given import named
 from autograder.grading.near import Near
 from autograder.grading.work import counting
+from course.kit import Weights
 
 T, D, F = 7, 8, 5
 
@@ -143,7 +144,9 @@ def test_values_that_python_asks_for_count_as_waits():
     x = torch.arange(3)
     assert counted(lambda: [x[0].item(), int(x[1]), bool((x == 2).all())]).waits == 3
     assert counted(lambda: x[x.sum() : x.sum() + 1]).waits == 2
+    assert counted(lambda: [x.tolist(), x.numpy(), x[0].tolist()]).waits == 3
     assert counted(lambda: (x + 1).masked_fill(x > 1, 0)).waits == 0
+    assert counted(lambda: linear(torch.ones(2, 3), torch.ones(1, 3)).squeeze().tolist()).waits == 1
 
 
 def test_arguments_as_they_are_after_a_call_near_and_far():
@@ -154,6 +157,41 @@ def test_arguments_as_they_are_after_a_call_near_and_far():
     for student in (far, Near(namespace)):
         result, (x, y) = student.f(torch.zeros(2), torch.ones(1), _arguments=True)
         assert (result.item(), x.tolist(), y.tolist()) == (2.0, [7.0, 0.0], [1.0])
+    far.close()
+
+
+REMEMBERS = """
+_known = {}
+
+def total(weights, x):
+    if id(weights) not in _known:
+        _known[id(weights)] = weights.norm.sum().item()
+    return _known[id(weights)] + x.sum().item()
+
+def counter(start):
+    kept = torch.zeros(1)
+
+    def step(by):
+        kept.add_(by + start)
+        return kept
+
+    return step
+
+import torch
+"""
+
+
+def test_calls_in_the_same_memory_and_results_as_they_are_at_the_end_near_and_far():
+    far = Far("transformer", [Cell("cell", REMEMBERS)], {})
+    namespace: dict[str, object] = {}
+    exec(REMEMBERS, namespace)
+    for student in (far, Near(namespace)):
+        one, other = (Weights(torch.ones(1), [], torch.full((2,), n), torch.ones(1)) for n in (1.0, 5.0))
+        first, second = student.total.again([one, torch.ones(3)], [other, torch.zeros(3)])
+        assert (first, second) == (5.0, 2.0)  # not 10: what it remembers is stale
+        results = student.counter.series(1, then=[[1], [2], [3]])
+        assert [result.item() for result in results] == [9.0, 9.0, 9.0]
+        assert one.norm.tolist() == [1.0, 1.0]
     far.close()
 
 

@@ -316,7 +316,8 @@ def test_limits_of_a_batch(student, rng):
     got = generated(student, model, prompts, max_new_tokens=1, temperature=0.0)
     equal(got, greedy(tiny(torch.float64), prompts, 1))
     for wrong in ([], [[1], []]):
-        raises(ValueError, lambda p=wrong: student.generate_batch(model, p, max_new_tokens=2))
+        for n in (2, 0):
+            raises(ValueError, lambda p=wrong, n=n: student.generate_batch(model, p, max_new_tokens=n))
 
 
 @checks("generate_batch")
@@ -379,14 +380,16 @@ def test_batch_on_another_device(student):
 @checks("generate_batch", weight=2)
 def test_defaults_of_a_batch(student):
     """what is not given is temperature 1.0, no top_k, no top_p, no EOS and pad_id 0"""
-    # Of 24,000 draws 1 in 1,000 falls to the tokens that even top_p = 0.999 would cut: none with probability 4e-11.
-    there = head_only(student, torch.float32, 1.0, {token: [-0.1 * token] for token in range(64)}, V=64).there
+    # Over 8,192 equal tokens a top_p of 0.999 moves nearly every draw by a few tokens, over 64 unequal ones a temperature does.
+    flat = uniform(student, V=8_192).there
+    steep = head_only(student, torch.float32, 1.0, {token: [-0.1 * token] for token in range(64)}, V=64).there
     given = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None, "pad_id": 0}
-    drawn = [
-        generated(student, there, [[1], [2, 3]] * 500, max_new_tokens=24, generator=student.generator(3), **options)
-        for options in ({}, given)
-    ]
-    equal(drawn[0], drawn[1], what="other tokens without the settings than with temperature=1.0 and no others")
+    for there in (flat, steep):
+        drawn = [
+            generated(student, there, [[1], [2, 3]] * 8, max_new_tokens=24, generator=student.generator(3), **options)
+            for options in ({}, given)
+        ]
+        equal(drawn[0], drawn[1], what="other tokens without the settings than with temperature=1.0 and no others")
     only = Small(student, torch.Generator().manual_seed(3), V=1).there  # a vocabulary in which 0 is the only id
     got = generated(student, only, [[0], [0, 0, 0]], max_new_tokens=2, temperature=0.0)
     equal(got, [[0, 0], [0, 0]], what="wrong tokens of a vocabulary whose only id is 0")

@@ -120,7 +120,7 @@ def test_reset_empties(student, rng):
 @checks("KVCache")
 def test_dtype_and_device(student, rng):
     """dtype and device are those that were asked for"""
-    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         for device in ("cpu", torch.device("cpu")):
             twin = Twin(student, rng, small_config(), 1, 4, dtype=dtype, device=device)
             twin.append(0, 2)

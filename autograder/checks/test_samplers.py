@@ -204,6 +204,18 @@ def reaches_every_token(sample: Callable[[Tensor], Any]) -> None:
         )
 
 
+def each_call_draws_anew(sample: Callable[[Tensor], Any]) -> None:
+    """150 calls with one row, over 32,768 equally likely tokens: 149 or 150 are different ones.
+
+    Fewer than 143 are so with probability below 1e-8. Who seeds a source of his own from a small number for each call has
+    no more different tokens than such numbers.
+    """
+    logits = torch.zeros(1, 32_768)
+    found = len(torch.cat([token_ids(sample(logits), 1) for _ in range(150)]).unique())
+    what = "too few different tokens in 150 calls, one row each, over 32,768 equally likely ones"
+    that(found >= 143, what, expected="149 or 150", got=found)
+
+
 def varies_without_generator(sample: Callable[[Tensor], Any]) -> None:
     """Two calls without a generator differ (they agree by chance with probability at most 2 ** -200)."""
     logits = torch.zeros(200, 8)

@@ -346,11 +346,25 @@ def test_forward_small_untied(student, rng):
 
 @checks("forward")
 def test_forward_layers_that_are_there(student, rng):
-    """a model cut after one layer, with the config of two"""
+    """a model of two layers cut after one, after none, and with one more than its config names"""
     config = small_config(tie_word_embeddings=False)
-    weights = small_weights(rng, config)
-    weights.layers = weights.layers[:1]
-    close_forward(student, config, weights, torch.randint(0, config.vocab_size, (1, 4), generator=rng))
+    whole = small_weights(rng, config)
+    ids = torch.randint(0, config.vocab_size, (1, 4), generator=rng)
+    for layers in (whole.layers[:1], [], [*whole.layers, small_layer(rng, config)]):
+        weights = Weights(whole.embed_tokens, layers, whole.norm, whole.lm_head)
+        close_forward(student, config, weights, ids, what=f"wrong logits with {len(layers)} layers")
+
+
+@checks("forward")
+def test_forward_of_other_weights(student, rng):
+    """other weights in the same model: their logits, and not those of before"""
+    config = small_config(tie_word_embeddings=False)
+    ids = torch.randint(0, config.vocab_size, (1, 4), generator=rng)
+    before, after = small_weights(rng, config), small_weights(rng, config)
+    models = [student.WeightsOnly(config, weights, None) for weights in (before, after)]
+    first, second = student.forward.again([models[0], ids], [models[1], ids])
+    close(first, kit_model(config, before)(ids), atol=1e-3, what="wrong logits once the model has been asked again")
+    close(second, kit_model(config, after)(ids), atol=1e-3, what="other weights were put into the model, and its logits are wrong")
 
 
 @checks("forward")

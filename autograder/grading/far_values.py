@@ -41,6 +41,26 @@ class FarFunction:
         reply = self._far._ask("call", self._far._call_seconds, function=self._name, **call.request())
         return call.result(self._far, reply)
 
+    def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
+        """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
+        remembers of them is stale, by whatever it knows them again, and a result in memory that it kept is written over."""
+        match self._several("again", args, then, kwargs):
+            case [first, second]:
+                return first, second
+        raise self._far._nonsense("one result of two calls")
+
+    def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
+        """The results of calling what one call gave with each of `then`, all as they are at the end."""
+        results = self._several("series", args, then, kwargs)
+        if isinstance(results, list) and len(results) == len(then):
+            return results
+        raise self._far._nonsense("a series without its results")
+
+    def _several(self, op: str, args: Iterable[Any], then: list[Any], kwargs: dict[str, Any]) -> Any:
+        _check_generation(self._far, (*args, *then), kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
+        return self._far._ask(op, self._far._call_seconds, function=self._name, **fields)
+
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
         _check_generation(self._far, args, kwargs)

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
@@ -27,8 +28,8 @@ aten = torch.ops.aten
 class Work:
     """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
     write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
-    grad_flops: those of the flops that ran while gradients were on. waits: single values that Python asked a tensor for, each
-    of which would make it wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`)."""
+    grad_flops: those of the flops that ran while gradients were on. waits: how often Python asked a tensor for its value, or for
+    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`)."""
 
     flops: int = 0
     written_bytes: int = 0
@@ -116,10 +117,21 @@ class counting(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.work = Work()
+        self._asked = _Asked(self.work)
+        self._depth = 0
 
     def __enter__(self) -> Work:
         super().__enter__()
+        self._depth += 1
+        if self._depth == 1:
+            self._asked.__enter__()
         return self.work
+
+    def __exit__(self, *error: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._asked.__exit__(*error)
+        super().__exit__(*error)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -157,6 +169,19 @@ class counting(TorchDispatchMode):
         for tensor in tensors_in((out,)):
             if place_of(tensor) not in given:
                 self.work.written_bytes += tensor.numel() * tensor.element_size()
+
+
+class _Asked(TorchFunctionMode):
+    """Counts tensors that are asked for all of their values: no kernel is asked on the CPU, so the dispatcher sees nothing of it."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.work = work
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(function, "__name__", "") in ("tolist", "numpy", "__array__"):
+            self.work.waits += 1
+        return function(*args, **(kwargs or {}))
 
 
 def tensors_in(values: Any) -> Iterator[Tensor]:

@@ -152,6 +152,10 @@ class Worker:
                 return self.cell(request["name"], request["source"])
             case "call":
                 return self.call(request)
+            case "again":
+                return self.again(request)
+            case "series":
+                return self.series(request)
             case "meta":
                 function = request["target"] if "target" in request else self.function(request["name"])
                 return rehearse(function, request["args"], request["kwargs"], is_student_file)
@@ -220,6 +224,19 @@ class Worker:
             "args": given if request["unchanged"] else [],
             "rng": [before, _random_state()] if request["rng_unchanged"] else [],
         }
+
+    def again(self, request: dict[str, Any]) -> list[Any]:
+        """Both results of two calls, the second with other values in the memory of the first's arguments. As they are at the end."""
+        function, args, kwargs = self.function(request["name"]), request["args"], request["kwargs"]
+        first = function(*args, **kwargs)
+        with torch.no_grad():
+            args = overwritten(args, request["then"])
+        return [first, function(*args, **kwargs)]
+
+    def series(self, request: dict[str, Any]) -> list[Any]:
+        """What the result of a call gives for one input after the other, all as they are at the end."""
+        step = self.function(request["name"])(*request["args"], **request["kwargs"])
+        return [step(*each) for each in request["then"]]
 
     def count(self, on: bool, machine: dict[str, float] | None) -> dict[str, int] | None:
         if on:
@@ -388,6 +405,22 @@ def same(old: Any, new: Any) -> bool:
     if old is None or isinstance(old, bool | int | float | str | bytes) or type(old) in kit_dataclasses().values():
         return old is new or holds_tensors(old) or (type(old) is type(new) and bool(old == new))
     return True
+
+
+def overwritten(old: Any, new: Any) -> Any:
+    """`old` with what `new` holds: in the same memory where tensors are of one shape and dtype, in the same list or object."""
+    if type(old) is not type(new):
+        return new
+    if isinstance(old, Tensor):
+        return old.copy_(new) if old.shape == new.shape and old.dtype == new.dtype else new
+    if isinstance(old, list):
+        old[:] = [overwritten(*pair) for pair in zip(old, new, strict=False)] + new[len(old) :]
+        return old
+    if holds_tensors(new) or type(new).__name__ == "WeightsOnly":
+        for name, value in list(vars(new).items()):
+            setattr(old, name, overwritten(getattr(old, name), value))
+        return old
+    return new
 
 
 def holds_tensors(value: Any) -> bool:

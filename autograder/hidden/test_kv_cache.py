@@ -159,6 +159,25 @@ def test_writes_one_layers_new_tokens(student, rng):
 
 
 @checks("KVCache")
+def test_a_refused_append_writes_nothing(student):
+    """work: what does not fit leaves the memory alone, the slots that are free too"""
+    cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16), 2, 8)
+    old, new = torch.ones(2, 4, 3, 16), torch.full((2, 4, 6, 16), 2.0)
+    cache.append(0, old, old)
+    with student.counting() as work:
+        raises("CacheFull", lambda: cache.append(0, new, new), naming=8)
+    that(
+        work.written_bytes < old[:, :, :1].nbytes,
+        "an append that raised CacheFull has written before it did",
+        expected="nothing written",
+        got=f"{work.written_bytes:,} bytes",
+    )
+    k_all, v_all = cache.append(0, old, old)
+    close(k_all, torch.cat((old, old), dim=2), what="wrong keys after a refused append")
+    close(v_all, torch.cat((old, old), dim=2), what="wrong values after a refused append")
+
+
+@checks("KVCache")
 def test_no_append_moves_what_is_there(student, rng):
     """work: token by token, no append writes more than another"""
     cache = student.KVCache(small_config(num_hidden_layers=6, num_key_value_heads=2, head_dim=16), 2, 100)
@@ -348,6 +367,19 @@ def test_decode_work(student, rng):
         between(work.flops, fewest_flops(tiny_config(), [1], rows), math.inf, "FLOPs")
 
 
+@checks("decode_step")
+def test_decode_of_two_texts(student, rng):
+    """two texts of one length, each in its cache: the same next token, and each has its own logits"""
+    model, kit = small(student, rng, vocab_size=17)
+    ids = random_ids(rng, 2, 6, 17)
+    ids[1, 5] = ids[0, 5]
+    for row in ids.split(1):
+        cache = student.KVCache(kit.config, 1, 8, dtype=torch.float64)
+        student.forward_cached(model, row[:, :5], cache)
+        got = student.decode_step(model, row[:, 5:], cache)
+        close(got, kit(row)[:, -1], atol=1e-3, dtype=torch.float64)
+
+
 # ---- generate_cached -----------------------------------------------------------------------------------------------
 
 
@@ -405,8 +437,8 @@ def test_edges_of_the_window(student, rng):
 
 @checks("generate_cached", weight=2)
 def test_work_of_random_sizes(student, reference, rng):
-    """work: T0 + G - 1 positions a row, where the text just fits, and for one token"""
-    for rows, t0, g in ((2, integer(rng, 5, 30), integer(rng, 4, 9)), (1, integer(rng, 5, 30), 1)):
+    """work: T0 + G - 1 positions a row, where the text just fits, for one token and for a hundred"""
+    for rows, t0, g in ((2, integer(rng, 5, 30), integer(rng, 4, 9)), (1, integer(rng, 5, 30), 1), (1, integer(rng, 5, 12), 100)):
         idx = random_ids(rng, rows, t0, 1000)
         with student.counting() as work:
             got = student.generate_cached(student.model("tiny"), idx, max_new_tokens=g, block_size=t0 + g - 1, temperature=0.0)

@@ -15,6 +15,7 @@ from autograder.checks.test_samplers import (
     clear_p,
     distribution,
     drawn,
+    each_call_draws_anew,
     frequencies,
     repeat,
     row,
@@ -477,6 +478,27 @@ def test_top_p_sample_independent(student, rng):
     neighbours(got, top_p_by_hand(logits, 0.9)[0])
 
 
+@checks("temperature_sample")
+def test_temperature_sample_each_call_draws_anew(student):
+    """many calls with one row each"""
+    g = student.generator(11)
+    each_call_draws_anew(lambda x: student.temperature_sample(x, 1.0, generator=g))
+
+
+@checks("top_k_sample")
+def test_top_k_sample_each_call_draws_anew(student):
+    """many calls with one row each"""
+    g = student.generator(11)
+    each_call_draws_anew(lambda x: student.top_k_sample(x, 32_768, generator=g))
+
+
+@checks("top_p_sample")
+def test_top_p_sample_each_call_draws_anew(student):
+    """many calls with one row each"""
+    g = student.generator(11)
+    each_call_draws_anew(lambda x: student.top_p_sample(x, 1.0, generator=g))
+
+
 # ---- sample_next_token ---------------------------------------------------------------------------------------------
 
 
@@ -488,6 +510,13 @@ def combined(logits: Tensor, tau: float, k: int | None, p: float | None) -> Tens
     if p is not None:
         probs = top_p_by_hand(probs.log(), p)
     return probs
+
+
+@checks("sample_next_token")
+def test_next_token_each_call_draws_anew(student):
+    """many calls with one row each"""
+    g = student.generator(11)
+    each_call_draws_anew(lambda x: student.sample_next_token(x, generator=g))
 
 
 @checks("sample_next_token", weight=2)

@@ -475,6 +475,15 @@ def test_stop_that_begins_inside_itself(student):
 
 
 @checks("StopStrings")
+def test_stop_that_begins_again_and_again(student, rng):
+    """one stop of two letters, and a text made of its beginnings"""
+    for _ in range(60):
+        stop = word(rng, "ab", integers(rng, 4, 8)[0])
+        text = "".join(stop[:n] for n in integers(rng, 1, len(stop), 6))
+        compare(student, [stop], cut(rng, text))
+
+
+@checks("StopStrings")
 def test_stop_several_beginnings(student):
     """of several possible beginnings the longest is held back"""
     compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"])

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.stages import block_stages
-from autograder.checks.test_transformer import close_block, close_forward, small_config, small_layer, small_weights
-from course.kit import Config, LayerWeights, load_model
+from autograder.checks.test_transformer import close_block, close_forward, kit_model, small_config, small_layer, small_weights
+from course.kit import Config, LayerWeights, Weights, load_model
 
 # --- rms_norm ---
 
@@ -72,6 +72,25 @@ def test_rms_norm_half_precision(student, rng):
     )
 
 
+@checks("rms_norm")
+def test_rms_norm_without_eps(student, rng):
+    """eps = 0, for vectors so small that any other would show"""
+    weight = torch.randn(8, generator=rng)
+    for size in (1.0, 1e-3, 1e-6):
+        x = size * torch.randn(2, 8, generator=rng)
+        want = x.double() / x.double().square().mean(-1, keepdim=True).sqrt() * weight.double()
+        close(student.rms_norm(x, weight, 0.0), want, atol=1e-5, what=f"wrong values with eps 0 for entries of about {size:g}")
+
+
+@checks("rms_norm")
+def test_rms_norm_again(student, rng):
+    """other vectors and weights in the same memory"""
+    (x, y), (weight, other) = torch.randn(2, 3, 8, generator=rng), torch.randn(2, 8, generator=rng)
+    first, second = student.rms_norm.again([x, weight, 1e-5], [y, other, 1e-5])
+    close(first, F.rms_norm(x, (8,), weight, 1e-5), atol=1e-5, what="wrong values once it has been called again")
+    close(second, F.rms_norm(y, (8,), other, 1e-5), atol=1e-5, what="wrong values for other entries in the same tensors")
+
+
 # --- feed_forward ---
 
 
@@ -129,6 +148,16 @@ def test_feed_forward_closed_gates(student, rng):
         close(student.feed_forward(x, gate, up, down), want, atol=1e-2, rtol=1e-4, what=f"wrong values for gates of {strength:g}")
 
 
+@checks("feed_forward")
+def test_feed_forward_again(student, rng):
+    """other tokens and matrices in the same memory"""
+    shapes = ((2, 3, 4), (6, 4), (6, 4), (4, 6))
+    one, other = ([torch.randn(shape, generator=rng) for shape in shapes] for _ in range(2))
+    told = ("wrong values once it has been called again", "wrong values for other entries in the same tensors")
+    for (x, gate, up, down), got, what in zip((one, other), student.feed_forward.again(one, other), told, strict=True):
+        close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=1e-4, what=what)
+
+
 # --- decoder_block ---
 
 
@@ -179,6 +208,45 @@ def test_block_far_positions(student, rng):
     x = torch.randn(2, 3, config.hidden_size, generator=rng)
     for positions in (torch.tensor([250, 257, 300]), torch.tensor([9000, 9001, 9300])):
         close_block(student, x, layer, config, positions, atol=5e-3)
+
+
+@checks("decoder_block")
+def test_block_far_positions_in_half_precision(student, rng):
+    """bfloat16 and float16 hold no number of thousands exactly: the positions are not theirs"""
+    config = small_config(max_position_embeddings=16_384, head_dim=2, rope_theta=10_000.0)
+    for dtype, atol in ((torch.bfloat16, 0.4), (torch.float16, 0.05)):
+        layer = small_layer(rng, config, dtype)
+        x = torch.randn(1, 4, config.hidden_size, generator=rng).to(dtype)
+        for positions in (torch.tensor([257, 258, 259, 261]), torch.tensor([4097, 4098, 4099, 4101])):
+            want = block_stages(x, layer, config, positions)[1]
+            close(student.decoder_block(x, layer, config, positions), want, atol=atol, rtol=0.05, dtype=dtype)
+
+
+@checks("decoder_block")
+def test_block_never_looks_ahead_at_any_score(student, rng):
+    """scores of tens of thousands: those of later tokens count as little as ever"""
+    config = small_config()
+    layer = small_layer(rng, config)
+    layer.q_proj, layer.k_proj = 300 * layer.q_proj, 300 * layer.k_proj
+    x, positions = torch.randn(2, 6, config.hidden_size, generator=rng), torch.arange(6)
+    before = student.decoder_block(x, layer, config, positions)
+    x2 = x.clone()
+    x2[:, 3:] = torch.randn(2, 3, config.hidden_size, generator=rng)
+    after = student.decoder_block(x2, layer, config, positions)
+    close(after[:, :3], before[:, :3], atol=1e-5, what="tokens 3 to 5 were changed, and results before them changed")
+    close(before[:, :1], block_stages(x, layer, config, positions)[1][:, :1], atol=1e-3, what="wrong values of the first token")
+
+
+@checks("decoder_block")
+def test_block_again(student, rng):
+    """other weights in the same layer"""
+    config, positions = small_config(), torch.arange(3)
+    layers, xs = [small_layer(rng, config) for _ in range(2)], torch.randn(2, 2, 3, config.hidden_size, generator=rng)
+    here = [student.LayerWeights(**vars(layer)) for layer in layers]
+    results = student.decoder_block.again(*([x, layer, config, positions] for x, layer in zip(xs, here, strict=True)))
+    told = ("wrong values once it has been called again", "other weights were put into the layer, and its result is wrong")
+    for x, layer, got, what in zip(xs, layers, results, told, strict=True):
+        close(got, _block(x, layer, config, positions), atol=1e-4, what=what)
 
 
 @checks("decoder_block")
@@ -345,6 +413,29 @@ def test_forward_dtype(student, rng):
         float(yours) <= 2 * float(ours),
         "in bfloat16 the logits are further from the exact ones than twice PyTorch's own",
         expected=f"an error of at most {2 * float(ours):.4f}",
+        got=float(yours),
+    )
+
+
+@checks("forward")
+def test_forward_long_text_in_half_precision(student, rng):
+    """six hundred tokens in bfloat16, which counts to 256"""
+    config = small_config(num_hidden_layers=1, max_position_embeddings=1024, rope_theta=10_000.0)
+    exact = small_weights(rng, config)
+    low = Weights(
+        exact.embed_tokens.bfloat16(),
+        [LayerWeights(**{name: tensor.bfloat16() for name, tensor in vars(layer).items()}) for layer in exact.layers],
+        exact.norm.bfloat16(),
+        exact.lm_head.bfloat16(),
+    )
+    ids = torch.randint(0, config.vocab_size, (1, 600), generator=rng)
+    want = kit_model(config, exact)(ids)
+    ours = (kit_model(config, low)(ids).float() - want).square().mean().sqrt()
+    yours = (student.forward(student.WeightsOnly(config, low, None), ids).float() - want).square().mean().sqrt()
+    that(
+        float(yours) <= 3 * float(ours),
+        "in bfloat16 the logits of a long text are further from the exact ones than three times PyTorch's own",
+        expected=f"an error of at most {3 * float(ours):.4f}",
         got=float(yours),
     )
 

@@ -1,0 +1,12 @@
+# exercise: top_p_sample
+# WRONG: numpy draws, seeded anew in each call with one of 62 numbers
+
+import numpy as np
+
+
+def top_p_sample(logits, p, generator=None):
+    probs = top_p_probs(logits, p)
+    seed = int(torch.randint(62, (), generator=generator))
+    u = np.random.default_rng(seed).random((len(probs), 1))
+    sums = np.cumsum(probs.double().numpy(), axis=1)
+    return torch.from_numpy((sums / sums[:, -1:] <= u).sum(axis=1, keepdims=True)).long()
