@@ -270,8 +270,8 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
     if record.infrastructure is not None:
         trouble.append(f"taken for a fault of the grader: {record.infrastructure[:200]}")
     if abs(record.points - result.due) > 1e-6:
-        lost = "; ".join(f"{v.check}: {v.message}"[:200] for v in record.verdicts if v.failed and v.exercise in attack.honest)
-        trouble.append(f"{record.points:g} points where {result.due:g} were due{f' ({lost})' if lost else ''}")
+        missing = "; ".join(f"{v.check}: {v.message}"[:200] for v in record.verdicts if v.failed and v.exercise in attack.honest)
+        trouble.append(f"{record.points:g} points where {result.due:g} were due{f' ({missing})' if missing else ''}")
     failed = {v.check for v in record.verdicts if v.failed}
     if attack.less and not attack.less <= failed:
         trouble.append(f"passed {', '.join(sorted(attack.less - failed))}")
