@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import CourseError
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
-    from ..certify import Judgement
+    from ..certify import Judgement, TopicResult
 
 EVERY = 100
 """Of so many specimens one is told of where there is no bar: a whole certification takes most of an hour."""
@@ -33,7 +35,9 @@ def certify(
     mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of the reference instead.")] = False,
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
     origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version's file.")] = "reference",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Judge every mutant again, though nothing has changed.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
+    draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="With --keep or --mutate: judge everything, though nothing has changed.")] = False,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
@@ -51,11 +55,17 @@ def certify(
     if mutate:
         judge_mutants(topic, exercise, origin, specimens, jobs, fresh, survivors, as_json)
         return
-    results, attacks = [], None
+    if keep and as_json and not fresh:
+        raise CourseError("--json tells of all specimens, and --keep judges some: add --fresh")
+    results: list[TopicResult] = []
+    attacks, whole = None, True
     if topic != "attacks":
         folder = specimens or c.SPECIMENS
-        with progress_bar("specimens", len(list(c.find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
-            results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
+        if keep:
+            results, whole = judge_changed(topic, folder, seeds, jobs, draw, fresh)
+        else:
+            with progress_bar("specimens", len(list(c.find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
+                results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
     if topic == "attacks" or (topic is None and specimens is None):
         with progress_bar("attacks", len(attack_suite.names())) as advance:
             attacks = attack_suite.run(progress=advance)
@@ -64,13 +74,29 @@ def certify(
         print(json.dumps({"run": c.circumstances(), "seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
     else:
         if results:
-            print_certification(results, seeds)
+            print_certification(results, seeds, whole=whole)
         if attacks is not None:
             print_attacks(attacks)
     if any(r.invalid for r in results):
         raise typer.Exit(2)
     if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
+
+
+def judge_changed(
+    topic: str | None, folder: Path, seeds: int, jobs: int | None, draw: int | None, fresh: bool
+) -> tuple[list[TopicResult], bool]:
+    """-> results, and whether they are of all specimens"""
+    from ..certified import certify_changed
+
+    with ExitStack() as stack:
+
+        def begin(total: int) -> Callable[[int, int, Judgement], None]:
+            return followed_by(stack.enter_context(progress_bar("specimens", total)))
+
+        results, kept = certify_changed(topic, folder=folder, seeds=seeds, jobs=jobs, begin=begin, draw=draw, fresh=fresh, keep=True)
+    say(kept.told())
+    return results, not kept.left
 
 
 def learn_mistakes(topic: str | None, jobs: int | None) -> None:
@@ -110,10 +136,12 @@ def topic_of(text: str) -> str:
     return find_day(text).topic
 
 
-def print_certification(results: list, seeds: int) -> None:
+def print_certification(results: list, seeds: int, *, whole: bool = True) -> None:
+    """whole: every specimen was judged."""
     from rich.table import Table
 
-    table = Table(title=f"Certification, {seeds} seed(s) a specimen")
+    what = "Certification" if whole else "Certification of what is not kept, or drawn"
+    table = Table(title=f"{what}, {seeds} seed(s) a specimen")
     for column in ("topic", "right passed", "wrong killed", "mistake named", "checks no wrong version fails", "nearest to a time limit"):
         table.add_column(column)
     for r in results:
@@ -122,7 +150,7 @@ def print_certification(results: list, seeds: int) -> None:
             f"{r.right_passed}/{r.right_total}",
             f"{r.wrong_killed}/{r.wrong_total}",
             f"{r.named}/{r.wrong_total}",
-            str(len(r.never_failed)),
+            str(len(r.never_failed)) if whole else "",
             f"{r.nearest_limit['share']:.0%}" if r.nearest_limit else "",
         )
     console.print(table)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .. import pace
 from ..errors import CourseError
+from ..imports import imported_files
 from ..lessons import Day, lesson, marks, release_notebook_path, start_bytes, syllabus
 
 ROOTS = ("student", "doctor", "authoring")
@@ -128,43 +129,13 @@ def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
 
     Raises CourseError if that leads to something that no student may have.
     """
-    found: set[Path] = set()
-    waiting = ["autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))]
-    while waiting:
-        name = waiting.pop()
+
+    def refused(name: str) -> bool:
         if name.startswith(FORBIDDEN):
             raise CourseError(f"a bundle cannot be made: what students import leads to {name}")
-        path = _module_file(root, name)
-        if path is None or path in found:
-            continue
-        found.add(path)
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting += _imports(ast.parse((root / path).read_text(encoding="utf-8")), package)
-        while package:  # importing a module imports the packages around it
-            waiting.append(package)
-            package = package.rpartition(".")[0]
-    return found
+        return False
 
-
-def _module_file(root: Path, name: str) -> Path | None:
-    base = Path(*name.split("."))
-    for path in (base / "__init__.py", base.with_suffix(".py")):
-        if name.split(".")[0] == "autograder" and (root / path).is_file():
-            return path
-    return None
-
-
-def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    """Names that may be modules: of `from a import b` both a and a.b."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")
-            base = parents[: len(parents) - node.level + 1] if node.level else []
-            start = ".".join([*base, *([node.module] if node.module else [])])
-            yield start
-            yield from (f"{start}.{alias.name}" for alias in node.names)
+    return imported_files(root, ("autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))), refused)
 
 
 def stubs(day: Day) -> str:
