@@ -312,7 +312,9 @@ def test_no_page_and_no_graded_notebook_holds_a_hidden_checks_source(class_folde
     secret = {line.strip() for line in hidden.splitlines()} - {line.strip() for line in visible.splitlines()}
     secret = {line for line in secret if len(line) > 25 and not line.startswith(('"""', "from ", "import ")) and line not in lesson_text}
     assert len(secret) > 20
-    for path in [*class_folder.glob("feedback/*/*/*"), *class_folder.glob("autograded/*/*/*")]:
+    files = [path for name in ("feedback", "autograded") for path in (class_folder / name).rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".html", ".ipynb", ".svg"}
+    for path in files:
         text = path.read_text()
         found = [line for line in secret if line in text]
         assert not found, (path, found[:3])
