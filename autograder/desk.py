@@ -41,6 +41,11 @@ def desk_folder() -> Path | None:
     return here if any((here / slug).is_dir() for slug in slugs) else WORK
 
 
+def notebook_path(day: Day) -> Path:
+    """Where this student's notebook of a day lies, or would."""
+    return (desk_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
+
+
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
     """The day whose notebook runs here, by the name of its file or folder as Jupyter or VS Code tell it; None where neither says."""
     told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))

@@ -42,7 +42,7 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     seen: dict[tuple[str, ...], str] = {}
-    rows = "".join(_html_row(v, failed, _told_before(v, seen)) for v in verdicts)
+    rows = "".join(_html_row(v, failed, told_before(v, seen)) for v in verdicts)
     head = "".join(f'<th scope="col" style="{CELL}">{h}</th>' for h in heads)
     caption = summary(exercise, verdicts, points, max_points)
     parts = [
@@ -61,7 +61,7 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def _told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
+def told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
     """The title of an earlier check that ended in just the same, or None: one story is told once."""
     if not verdict.failed:
         return None
@@ -108,7 +108,7 @@ def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     lines = [summary(exercise, verdicts, points, max_points)]
     seen: dict[tuple[str, ...], str] = {}
     for verdict in verdicts:
-        told = _told_before(verdict, seen)
+        told = told_before(verdict, seen)
         lines.append(f"  {WORDS.get(verdict.outcome, verdict.outcome):<9} {verdict.title}{' (hidden)' if verdict.hidden else ''}")
         if not verdict.passed:
             detail = [f"the same as at “{told}”"] if told else text_detail(verdict)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from ..errors import CourseError
 
+if TYPE_CHECKING:
+    from ..runner import Verdict
+
 console = Console()
+TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
+"""Of a verdict, with --json."""
 
 
 def register(app: typer.Typer) -> None:
@@ -23,42 +29,44 @@ def check(
     day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
     exercise: Annotated[str | None, typer.Option(help="One exercise; all of the day's if left out.")] = None,
     notebook: Annotated[Path | None, typer.Option(help="Another file than work/<day>/<day>.ipynb.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Holds your notebook against the checks you may see, as `check(...)` in the notebook does."""
     from .. import desk, render
-    from ..course_table import earlier_sources
-    from ..grading.far import Cell, Far
-    from ..grading.grade import explain_missing, our_cells
-    from ..grading.submission import read_submission
     from ..lessons import lesson
-    from ..runner import run_checks, select, share
+    from ..runner import share
+    from ..session import Session
     from .course import chosen_days
 
     (found,) = chosen_days(day)
     exercises = [e for e in lesson(found).exercises if exercise in (None, e.name)]
     if not exercises:
         raise CourseError(f"no exercise {exercise!r} in {found.slug}; it has {', '.join(e.name for e in lesson(found).exercises)}")
-    path = notebook or (desk.desk_folder() or Path("work")) / found.slug / f"{found.slug}.ipynb"
+    path = notebook or desk.notebook_path(found)
     if not path.exists():
         raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there, or name yours with --notebook")
-    submission = read_submission(path, found.slug, our_cells(found))
-    far = Far(found.topic, [Cell("setup", lesson(found).setup), *submission.cells], earlier_sources(found.topic))
-    everything = True
+    session = Session(found, path)
+    told = []
     try:
-        far.start()
         for each in exercises:
-            verdicts = run_checks(found.topic, select(found.topic, exercise=each.name, hidden=False), far)
-            for verdict in verdicts:
-                explain_missing(verdict, far, submission.homes)
-            everything &= not any(v.failed for v in verdicts)
-            points = each.points * share(verdicts)
-            console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)
+            verdicts = session.verdicts(each.name)
+            points, passed = each.points * share(verdicts), not any(v.failed for v in verdicts)
+            told.append(_as_data(each.name, verdicts, points, each.points, passed))
+            if not as_json:
+                console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)
             if notebook is None:
-                desk.note_standing(found.topic, each.name, round(points, 4), each.points, not any(v.failed for v in verdicts))
+                desk.note_standing(found.topic, each.name, round(points, 4), each.points, passed)
     finally:
-        far.close()
-    if not everything:
+        session.close()
+    if as_json:
+        print(json.dumps({"day": found.slug, "exercises": told}, indent=1, ensure_ascii=False))
+    if not all(each["passed"] for each in told):
         raise typer.Exit(1)
+
+
+def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: float, passed: bool) -> dict[str, Any]:
+    checks = [{name: getattr(verdict, name) for name in TOLD} for verdict in verdicts]
+    return {"exercise": exercise, "points": round(points, 4), "max_points": max_points, "passed": passed, "checks": checks}
 
 
 def progress() -> None:

@@ -1,0 +1,58 @@
+"""A notebook and the checks one may see: what `autograder check` and pytest ask, one like the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .course_table import earlier_sources, solution_source
+from .grading.far import Cell, Far
+from .grading.grade import explain_missing, our_cells
+from .grading.submission import Submission, read_submission
+from .lessons import Day, lesson
+from .runner import Check, Verdict, run_checks, run_timing, select
+
+
+class Session:
+    """A notebook whose cells have run in a worker, as in grading. path None: the course's own answers in its place."""
+
+    def __init__(self, day: Day, path: Path | None) -> None:
+        """Raises BadSubmission, InfrastructureFault."""
+        self.day, self.path = day, path
+        if path is None:
+            self.submission = Submission([Cell("reference", solution_source(day.topic))], {})
+        else:
+            self.submission = read_submission(path, day.slug, our_cells(day))
+        self.given: dict[str, Verdict] = {}
+        """Of each check that was asked for, by its name."""
+        self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
+        self.student = Far(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
+        try:
+            self.student.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def verdicts(self, exercise: str) -> list[Verdict]:
+        """Of an exercise's visible checks, in order."""
+        return [self.verdict(check) for check in select(self.day.topic, exercise=exercise, hidden=False)]
+
+    def verdict(self, check: Check) -> Verdict:
+        """Of one check. With the first of an exercise run all that measure no speed: together they tell a known mistake."""
+        key = check.exercise, check.hidden
+        if key not in self._untimed:
+            others = select(self.day.topic, exercise=check.exercise, hidden=check.hidden, timing=False)
+            self._untimed[key] = self._explained(run_checks(self.day.topic, others, self.student))
+        verdicts = self._untimed[key]
+        if check.timing:
+            verdicts = self._explained(run_timing(self.day.topic, [check], self.student, verdicts))
+        self.given[check.name] = next(v for v in verdicts if v.check == check.name)
+        return self.given[check.name]
+
+    def close(self) -> None:
+        """Ends the worker. Another verdict starts one again."""
+        self.student.close()
+
+    def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
+        for verdict in verdicts:
+            explain_missing(verdict, self.student, self.submission.homes)
+        return verdicts
