@@ -9,19 +9,20 @@ Every pytest run in this environment imports this file. What needs torch is ther
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Generator, Iterable
 from pathlib import Path
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from .lessons import Day
-    from .runner import Check, Verdict
-    from .session import Session
+    from .runner import Check
+    from .session import Sessions
+
+pytest_plugins = ("autograder.pytest_fixtures",)
 
 HERE = Path(__file__).resolve().parent
 NOT_A_DESK = (HERE.parent / "course", HERE.parent / "build")
@@ -153,7 +154,7 @@ class CheckItem(pytest.Item):
 
         if self.check.timing and num_processes(self.config) > 1:
             pytest.skip(ALONE)
-        verdict, told = desk(self.config).verdict(self.day, self.notebook, self.check)
+        verdict, told = sessions(self.config).verdict(self.day, self.notebook, self.check)
         self.seconds = verdict.seconds
         facts = {"exercise": verdict.exercise, "weight": verdict.weight, "outcome": verdict.outcome, "ratio": verdict.ratio}
         self.user_properties += [(name, fact) for name, fact in facts.items() if fact is not None]
@@ -210,74 +211,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-class Desk:
-    """The notebooks of this process. One at a time has a worker."""
-
-    def __init__(self) -> None:
-        self.sessions: dict[tuple[str, Path | None], Session] = {}
-        self._seen: dict[Session, dict[tuple[str, ...], str]] = {}
-
-    def session(self, day: Day, notebook: Path | None) -> Session:
-        """Raises CourseError, InfrastructureFault."""
-        from .errors import CourseError
-        from .session import Session
-
-        key = day.topic, notebook
-        for other in self.sessions.keys() - {key}:
-            self.sessions[other].close()
-        if key not in self.sessions:
-            if notebook is not None and not notebook.exists():
-                raise CourseError(f"no notebook at {notebook}: name yours with --notebook")
-            self.sessions[key] = Session(day, notebook)
-        return self.sessions[key]
-
-    def verdict(self, day: Day, notebook: Path | None, check: Check) -> tuple[Verdict, list[str]]:
-        """A check's verdict, and what is told of it: a story that ended just so at an earlier check is told once."""
-        from .render import text_detail, told_before
-
-        session = self.session(day, notebook)
-        verdict = session.verdict(check)
-        before = told_before(verdict, self._seen.setdefault(session, {}))
-        return verdict, [f"the same as at “{before}”"] if before else text_detail(verdict)
-
-    def finish(self) -> list[str]:
-        """Ends the workers. -> a line for each exercise all of whose visible checks were asked for, which is noted on the desk."""
-        from . import desk, render
-        from .lessons import lesson
-        from .runner import select, share
-
-        lines = []
-        for session in self.sessions.values():
-            session.close()
-            day, path = session.day, session.path
-            for exercise in lesson(day).exercises if path is not None else ():
-                checks = select(day.topic, exercise=exercise.name, hidden=False)
-                if any(check.name not in session.given for check in checks):
-                    continue
-                verdicts = [session.given[check.name] for check in checks]
-                points = exercise.points * share(verdicts)
-                lines.append(render.summary(exercise.name, verdicts, points, exercise.points))
-                if path is not None and path.resolve() == desk.notebook_path(day).resolve():
-                    passed = not any(v.failed for v in verdicts)
-                    desk.note_standing(day.topic, exercise.name, round(points, 4), exercise.points, passed)
-        return lines
-
-
-DESK = pytest.StashKey[Desk]()
+SESSIONS = pytest.StashKey["Sessions"]()
 LINES = pytest.StashKey[list[str]]()
 
 
-def desk(config: pytest.Config) -> Desk:
-    return config.stash.setdefault(DESK, Desk())
+def sessions(config: pytest.Config) -> Sessions:
+    """The notebooks that this process has opened."""
+    from .session import Sessions
+
+    return config.stash.setdefault(SESSIONS, Sessions())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
-    if DESK in config.stash:
-        lines = config.stash[DESK].finish()
-        config.stash[LINES] = lines
+    if SESSIONS in config.stash:
+        config.stash[LINES] = config.stash[SESSIONS].finish()
         if hasattr(config, "workeroutput"):
-            config.workeroutput["points"] = lines
+            config.workeroutput["points"] = config.stash[LINES]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -312,90 +262,3 @@ def holds_notebooks(folder: Path) -> bool:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     node.config.stash.setdefault(LINES, []).extend(getattr(node, "workeroutput", {}).get("points", ()))
-
-
-# For a person's own test files
-
-
-@pytest.fixture
-def student(request: pytest.FixtureRequest) -> Any:
-    """The functions of the notebook beside this file, or of the day that is marked: `student.softmax(x)`. They run in a worker."""
-    from .errors import CourseError
-
-    day = _day(request)
-    try:
-        session = desk(request.config).session(day, notebook_for(request.config, day, request.path.parent))
-    except CourseError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
-    session.student._begin_check()
-    return session.student
-
-
-@pytest.fixture
-def reference(request: pytest.FixtureRequest) -> Any:
-    """The module of the course's own answers."""
-    from . import runner
-
-    return runner.reference(_day(request).topic)
-
-
-@pytest.fixture
-def hand(request: pytest.FixtureRequest) -> Any:
-    """The day's numbers that were worked out by hand, from datasets/hand_computed.toml."""
-    from .datafiles import hand_computed
-
-    return hand_computed(_day(request).topic)
-
-
-@pytest.fixture
-def rng(request: pytest.FixtureRequest) -> Any:
-    """A torch.Generator that draws the same in every run of this test."""
-    import torch
-
-    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(request.node.nodeid.encode()).digest()[:7]))
-
-
-@pytest.fixture
-def race(request: pytest.FixtureRequest, student: Any) -> Any:
-    """Measures speed as the course's checks do, see `autograder/grading/timing.py`. What stays unclear is skipped."""
-    if num_processes(request.config) > 1:
-        pytest.skip(ALONE)
-    from .grading.timing import Race
-
-    return Race(_day(request).topic, student, seed=request.node.nodeid)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that asks for `student` fails with its own lines and the student's; ours between them say nothing."""
-    try:
-        return (yield)
-    except Exception as error:
-        if type(pyfuncitem.funcargs.get("student")).__module__ != "autograder.grading.far":
-            raise
-        if type(error).__name__ == "Inconclusive":
-            pytest.skip(f"inconclusive: {error}")
-        for line in getattr(error, "lines", ()):
-            error.add_note(f"in {line}")
-        raise error.with_traceback(without_ours(error.__traceback__)) from None
-
-
-def without_ours(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this package."""
-    if trace is None:
-        return None
-    rest = without_ours(trace.tb_next)
-    ours = Path(trace.tb_frame.f_code.co_filename).is_relative_to(HERE)
-    return rest if ours else TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
-
-
-def _day(request: pytest.FixtureRequest) -> Day:
-    from .errors import CourseError
-    from .lessons import find_day
-
-    marker = request.node.get_closest_marker("day")
-    try:
-        return find_day(marker.args[0] if marker else request.path.parent.name)
-    except CourseError as error:
-        advice = 'put the file beside a notebook, or mark the test: @pytest.mark.day("samplers")'
-        raise pytest.fail.Exception(f"{error}; {advice}", pytrace=False) from None

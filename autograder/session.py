@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import desk, render
 from .course_table import earlier_sources, solution_source
+from .errors import CourseError
 from .grading.far import Cell, Far
 from .grading.grade import explain_missing, our_cells
 from .grading.submission import Submission, read_submission
 from .lessons import Day, lesson
-from .runner import Check, Verdict, run_checks, run_timing, select
+from .runner import Check, Verdict, run_checks, run_timing, select, share
 
 
 class Session:
@@ -56,3 +58,46 @@ class Session:
         for verdict in verdicts:
             explain_missing(verdict, self.student, self.submission.homes)
         return verdicts
+
+
+class Sessions:
+    """The notebooks that one run of pytest asks. One at a time has a worker."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, Path | None], Session] = {}
+        self._seen: dict[tuple[Session, str], dict[tuple[str, ...], str]] = {}
+
+    def session(self, day: Day, path: Path | None) -> Session:
+        """Raises CourseError, InfrastructureFault."""
+        key = day.topic, path
+        for other in self._sessions.keys() - {key}:
+            self._sessions[other].close()
+        if key not in self._sessions:
+            if path is not None and not path.exists():
+                raise CourseError(f"no notebook at {path}: name yours with --notebook")
+            self._sessions[key] = Session(day, path)
+        return self._sessions[key]
+
+    def verdict(self, day: Day, path: Path | None, check: Check) -> tuple[Verdict, list[str]]:
+        """A check's verdict, and what is told of it: what ended just so at an earlier check of the exercise is told once."""
+        session = self.session(day, path)
+        verdict = session.verdict(check)
+        before = render.told_before(verdict, self._seen.setdefault((session, check.exercise), {}))
+        return verdict, [f"the same as at “{before}”"] if before else render.text_detail(verdict)
+
+    def finish(self) -> list[str]:
+        """Ends the workers. -> a line for each exercise all of whose visible checks were asked for, which is noted on the desk."""
+        lines = []
+        for session in self._sessions.values():
+            session.close()
+            day, path = session.day, session.path
+            for exercise in lesson(day).exercises if path is not None else ():
+                checks = select(day.topic, exercise=exercise.name, hidden=False)
+                if any(check.name not in session.given for check in checks):
+                    continue
+                verdicts = [session.given[check.name] for check in checks]
+                points, passed = exercise.points * share(verdicts), not any(v.failed for v in verdicts)
+                lines.append(render.summary(exercise.name, verdicts, points, exercise.points))
+                if path is not None and path.resolve() == desk.notebook_path(day).resolve():
+                    desk.note_standing(day.topic, exercise.name, round(points, 4), exercise.points, passed)
+        return lines
