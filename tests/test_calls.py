@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from autograder.authoring import CheckFailed
+from autograder.authoring import CheckFailed, raises
 from autograder.grading import wire
 from autograder.grading.far import Cell, Far
 from autograder.grading.near import Near
@@ -179,3 +179,13 @@ def test_what_torch_takes_long_to_load_is_not_the_students_time(far):
     source = "from torch.utils.flop_counter import FlopCounterMode\nimport sys\ndef f(): return 'torch._dynamo' in sys.modules"
     assert far(source).f() is True
     assert far("import sys\ndef f(): return 'torch._dynamo' in sys.modules").f() is False
+
+
+def test_a_call_that_was_ended_or_cannot_be_made_says_nothing_of_what_it_raises(far):
+    student = far("def endless():\n    while True:\n        pass\n\ndef other():\n    raise KeyError('x')\n")
+    with pytest.raises(CheckFailed, match="the wrong exception"):
+        raises(ValueError, student.other, cause="told")
+    with pytest.raises(NameError, match="nowhere"):
+        raises(ValueError, student.nowhere, cause="not told")
+    with pytest.raises(WorkerDied, match="does it end"):
+        raises(ValueError, student.endless, cause="not told")
