@@ -13,7 +13,7 @@ ONE_THREAD := OMP_NUM_THREADS=1
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab docs test quick gpu demo doctor build release check lint certify lock clean model
+.PHONY: lab docs test quick gpu demo doctor build release check lint certify lock clean model FORCE
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
@@ -60,20 +60,32 @@ $(VENV)/bin/python:
 	@echo "Making the environment in $(VENV)/ (about 2 GB; a few minutes on a slow line)"
 	@$(PYTHON) -m venv $(VENV)
 
+# An environment's stamp says what it was made of and whose course it imports: file times say neither, where checkouts share one.
+# $(call unless_made_of,FILES): goes on where the stamp says something else.
+define unless_made_of
+now="$$(cat $(1) | cksum) $(CURDIR)"; was="$$(cat $@ 2>/dev/null)"; [ "$$now" != "$$was" ] || exit 0; of="$${was#* * }"; \
+[ -z "$$was" ] || [ "$$of" = "$(CURDIR)" ] || echo "The environment in $(VENV) imported the course from $$of; from now on it does from $(CURDIR)"
+endef
+
 # torch first and exactly: a looser request may take a build with several GB of CUDA libraries.
-$(VENV)/course.done: requirements.lock pyproject.toml | $(VENV)/bin/python
-	$(PIP) install -q --progress-bar on "$$(grep '^torch==' requirements.lock)"
-	$(PIP) install -q --progress-bar on -r requirements.lock
-	$(PIP) install -q --no-deps --no-build-isolation -e .
-	@touch $@
+$(VENV)/course.done: FORCE | $(VENV)/bin/python
+	@$(call unless_made_of,requirements.lock pyproject.toml); set -e; echo "Installing what requirements.lock names"; \
+	$(PIP) install -q --progress-bar on "$$(grep '^torch==' requirements.lock)"; \
+	$(PIP) install -q --progress-bar on -r requirements.lock; \
+	$(PIP) install -q --no-deps --no-build-isolation -e .; \
+	echo "$$now" > $@
 
-$(VENV)/docs.done: requirements-docs.lock $(VENV)/course.done
-	$(PIP) install -q --progress-bar on -r requirements-docs.lock
-	@touch $@
+$(VENV)/docs.done: FORCE $(VENV)/course.done
+	@$(call unless_made_of,requirements-docs.lock); set -e; \
+	$(PIP) install -q --progress-bar on -r requirements-docs.lock; \
+	echo "$$now" > $@
 
-$(VENV)/dev.done: requirements-dev.lock $(VENV)/course.done
-	$(PIP) install -q --progress-bar on -r requirements-dev.lock
-	@touch $@
+$(VENV)/dev.done: FORCE $(VENV)/course.done
+	@$(call unless_made_of,requirements-dev.lock); set -e; \
+	$(PIP) install -q --progress-bar on -r requirements-dev.lock; \
+	echo "$$now" > $@
+
+FORCE:
 
 # Renews the locks from what pyproject.toml asks for today.
 lock:
