@@ -58,6 +58,7 @@ for fd in range(3, 64):
 DAMAGES = """
 import multiprocessing, os, signal, subprocess, threading
 
+threading.stack_size(2**16)  # it starves others, not itself: with stacks of 8 MB its own memory was full, and what it lost a matter of luck
 for attempt in (
     lambda: os.fork(),
     lambda: subprocess.Popen(["sleep", "3600"]),
