@@ -82,7 +82,7 @@ def that(condition: object, what: str, *, expected: Any = None, got: Any = None,
         raise CheckFailed(what, expected=expected, got=got, cause=cause)
 
 
-def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong value", cause: str | None = None) -> None:
+def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong value") -> None:
     """Fails unless `got` is `want`: same values, and for tensors the same shape. Integer tensors of any width count as the same kind.
 
     suspects: see `Suspects`.
@@ -112,7 +112,6 @@ def close(
     dtype: torch.dtype | None = None,
     what: str | None = None,
     suspects: Suspects = (),
-    cause: str | None = None,
 ) -> None:
     """Fails unless `got` equals `want` within atol + rtol * |want|, elementwise; infinities must match exactly.
 

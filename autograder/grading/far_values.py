@@ -69,11 +69,8 @@ class FarFunction:
 
     def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
         """One call on a stand-in for CUDA, and calls of its result with each of `then`: see `gpu.rehearse`."""
-        _check_generation(self._far, args, kwargs)
-        fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
-        reply = self._far._ask("gpu", self._far._call_seconds, function=self._name, **fields)
-        match reply:
-            case {"results": list(), "made": dict(), "called": dict()}:
+        match self._several("gpu", args, then, kwargs):
+            case {"results": list(), "made": dict(), "called": dict()} as reply:
                 return dict(reply)
         raise self._far._nonsense("a rehearsal without its results")
 

@@ -9,8 +9,10 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     call      name, args, kwargs, unchanged, rng_unchanged   a student's function; with `unchanged` or `rng_unchanged` the result
                                                              is {"result", "args", "rng"}: the arguments as they are after the
                                                              call, torch's random state before and after; the grader compares
-    meta      name or target, args, kwargs                   the same with every tensor on the meta device: see `meta.rehearse`
-    gpu       name, args, kwargs, then                       the same on a stand-in for CUDA: see `gpu.rehearse`
+    again     name, args, kwargs, then                       two calls, `then` written into the memory of `args` in between: both results
+    series    name, args, kwargs, then                       what the call's result gives for each of `then`, as all are at the end
+    meta      name or target, args, kwargs                   a call with every tensor on the meta device: see `meta.rehearse`
+    gpu       name, args, kwargs, then                       `series` on a stand-in for CUDA: see `gpu.rehearse`
     apply     target (a handle), args, kwargs                calls a handle
     attr      target, name                                   an attribute
     dunder    target, name, args                             one of a fixed list: len, iter, next, getitem, bool, contains, str

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.stages import block_stages
 from autograder.checks.test_transformer import close_block, close_forward, kit_model, small_config, small_layer, small_weights
-from course.kit import Config, LayerWeights, Weights, load_model
+from course.kit import Config, LayerWeights, load_model
 
 # --- rms_norm ---
 
@@ -421,17 +421,12 @@ def test_forward_dtype(student, rng):
 def test_forward_long_text_in_half_precision(student, rng):
     """six hundred tokens in bfloat16, which counts to 256"""
     config = small_config(num_hidden_layers=1, max_position_embeddings=1024, rope_theta=10_000.0)
-    exact = small_weights(rng, config)
-    low = Weights(
-        exact.embed_tokens.bfloat16(),
-        [LayerWeights(**{name: tensor.bfloat16() for name, tensor in vars(layer).items()}) for layer in exact.layers],
-        exact.norm.bfloat16(),
-        exact.lm_head.bfloat16(),
-    )
+    exact = kit_model(config, small_weights(rng, config))
+    low = exact.to(dtype=torch.bfloat16)
     ids = torch.randint(0, config.vocab_size, (1, 600), generator=rng)
-    want = kit_model(config, exact)(ids)
-    ours = (kit_model(config, low)(ids).float() - want).square().mean().sqrt()
-    yours = (student.forward(student.WeightsOnly(config, low, None), ids).float() - want).square().mean().sqrt()
+    want = exact(ids)
+    ours = (low(ids).float() - want).square().mean().sqrt()
+    yours = (student.forward(student.WeightsOnly(config, low.weights, None), ids).float() - want).square().mean().sqrt()
     that(
         float(yours) <= 3 * float(ours),
         "in bfloat16 the logits of a long text are further from the exact ones than three times PyTorch's own",
