@@ -1,5 +1,6 @@
 """The mechanical adversary: what it changes, how it knows a mutant again, and what it does with one that no check kills."""
 
+import dataclasses
 import textwrap
 import tomllib
 
@@ -161,6 +162,27 @@ def test_one_that_is_listed_with_a_reason_is_no_survivor(few, folder):
     assert [o.equivalent for o in result.outcomes if o.equivalent] == [reason]
 
 
+def test_of_right_versions_a_part_is_drawn_and_what_is_left_out_is_not_stale(few, folder, monkeypatch):
+    """The same part each time; of the reference, and of a version that is named, everything is judged."""
+    of_right = [dataclasses.replace(m, identity=dataclasses.replace(m.identity, origin="right_a.py")) for m in few]
+    made = few + of_right
+    monkeypatch.setattr(judge, "mutants_of", lambda *args, **how: made)
+    monkeypatch.setattr(judge, "killed_by", lambda mutant, first: "test_x")
+    parts = [next(n for n in range(2, 50) if judge.drawn(m, n) is wanted) for m, wanted in zip(of_right[:2], (True, False), strict=True)]
+    for share in (1, *parts):
+        result = judge.run("softmax", origin="all", share=share, folder=folder, cache=folder)
+        judged = [o.mutant for o in result.outcomes]
+        assert judged == few + [m for m in of_right if judge.drawn(m, share)]
+        assert result.left_out == len(made) - len(judged)
+        assert (result.left_out == 0) == (share == 1 or all(judge.drawn(m, share) for m in of_right))
+    left_out = next(m for m in of_right if not judge.drawn(m, parts[1])).identity
+    entry = ENTRY.format("softmax", left_out.before, f'["{left_out.after}"]', "nobody looks at this at all")
+    equivalent.path_of("softmax", folder).write_text(entry.replace('"reference"', '"right_a.py"'))
+    assert judge.run("softmax", origin="all", share=parts[1], folder=folder, cache=folder).stale == []
+    monkeypatch.setattr(judge, "mutants_of", lambda *args, **how: of_right)
+    assert judge.run("softmax", origin="right_a.py", share=parts[1], folder=folder, cache=folder).left_out == 0
+
+
 def test_an_entry_that_is_killed_or_matches_nothing_is_stale(few, folder):
     reason = "nobody looks at this at all"
     entry = ENTRY.format("softmax", "weights = shifted.exp()", '["weights = shifted", "weights = gone"]', reason)
@@ -174,10 +196,10 @@ def test_an_entry_that_is_killed_or_matches_nothing_is_stale(few, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", certify.known_topics())
-def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_the_reference(topic):
+def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_what_is_right(topic):
     listed = set(equivalent.read(topic))
-    here = {m.identity for m in mutants_of(topic)} if listed else set()
-    assert {identity for identity in listed if identity.origin == "reference"} <= here
+    here = {m.identity for origin in {i.origin for i in listed} for m in mutants_of(topic, origin=origin)}
+    assert listed <= here
 
 
 @pytest.mark.parametrize("reason", ["", "equivalent", "it is the same program, no difference", "same", "The behaviour is equivalent."])

@@ -157,8 +157,9 @@ def test_the_page_on_certification_is_what_its_run_gives():
 
 
 def test_the_page_of_equivalent_mutants_is_what_their_run_gives():
-    told = mutants.read(certification.RESULTS.parent / certification.MUTANTS)
-    assert certification.MUTANTS_PAGE.read_text(encoding="utf-8") == mutants.page(told, syllabus()), (
+    runs = mutants.read_runs(certification.RESULTS.parent)
+    assert runs
+    assert certification.MUTANTS_PAGE.read_text(encoding="utf-8") == mutants.page(runs, syllabus()), (
         "run `python -m autograder.site.certification`"
     )
 
@@ -168,19 +169,20 @@ def test_what_the_pages_say_of_mutants(tmp_path):
     one = {"exercise": "softmax", "origin": "reference", "where": "softmax", "before": "x = y", "nth": 1}
     topic = {**counts, "exercises": {"softmax": counts}, "stale": [], "survivors": [one | {"after": "x = 1"}]}
     topic["equivalents"] = [one | {"after": after, "reason": "y is 2 here, always"} for after in ("x = 2", "x =\n`3`")]
-    told = {"run": {"date": "today"}, "origin": "all", "topics": {"softmax": topic}, **counts}
-    section = "\n".join(mutants.section(told, syllabus()))
-    assert "1,200 mutants were made: 1,198 killed, 1 equivalent, 1 surviving" in section
-    assert "made of the reference and of right versions" in section
+    told = {"run": {"date": "today", "commit": "abc"}, "origin": "reference", "share": 12, "topics": {"softmax": topic}, **counts}
+    section = "\n".join(mutants.section([told, told | {"origin": "right", "left_out": 2345}], syllabus()))
+    words = "judged: 1,198 killed, 1 equivalent, 1 surviving**, on today, commit abc."
+    assert f"**1,200 mutants of the reference were {words}" in section
+    assert f"**1,200 mutants of right versions (one of 12, drawn by digest; 2,345 more were not judged) were {words}" in section
     assert "| Day 1, Softmax | 1,200 | 1,198 | 1 | 1 |" in section
     assert "- survives: a change in `softmax/reference`, `softmax`" in section
-    page = mutants.page(told, syllabus())
+    page = mutants.page([told], syllabus())
     assert "- `softmax`: `x = y` becomes `x = 2`; or `` x = ⏎ `3` ``.\n  Y is 2 here, always." in page
     assert "- `softmax`: `x = y` becomes `x = 1`.\n  **Survives**" in page
-    bare = mutants.page(told, syllabus(), answers=False)
+    bare = mutants.page([told], syllabus(), answers=False)
     assert "- `softmax`: 2 changes.\n  Y is 2 here, always." in bare
     assert "x =" not in bare
-    assert mutants.section(None, syllabus()) == ["No mutants were made for this page."]
+    assert mutants.section([], syllabus()) == ["No mutants were made for this page."]
     (tmp_path / "mutants.json").write_text("{}")
     with pytest.raises(CourseError, match="not the output of"):
         mutants.read(tmp_path / "mutants.json")

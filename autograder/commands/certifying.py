@@ -32,9 +32,10 @@ def certify(
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
     learn: Annotated[bool, typer.Option(help="Make the tables by which mistakes are recognised, from the wrong versions.")] = False,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
-    mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of the reference instead.")] = False,
+    mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of what is right instead.")] = False,
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
-    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version's file.")] = "reference",
+    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version's file.")] = "all",
+    share: Annotated[int, typer.Option(min=1, help="Of the mutants of all right versions one of so many is judged.")] = 12,
     keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
     draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="With --keep or --mutate: judge everything, though nothing has changed.")] = False,
@@ -53,7 +54,7 @@ def certify(
         learn_mistakes(topic, jobs)
         return
     if mutate:
-        judge_mutants(topic, exercise, origin, specimens, jobs, fresh, survivors, as_json)
+        judge_mutants(topic, exercise, origin, share, specimens, jobs, fresh, survivors, as_json)
         return
     if keep and as_json and not fresh:
         raise CourseError("--json tells of all specimens, and --keep judges some: add --fresh")

@@ -24,6 +24,7 @@ def judge_mutants(
     topic: str | None,
     exercise: str | None,
     origin: str,
+    share: int,
     specimens: Path | None,
     jobs: int | None,
     fresh: bool,
@@ -39,10 +40,11 @@ def judge_mutants(
     for name in [topic] if topic else known_topics():
         with ExitStack() as stack:
             begin = partial(told_of, stack, name)
-            folder = specimens or SPECIMENS
-            results.append(judge.run(name, exercise=exercise, origin=origin, folder=folder, jobs=jobs, fresh=fresh, begin=begin))
+            whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
+            results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, fresh=fresh, begin=begin))
     if as_json:
-        print(json.dumps({"run": circumstances(), "origin": origin, **judge.as_json(results)}, indent=2, ensure_ascii=False))
+        told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
     elif survivors:
         print("\n\n".join(equivalent.as_entries(r.surviving) for r in results if r.surviving))
     else:
@@ -74,6 +76,8 @@ def print_mutants(results: list[Mutation]) -> None:
             table.add_row(r.topic, name, *map(str, r.counts(name).values()))
         table.add_row(r.topic, "all", *map(str, r.counts().values()), style="bold")
     console.print(table)
+    if left_out := sum(r.left_out for r in results):
+        print(f"of right versions {left_out:,} more mutants were not judged: --share 1 judges all")
     for r in results:
         for m in r.surviving:
             print(f"survivor: {r.topic}/{m.identity.origin}: {m.identity.where} ({m.operator})")

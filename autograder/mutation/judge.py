@@ -27,8 +27,10 @@ from ..grading.limits import Limits
 from ..grading.threads import one_thread
 from ..runner import FAIL, Check, run_check, select
 from . import equivalent
-from .mutants import Identity, Mutant, mutants_of
+from .mutants import REFERENCE, Identity, Mutant, mutants_of
 
+SHARE = 12
+"""Of the mutants of right versions one of so many is judged where nothing else is asked for: they are six times those of the reference."""
 LIMITS = Limits(check_seconds=10.0, submission_seconds=60.0)
 """As in grading, but for what never ends by itself: an endless stream costs a third."""
 SEED = 0
@@ -53,11 +55,16 @@ class Outcome:
 
 @dataclass
 class Mutation:
-    """What came of a topic's mutants. stale: what is listed as equivalent, though it is killed or is no mutant any more."""
+    """What came of a topic's mutants.
+
+    stale: what is listed as equivalent, though it is killed or is no mutant any more. left_out: of the mutants of right versions
+    those that were not drawn.
+    """
 
     topic: str
     outcomes: list[Outcome]
     stale: list[tuple[Identity, str]] = field(default_factory=list)
+    left_out: int = 0
 
     @property
     def surviving(self) -> list[Mutant]:
@@ -82,16 +89,21 @@ def run(
     *,
     exercise: str | None = None,
     origin: str = "reference",
+    share: int = SHARE,
     folder: Path = SPECIMENS,
     jobs: int | None = None,
     fresh: bool = False,
     cache: Path = CACHE,
     begin: Callable[[int], Callable[[], None]] | None = None,
 ) -> Mutation:
-    """Judges a topic's mutants. begin: is told how many there are to judge, and gives what is called after each."""
+    """Judges a topic's mutants: of the reference and of a right version that is named all, of all right versions one of `share`.
+
+    begin: is told how many there are to judge, and gives what is called after each.
+    """
     if exercise is not None:
         select(topic, exercise=exercise)
-    mutants = mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
+    made = mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
+    mutants = [m for m in made if origin not in ("right", "all") or is_of(m.identity, REFERENCE) or drawn(m, share)]
     listed = equivalent.read(topic, folder)
     memory = Memory(topic, cache, fresh=fresh)
     due = [m for m in mutants if not memory.knows(m, listed=m.identity in listed)]
@@ -117,13 +129,25 @@ def run(
     finally:
         memory.write()
     outcomes = [Outcome(m, memory.killer(m), listed.get(m.identity)) for m in mutants]
-    return Mutation(topic, outcomes, stale_entries(outcomes, listed, exercise=exercise, origin=origin))
+    stale = stale_entries(made, outcomes, listed, exercise=exercise, origin=origin)
+    return Mutation(topic, outcomes, stale, left_out=len(made) - len(mutants))
+
+
+def drawn(mutant: Mutant, share: int) -> bool:
+    """One of `share`, by its digest: the same ones each time, and those of a version that has changed anew."""
+    return int(key(mutant), 16) % share == 0
+
+
+def is_of(identity: Identity, origin: str) -> bool:
+    """origin: reference, right, all, or one right version's file."""
+    return origin in ("all", identity.origin) or (origin == "right" and identity.origin != REFERENCE)
 
 
 def stale_entries(
-    outcomes: Sequence[Outcome], listed: dict[Identity, str], *, exercise: str | None, origin: str
+    made: Sequence[Mutant], outcomes: Sequence[Outcome], listed: dict[Identity, str], *, exercise: str | None, origin: str
 ) -> list[tuple[Identity, str]]:
-    """What is listed in vain, as far as this run can tell."""
+    """What is listed in vain, as far as this run can tell. made: those too that were not drawn."""
+    exist = {m.identity for m in made}
     found = {o.mutant.identity: o for o in outcomes}
     stale = [
         (identity, f"killed by {found[identity].killed_by}")
@@ -131,9 +155,8 @@ def stale_entries(
         if identity in found and found[identity].killed_by is not None
     ]
     for identity in listed:
-        looked_at = origin == "all" or (identity.origin == origin) or (origin == "right" and identity.origin != "reference")
-        mine = exercise is None or (identity.origin == "reference" and identity.where.split(".")[0] == exercise)
-        if looked_at and mine and identity not in found:
+        mine = exercise is None or (is_of(identity, REFERENCE) and identity.where.split(".")[0] == exercise)
+        if is_of(identity, origin) and mine and identity not in exist:
             stale.append((identity, "no mutant of this description"))
     return stale
 
@@ -241,6 +264,7 @@ def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
         names = dict.fromkeys(o.mutant.exercise for o in result.outcomes)
         topics[result.topic] = {
             **result.counts(),
+            "left_out": result.left_out,
             "exercises": {name: result.counts(name) for name in names},
             "survivors": [{"exercise": m.exercise, "operator": m.operator, **asdict(m.identity)} for m in result.surviving],
             "equivalents": [
@@ -250,5 +274,5 @@ def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
             ],
             "stale": [{**asdict(identity), "why": why} for identity, why in result.stale],
         }
-    kinds = ("made", "killed", "equivalent", "surviving")
+    kinds = ("made", "killed", "equivalent", "surviving", "left_out")
     return {**{kind: sum(told[kind] for told in topics.values()) for kind in kinds}, "topics": topics}

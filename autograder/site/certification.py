@@ -1,7 +1,7 @@
 """The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --json` printed.
 
-`python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json, which
-`autograder certify --mutate --json` printed; a test keeps both true.
+`python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json and
+docs/mutants_right.json, which `autograder certify --mutate --json` printed; a test keeps both true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from . import mutants
 
 RESULTS = ROOT / "docs" / "certification.json"
 MORE_RESULTS = "certification_*.json"
-MUTANTS = "mutants.json"
 PAGE = ROOT / "docs" / "certification.md"
 MUTANTS_PAGE = ROOT / "docs" / "mutants.md"
 TEMPLATE = ROOT / "docs" / "site" / "certification.md"
@@ -35,7 +34,7 @@ def page(results: Path = RESULTS) -> str:
     told = read(results)
     runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
     text = TEMPLATE.read_text(encoding="utf-8")
-    adversary = mutants.read(results.parent / MUTANTS)
+    adversary = mutants.read_runs(results.parent)
     parts = {
         "headline": [headline(told)],
         "run": [circumstances(told)],
@@ -141,4 +140,4 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    MUTANTS_PAGE.write_text(mutants.page(mutants.read(RESULTS.parent / MUTANTS), syllabus()), encoding="utf-8")
+    MUTANTS_PAGE.write_text(mutants.page(mutants.read_runs(RESULTS.parent), syllabus()), encoding="utf-8")

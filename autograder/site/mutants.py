@@ -13,10 +13,17 @@ from autograder.lessons import Day
 KINDS = ("made", "killed", "equivalent", "surviving")
 
 
-def read(path: Path) -> dict[str, Any] | None:
-    """None where there is no such run. Raises CourseError where the file is not what `autograder certify --mutate --json` prints."""
-    if not path.exists():
-        return None
+FILES = ("mutants.json", "mutants_right.json")
+"""Runs of `autograder certify --mutate --json`: over the reference, and over right versions."""
+
+
+def read_runs(folder: Path) -> list[dict[str, Any]]:
+    """Those that are there."""
+    return [read(folder / name) for name in FILES if (folder / name).exists()]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Raises CourseError where the file is not what `autograder certify --mutate --json` prints."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -26,24 +33,38 @@ def read(path: Path) -> dict[str, Any] | None:
     return told
 
 
-def section(told: dict[str, Any] | None, days: list[Day]) -> list[str]:
-    """A table of days; what survived is named under it."""
-    if told is None:
+def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
+    """For each run a table of days; what survived is named under it."""
+    if not runs:
         return ["No mutants were made for this page."]
-    made_of = {"reference": "the reference", "right": "right versions"}.get(told["origin"], "the reference and of right versions")
-    lines = [
-        f"**{told['made']:,} mutants were made: {told['killed']:,} killed, {told['equivalent']:,} equivalent, "
-        f"{told['surviving']:,} surviving.** They were made of {made_of}, on {told['run']['date']}.",
-        "",
-        "| day | made | killed | equivalent | surviving |",
-        "|---|---|---|---|---|",
-    ]
-    rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
-    lines += [f"| Day {day.number}, {day.title} | {cells(topic)} |" for day, topic in rows]
-    lines += [f"| **all** | {cells(told)} |", ""]
-    lines += ["[Equivalent mutants](mutants.md) lists each of those that no check can kill, with the reason."]
-    survivors = [f"- survives: a change in `{day.topic}/{e['origin']}`, `{e['where']}`" for day, topic in rows for e in topic["survivors"]]
-    return [*lines, *(["", *survivors] if survivors else [])]
+    lines = []
+    for told in runs:
+        lines += [
+            f"**{told['made']:,} mutants of {whose(told)} were judged: {told['killed']:,} killed, {told['equivalent']:,} equivalent, "
+            f"{told['surviving']:,} surviving**, on {when(told['run'])}.",
+            "",
+            "| day | judged | killed | equivalent | surviving |",
+            "|---|---|---|---|---|",
+        ]
+        rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
+        lines += [f"| Day {day.number}, {day.title} | {cells(topic)} |" for day, topic in rows]
+        lines += [f"| **all** | {cells(told)} |", ""]
+        alive = [(day.topic, entry) for day, topic in rows for entry in topic["survivors"]]
+        lines += [f"- survives: a change in `{topic}/{entry['origin']}`, `{entry['where']}`" for topic, entry in alive]
+        lines += [""] if alive else []
+    return [*lines, "[Equivalent mutants](mutants.md) lists each of those that no check can kill, with the reason."]
+
+
+def whose(told: dict[str, Any]) -> str:
+    """What they were made of; of right versions usually a part is judged, drawn by digest."""
+    what = {"reference": "the reference", "right": "right versions", "all": "the reference and of right versions"}[told["origin"]]
+    if told.get("left_out", 0):
+        return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"
+    return what
+
+
+def when(run: dict[str, Any]) -> str:
+    return run["date"] + (f", commit {run['commit']}" if run.get("commit") else "")
 
 
 def cells(counts: dict[str, Any]) -> str:
@@ -70,15 +91,15 @@ rules allow they are the same program. Each stands here with the reason why, as 
 WITHOUT_CODE = "This copy of the site holds no answers, so the changed lines themselves are left out."
 
 
-def page(told: dict[str, Any] | None, days: list[Day], *, answers: bool = True) -> str:
+def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -> str:
     """What survives, then all equivalences, by day and function; changes of the same lines for the same reason stand together.
 
     answers: whether the changed lines are shown. They are lines of the solutions.
     """
     lines = [INTRO, *([] if answers else [WITHOUT_CODE, ""])]
     for day in days:
-        topic = told["topics"].get(day.topic, {}) if told else {}
-        entries = [*topic.get("survivors", []), *topic.get("equivalents", [])]
+        topics = [told["topics"].get(day.topic, {}) for told in runs]
+        entries = [entry for kind in ("survivors", "equivalents") for topic in topics for entry in topic.get(kind, [])]
         if not entries:
             continue
         lines += [f"## Day {day.number}, {day.title}", ""]

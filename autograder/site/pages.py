@@ -74,7 +74,7 @@ def write(site: Site, ran: dict[str, NotebookNode]) -> None:
 def _text(site: Site, path: Path) -> str:
     """What a page by hand says. That of the mutants shows lines of the solutions: it is made anew where answers are left out."""
     if path == certification.MUTANTS_PAGE and not site.answers:
-        return mutants.page(mutants.read(certification.RESULTS.parent / certification.MUTANTS), syllabus(), answers=False)
+        return mutants.page(mutants.read_runs(certification.RESULTS.parent), syllabus(), answers=False)
     return path.read_text(encoding="utf-8")
 
 
