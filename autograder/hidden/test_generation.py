@@ -121,11 +121,26 @@ def test_random_settings(student, rng):
         ({"temperature": tau, "top_k": 2}, two),
         ({"temperature": 4.0, "top_p": 0.7}, three),
         ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, [1.0, 0.0, 0.0, 0.0]),
+        ({"temperature": 4.0, "top_k": 3, "top_p": 0.7}, [*(p / sum(flat[:2]) for p in flat[:2]), 0.0, 0.0]),  # of all four, three
     ):
         generator = student.generator(integer(rng, 0, 2**31))
         got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=generator, **options)
         equal(tuple(got.shape), (4_000, 1), what="wrong shape of the new tokens")
         frequencies(got[:, 0], want)
+
+
+A_HAIR = [8.0, 7.9, 8.001, 8.0]
+"""In 16 bits all but the second are the same number."""
+
+
+@checks("generate")
+def test_best_by_a_hair(student):
+    """logits are told apart as finely as float32 can, greedily and at a low temperature"""
+    # At temperature 4e-5 the two runners-up together have exp(-25) times 2 of the best one's probability: 3e-11 a draw.
+    idx = torch.zeros(5, 1, dtype=torch.int64)
+    for temperature in (0.0, 4e-5):
+        got = generated(student, Toy(always(A_HAIR)), idx, max_new_tokens=4, block_size=ROOMY, temperature=temperature)
+        equal(got, torch.full((5, 4), 2), what=f"wrong tokens at temperature {temperature}: the best logit is ahead by a thousandth")
 
 
 @checks("generate")
@@ -217,6 +232,12 @@ def test_stream_settings(student, rng):
     steep = [0.0, 20.0, 0.0, 0.0]
     hot = streamed(student, Toy(always(steep)), [0], temperature=50.0, generator=student.generator(integer(rng, 0, 2**31)), **options)
     that(len(set(hot)) > 1, "at temperature 50 every token was the same")
+    hair = streamed(student, Toy(always(A_HAIR)), [0], temperature=4e-5, **options)
+    equal(hair, [2] * 40, what="wrong tokens at temperature 4e-5: the best logit is ahead by a thousandth")
+    # Of four tokens three are kept, of whose mass two reach 0.7 (0.355, 0.277, 0.215, 0.153 at temperature 4): 0.56 and 0.44.
+    # Either of them is missing among forty with probability below 2e-10.
+    both = streamed(student, Toy(always(FOUR)), [0], temperature=4.0, top_k=3, top_p=0.7, **options)
+    equal(sorted(set(both)), [0, 1], what="wrong tokens came out at temperature 4, top_k 3 and top_p 0.7")
     loose = [streamed(student, Toy(always([0.0] * 8)), [0], **options) for _ in range(2)]
     that(
         loose[0] != loose[1],
