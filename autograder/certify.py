@@ -33,14 +33,15 @@ from . import __version__
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
 from .grading.far import Cell, Far
-from .grading.isolation import level
 from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.records import machine_name
 from .grading.threads import one_thread
+from .grading.zygotes import level
 from .learning import told
 from .mistakes import DESK_SEED
-from .runner import Check, Verdict, load_checks, run_check, run_checks, select
+from .runner import Check, load_checks, run_check, run_checks, select
+from .verdicts import Verdict
 
 SPECIMENS = Path(__file__).parent / "specimens"
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
