@@ -61,9 +61,13 @@ DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name)
     for name in (
         "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-        "complex64", "complex128",
+        "complex64", "complex128", "uint16", "uint32", "uint64",
+        "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
     )
 }  # fmt: skip
+UNKNOWN_TO_NUMPY = {dtype: torch.int16 if dtype.itemsize == 2 else torch.uint8 for name, dtype in DTYPES.items()
+                    if name == "bfloat16" or name.startswith("float8")}  # fmt: skip
+"""And what such a tensor's bytes are read as."""
 STRUCTURE = (b"[", b"{", b",")
 PARTS_PER_NODE = 8
 """So many of these a value has at most: a tensor with its seven fields and two lists; long texts have more, and fewer values."""
@@ -205,7 +209,7 @@ class _Encoder:
             raise WireError(f"a tensor of shape {tuple(data.shape)} is too large to send")
         order = _order_in_memory(data)
         laid = data if order is None else data.permute(order)
-        plain = laid.view(torch.int16) if laid.dtype is torch.bfloat16 else laid  # numpy has no bfloat16
+        plain = laid.view(UNKNOWN_TO_NUMPY[laid.dtype]) if laid.dtype in UNKNOWN_TO_NUMPY else laid
         raw = plain.numpy(force=True).tobytes()
         tree = {
             "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(laid.shape),
