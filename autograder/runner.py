@@ -20,10 +20,9 @@ from typing import Any
 
 import torch
 
-from .authoring import CheckFailed, exception_names
+from .authoring import CheckFailed, Student, exception_names
 from .datafiles import hand_computed
 from .errors import CourseError, InfrastructureFault
-from .grading.far import Far
 from .grading.near import Near
 from .grading.raised import StudentRaised, WorkerDied, is_memory
 from .grading.timing import Inconclusive, Race
@@ -84,7 +83,7 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
     return chosen
 
 
-def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
+def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
     """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others.
 
     name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
@@ -98,7 +97,7 @@ def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int
     return [verdicts[c.name] for c in checks]
 
 
-def _with_the_desks_seed(topic: str, checks: list[Check], student: Any, exercise: str) -> list[Verdict]:
+def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
     """An exercise's verdicts for the inputs whose fingerprints are kept. They name a mistake and change no verdict."""
     try:
         return [run_check(topic, c, student, seed=DESK_SEED) for c in checks if c.exercise == exercise and not c.timing]
@@ -107,7 +106,7 @@ def _with_the_desks_seed(topic: str, checks: list[Check], student: Any, exercise
 
 
 def run_timing(
-    topic: str, timing: Iterable[Check], student: Any, others: list[Verdict], *, seed: int = 0, patient: bool = False
+    topic: str, timing: Iterable[Check], student: Student, others: list[Verdict], *, seed: int = 0, patient: bool = False
 ) -> list[Verdict]:
     """Verdicts of checks that measure speed. others: the exercises' other verdicts; what is all wrong is not measured.
 
@@ -129,7 +128,7 @@ def _verdict_of(check: Check) -> Verdict:
     return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS, timing=check.timing)
 
 
-def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient: bool = False) -> Verdict:
+def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
     """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
@@ -137,8 +136,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
         verdict.outcome, verdict.message = SKIPPED, reason
         return verdict
     start = time.perf_counter()
-    if isinstance(student, Far):
-        student.begin_check()
+    student.begin_check()
     given: dict[str, Any] = {}
     try:
         given = fixtures(topic, check, student, seed, patient)
@@ -167,7 +165,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
     return verdict
 
 
-def why_skipped(topic: str, check: Check, student: Any) -> str | None:
+def why_skipped(topic: str, check: Check, student: Student) -> str | None:
     """Why this check says nothing here, or None."""
     if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
@@ -184,7 +182,7 @@ def asked(function: Callable[..., None]) -> Set[str]:
     return inspect.signature(function).parameters.keys()
 
 
-def fixtures(topic: str, check: Check, student: Any, seed: int, patient: bool = False) -> dict[str, Any]:
+def fixtures(topic: str, check: Check, student: Student, seed: int, patient: bool = False) -> dict[str, Any]:
     """The arguments a check asks for by name."""
     made: dict[str, Any] = {}
     for name in asked(check.function):

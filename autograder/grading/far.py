@@ -74,6 +74,10 @@ class Far:
             raise AttributeError(name)
         return FarFunction(self._line, name)
 
+    def value(self, name: str) -> Any:
+        """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
+        return self._line.ask("value", function=name, name=name)
+
     def generator(self, seed: int) -> Any:
         return self._line.ask("generator", seed=seed)
 

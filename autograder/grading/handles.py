@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Protocol
 
 from ..authoring import CheckFailed, show
-from .raised import LOST, WorkerDied, compare_arguments, compare_random_states
-from .wire import MAX_REPLY_NODES
+from .raised import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
+from .wire import MAX_REPLY_NODES, WireError
 from .worker import snapshot
 
 
@@ -35,7 +36,10 @@ class Rehearsal:
 
 
 class FarFunction:
-    """A name of the student's, called over the pipe."""
+    """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
+
+    wire_tree = None
+    """It does not cross: `student.value(name)` does."""
 
     def __init__(self, line: Asks, name: str) -> None:
         self._line = line
@@ -48,6 +52,11 @@ class FarFunction:
         _check_generation(self._line, args, kwargs)
         reply = self._line.ask("call", function=self._name, **call.request())
         return call.result(self._line, reply)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._line.ask("value", function=self._name, name=self._name), name)
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
@@ -133,7 +142,13 @@ class _Call:
 
 
 class Handle:
-    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded."""
+    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded.
+
+    Two handles are equal if they are of one object of one worker: that is known here. What the object's own `==` would say is its word.
+    """
+
+    OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
+    """Attributes of the handle, and not of the object."""
 
     def __init__(self, line: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
         self._line, self._number, self.type_name, self._generation = line, number, type_name, generation
@@ -147,6 +162,29 @@ class Handle:
         if name.startswith("__"):
             raise AttributeError(name)
         return self._ask("attr", name=name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute of the object: to data, another handle, or a function that stays here. Raises TypeError for anything else."""
+        if name in self.OWN:
+            object.__setattr__(self, name, value)
+            return
+        if name.startswith("__"):
+            raise TypeError(f"{name} of a {self.type_name} cannot be set from a check")
+        _check_generation(self._line, (value,), {})
+        try:
+            self._ask("setattr", name=name, value=value)
+        except WireError as error:
+            raise TypeError(f"{name} of a {self.type_name} cannot be set to this: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Handle) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[int, int, int]:
+        return id(self._line), self._generation, self._number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         _check_generation(self._line, args, kwargs)
@@ -172,6 +210,20 @@ class Handle:
 
     def __getitem__(self, key: Any) -> Any:
         return self._dunder("getitem", key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _check_generation(self._line, (key, value), {})
+        self._dunder("setitem", key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._dunder("delitem", key)
+
+    def __enter__(self) -> Any:
+        return self._dunder("enter")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The object is told of an exception by its nearest builtin class and its text. It swallows none: a check's verdict is one."""
+        self._dunder("exit", builtin_name(error), "" if error is None else str(error)[:2000])
 
     def __bool__(self) -> bool:
         return bool(self._dunder("bool"))

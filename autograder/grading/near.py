@@ -144,9 +144,10 @@ class Loopback(Connection):
         self.seq += 1
         self.callbacks, self.callback_seconds = 0, 0.0
         self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         with self._ending_it_on_failure():
             self.budget.ask()
-            self.frames, self.worker.unread = bytearray(wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)), bytearray()
+            self.frames, self.worker.unread = bytearray(frame), bytearray()
             try:
                 with self.alarm, self._as_the_worker():
                     self.worker.serve()

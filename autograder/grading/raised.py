@@ -52,6 +52,11 @@ def student_raised(names: list[str], message: str, lines: list[str]) -> StudentR
     return error
 
 
+def builtin_name(error: BaseException | None) -> str:
+    """The nearest builtin class of an exception, "" for none."""
+    return next((cls.__name__ for cls in type(error).__mro__ if vars(builtins).get(cls.__name__) is cls), "") if error is not None else ""
+
+
 def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
     """Raises CheckFailed if an argument is not as it was."""
     for position, (old, new) in enumerate(zip(before, after, strict=True)):

@@ -95,13 +95,14 @@ class Connection:
             raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
-        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
+        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied, and WireError for what cannot be sent."""
         self.seq += 1
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
         with self._ending_it_on_failure():
             self.budget.ask()
             try:
-                self._send({"op": op, "seq": self.seq, **fields}, deadline)
+                self._send_bytes(frame, deadline)
                 return self._reply(deadline, self.seq)
             finally:
                 self._note(deadline)

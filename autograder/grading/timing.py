@@ -30,7 +30,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..authoring import CheckFailed, close, equal
+from ..authoring import CheckFailed, Student, close, equal
 from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from . import zygotes
@@ -75,9 +75,9 @@ class Inconclusive(Exception):
 
 
 class Race:
-    """What a timing check asks for as `race`. student: a Near or Far namespace. seed: of this run and check, for the inputs."""
+    """What a timing check asks for as `race`. student: near or far. seed: of this run and check, for the inputs."""
 
-    def __init__(self, topic: str, student: Near | Far, *, seed: str = "", patient: bool = False) -> None:
+    def __init__(self, topic: str, student: Student, *, seed: str = "", patient: bool = False) -> None:
         self.topic, self.student = topic, student
         self.draws = Draws(f"{seed}/{patient}")
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)

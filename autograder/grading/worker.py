@@ -15,7 +15,9 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     gpu       name, args, kwargs, then                       `series` on a stand-in for CUDA: see `gpu.rehearse`
     apply     target (a handle), args, kwargs                calls a handle
     attr      target, name                                   an attribute
-    dunder    target, name, args                             one of a fixed list: len, iter, next, getitem, bool, contains, str
+    setattr   target, name, value                            sets one
+    dunder    target, name, args                             one of a fixed list: see DUNDERS
+    value     name                                           what a name stands for
     generator seed                                           a torch.Generator here
     rng_state                                                torch's global random state
     gradients on                                             torch's gradient mode, as it was; then it is set, unless `on` is None
@@ -28,6 +30,7 @@ While a call runs, the worker may ask back ("callback") for a function that stay
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import importlib.abc
 import importlib.util
@@ -50,11 +53,31 @@ from .stand_in import StandIn
 from .watch import Print, watching
 from .work import counting
 
+
+def _set_item(target: Any, key: Any, value: Any) -> None:
+    target[key] = value
+
+
+def _delete_item(target: Any, key: Any) -> None:
+    del target[key]
+
+
+def _exit(target: Any, name: str, message: str) -> None:
+    """Leaves a context, with an exception of the builtin class of this name, or with none."""
+    kind = vars(builtins).get(name)
+    error = kind(message) if isinstance(kind, type) and issubclass(kind, Exception) else Exception(message) if name else None
+    type(target).__exit__(target, None if error is None else type(error), error, None)
+
+
 DUNDERS: dict[str, Callable[..., Any]] = {
     "len": len,
     "iter": iter,
     "next": next,
     "getitem": lambda target, key: target[key],
+    "setitem": _set_item,
+    "delitem": _delete_item,
+    "enter": lambda target: type(target).__enter__(target),
+    "exit": _exit,
     "bool": bool,
     "contains": lambda target, item: item in target,
     "str": str,
@@ -167,6 +190,11 @@ class Worker:
                 return request["target"](*request["args"], **request["kwargs"])
             case "attr":
                 return getattr(request["target"], request["name"])
+            case "setattr":
+                setattr(request["target"], request["name"], request["value"])
+                return None
+            case "value":
+                return self.function(request["name"])
             case "dunder":
                 return DUNDERS[request["name"]](request["target"], *request["args"])
             case "generator":
