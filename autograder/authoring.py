@@ -40,6 +40,10 @@ class Student(Protocol):
         """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
         ...
 
+    def play(self, story: Any, *, stop: bool = True) -> list[Any]:
+        """The outcomes of the steps of a `grading.story.Story`, which are sent together."""
+        ...
+
     def generator(self, seed: int) -> Any:
         """A handle of a torch.Generator."""
         ...

@@ -18,6 +18,7 @@ from ..authoring import CheckFailed
 from .handles import FarFunction, Handle
 from .limits import Limits, cpu_seconds, main_thread_seconds
 from .line import Cell, CellOutcome, Line
+from .story import Outcome, Story
 from .warm import Zygote
 from .watch import Print, is_print
 from .work import Work
@@ -77,6 +78,10 @@ class Far:
     def value(self, name: str) -> Any:
         """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
         return self._line.ask("value", function=name, name=name)
+
+    def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
+        """What came of each step of a story. stop: after one that raises none is played; else those that do not use its result are."""
+        return self._line.play(story, stop=stop)
 
     def generator(self, seed: int) -> Any:
         return self._line.ask("generator", seed=seed)

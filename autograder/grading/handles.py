@@ -35,6 +35,16 @@ class Rehearsal:
     asked: str
 
 
+@dataclass(frozen=True)
+class Awaited:
+    """What a coroutine returned, or the list of what an async generator gave. seconds: on the loop's clock, in the end; times: on the
+    same clock, when each item of a generator came."""
+
+    result: Any
+    seconds: float
+    times: list[float]
+
+
 class FarFunction:
     """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
 
@@ -49,7 +59,7 @@ class FarFunction:
         self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
     ) -> Any:
         call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
-        _check_generation(self._line, args, kwargs)
+        check_generation(self._line, args, kwargs)
         reply = self._line.ask("call", function=self._name, **call.request())
         return call.result(self._line, reply)
 
@@ -57,6 +67,12 @@ class FarFunction:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._line.ask("value", function=self._name, name=self._name), name)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of a coroutine function or of an async generator, on an event loop without sockets whose clock jumps to the next timer."""
+        check_generation(self._line, args, kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
+        return _awaited(self._line, self._line.ask("await", function=self._name, **fields))
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
@@ -74,13 +90,13 @@ class FarFunction:
         raise self._line.nonsense("a series without its results")
 
     def _several(self, op: str, args: Iterable[Any], then: list[Any], kwargs: dict[str, Any]) -> Any:
-        _check_generation(self._line, (*args, *then), kwargs)
+        check_generation(self._line, (*args, *then), kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
         return self._line.ask(op, function=self._name, **fields)
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
-        _check_generation(self._line, args, kwargs)
+        check_generation(self._line, args, kwargs)
         reply = self._line.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
         return _rehearsal(self._line, reply)
 
@@ -98,6 +114,13 @@ class FarFunction:
         replies = self._line.ask_each("call", requests, function=self._name)
         for call, reply in zip(calls, replies, strict=True):
             yield call.args[0], call.result(self._line, reply)
+
+
+def _awaited(line: Asks, reply: Any) -> Awaited:
+    match reply:
+        case {"result": result, "seconds": float(seconds), "times": list(times)} if all(type(each) is float for each in times):
+            return Awaited(result, seconds, times)
+    raise line.nonsense("a coroutine without its result")
 
 
 def _rehearsal(line: Asks, reply: Any) -> Rehearsal:
@@ -170,7 +193,7 @@ class Handle:
             return
         if name.startswith("__"):
             raise TypeError(f"{name} of a {self.type_name} cannot be set from a check")
-        _check_generation(self._line, (value,), {})
+        check_generation(self._line, (value,), {})
         try:
             self._ask("setattr", name=name, value=value)
         except WireError as error:
@@ -187,12 +210,17 @@ class Handle:
         return id(self._line), self._generation, self._number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        _check_generation(self._line, args, kwargs)
+        check_generation(self._line, args, kwargs)
         return self._ask("apply", args=list(args), kwargs=kwargs)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of this object, or the object itself where it is a coroutine or an async generator. See `FarFunction.awaited`."""
+        check_generation(self._line, args, kwargs)
+        return _awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""
-        _check_generation(self._line, args, kwargs)
+        check_generation(self._line, args, kwargs)
         return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
 
     def __len__(self) -> int:
@@ -212,7 +240,7 @@ class Handle:
         return self._dunder("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _check_generation(self._line, (key, value), {})
+        check_generation(self._line, (key, value), {})
         self._dunder("setitem", key, value)
 
     def __delitem__(self, key: Any) -> None:
@@ -238,11 +266,11 @@ class Handle:
         return self._ask("dunder", name=name, args=list(args))
 
     def _ask(self, op: str, **fields: Any) -> Any:
-        _check_generation(self._line, (self,), {})
+        check_generation(self._line, (self,), {})
         return self._line.ask(op, target=self, **fields)
 
 
-def _check_generation(line: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_generation(line: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in [*args, *kwargs.values()]:
         if isinstance(value, Handle) and value._generation != line.generation:
             raise WorkerDied("crashed", LOST)

@@ -14,10 +14,11 @@ from ..errors import InfrastructureFault
 from . import wire, zygotes
 from .budget import Budget
 from .given import kit_dataclasses
-from .handles import Handle
+from .handles import Handle, check_generation
 from .limits import Limits
-from .raised import LOST, WorkerDied, error_parts, is_memory, nonsense, student_raised
+from .raised import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
 from .remote import Connection
+from .story import Outcome, Story, leaves
 from .warm import Zygote
 
 MAX_CELL_CHARS = 1_000_000
@@ -172,6 +173,27 @@ class Line:
                 raise student_raised(["StopIteration", "Exception"], "", [])
             yield self._value(reply)
         raise WorkerDied("crashed", LOST)
+
+    def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
+        """What came of each step. stop: after one that raises none is played; else those that do not use its result are.
+
+        Each step is a request of its own to the budget, with the time of a call. Raises WorkerDied.
+        """
+        check_generation(self, tuple(leaves(story.steps)), {})
+        many = [{"number": number, "request": step, "stop": stop} for number, step in enumerate(story.steps)]
+        with self._ready("") as connection:
+            replies = list(connection.requests("step", self.call_seconds, many, may_call_back=True))
+        outcomes: list[Outcome] = []
+        for number, reply in enumerate(replies):
+            before = range(number) if stop else story.leans_on(number)
+            if any(outcomes[each].error is not None or not outcomes[each].played for each in before):
+                outcomes.append(Outcome(played=False))
+                continue
+            try:
+                outcomes.append(Outcome(self._value(reply)))
+            except (StudentRaised, StopIteration, CheckFailed) as error:
+                outcomes.append(Outcome(error=error))
+        return outcomes
 
     @contextmanager
     def _ready(self, function: str) -> Iterator[Connection]:

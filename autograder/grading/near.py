@@ -163,10 +163,13 @@ class Loopback(Connection):
                 raise Interrupted(lines)
         return self.reply
 
-    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The replies, each made when it is asked for."""
         for fields in many:
-            wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
+            if not may_call_back:
+                wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
             yield self.request(op, seconds, **fields)
 
     def close(self) -> None:

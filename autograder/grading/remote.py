@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import select
 import signal
@@ -107,22 +108,33 @@ class Connection:
             finally:
                 self._note(deadline)
 
-    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The replies to many requests, several of which are sent at once. Each has `seconds`; none may call back. Raises WorkerDied.
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
+
+        may_call_back: a function that is given goes along; from then on one request is sent at a time, for the worker reads its answer
+        where the next request would stand.
 
         Two processes that wait for each other spend as much time on waking up as on the work.
         """
         ahead: dict[int, bytes] = {}
         for fields in many:
             self.seq += 1
-            frame = wire.encode({"op": op, "seq": self.seq, **fields}, lambda value: None)
+            frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra if may_call_back else lambda value: None)
+            alone = may_call_back and bool(self.callables)
+            if alone:
+                yield from self._exchange(ahead, seconds)
+                yield from self._exchange({self.seq: frame}, seconds, may_call_back=True)
+                ahead = {}
+                continue
             if ahead and sum(map(len, ahead.values())) + len(frame) > AHEAD_BYTES:
                 yield from self._exchange(ahead, seconds)
                 ahead = {}
             ahead[self.seq] = frame
         yield from self._exchange(ahead, seconds)
 
-    def _exchange(self, ahead: dict[int, bytes], seconds: float) -> Iterator[dict[str, Any]]:
+    def _exchange(self, ahead: dict[int, bytes], seconds: float, *, may_call_back: bool = False) -> Iterator[dict[str, Any]]:
         """Sends requests, by their numbers, and reads all replies before it gives the first: whoever asks need not ask for the last.
 
         Nobody reads while they are sent, so together they must fit into the socket.
@@ -136,7 +148,7 @@ class Connection:
                 for seq in ahead:
                     self.budget.ask()
                     try:
-                        replies.append(self._reply(deadline, seq, may_call_back=False))
+                        replies.append(self._reply(deadline, seq, may_call_back=may_call_back))
                     finally:
                         self._note(deadline)
                     deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
@@ -207,7 +219,7 @@ class Connection:
             with torch.set_grad_enabled(reply.get("grad") is True):
                 match method:
                     case "__call__":
-                        return {"ok": function(*args, **kwargs)}
+                        return {"ok": at_once(function(*args, **kwargs))}
                     case "__next__":
                         return {"ok": next(function)}  # type: ignore[call-overload]
                     case "training":
@@ -229,7 +241,8 @@ class Connection:
         if data is not None:
             return data
         if callable(value) or hasattr(value, "__next__"):
-            return {"$": "callable", "id": self._give(value), "parts": self._parts(value) if isinstance(value, torch.nn.Module) else None}
+            parts = self._parts(value) if isinstance(value, torch.nn.Module) else None
+            return {"$": "callable", "id": self._give(value), "parts": parts, "waits": inspect.iscoroutinefunction(value)}
         return None
 
     def _give(self, value: Any) -> int:
@@ -300,6 +313,18 @@ class Connection:
             raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
         end = time.monotonic()
         self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
+
+
+def at_once(value: Any) -> Any:
+    """A value, or what a coroutine of the checks' own returns. Raises TypeError where that waits: there is no loop here."""
+    if not inspect.iscoroutine(value):
+        return value
+    try:
+        value.send(None)
+    except StopIteration as done:
+        return done.value
+    value.close()
+    raise TypeError("a function of the checks may be `async`, and may not wait")
 
 
 def writes_too_much(folder: str) -> bool:

@@ -21,7 +21,9 @@ else is an object {"$": kind, ...}:
     dtype      {"v": "float32"}             device {"v": "cpu"}
     data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
-    callable   {"id": n, "parts": null | [[name, n, parts], ...]}    a function that stays with the grader; a torch module has parts
+    callable   {"id": n, "parts": null | [[name, n, parts], ...], "waits": bool}    a function that stays with the grader; a torch module
+               has parts; one that waits is a coroutine function
+    result     {"id": n}                    what step n of a story gave
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
 
@@ -269,7 +271,7 @@ class _Decoder:
             case "data" | "named":
                 fields = {str(name): self.value(field, depth + 1) for name, field in tree["v"].items()}
                 return self.resolve({**tree, "v": fields})
-            case "handle" | "callable" | "here":
+            case "handle" | "callable" | "here" | "result":
                 return self.resolve(tree)
         raise WireError(f"an unknown kind of value: {str(kind)[:40]!r}")
 
