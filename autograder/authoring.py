@@ -44,6 +44,10 @@ class Student(Protocol):
         """The outcomes of the steps of a `grading.story.Story`, which are sent together."""
         ...
 
+    def ranks(self, world: int) -> Any:
+        """So many ranks that can send to each other: see `grading.ranks.Ranks`."""
+        ...
+
     def generator(self, seed: int) -> Any:
         """A handle of a torch.Generator."""
         ...

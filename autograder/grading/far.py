@@ -6,6 +6,7 @@ Near and Far answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_un
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +19,7 @@ from ..authoring import CheckFailed
 from .handles import FarFunction, Handle
 from .limits import Limits, cpu_seconds, main_thread_seconds
 from .line import Cell, CellOutcome, Line
+from .ranks import Ranks
 from .story import Outcome, Story
 from .warm import Zygote
 from .watch import Print, is_print
@@ -155,6 +157,16 @@ class Far:
     def tokenizer(self, name: str) -> Named:
         return Named("tokenizer", {"name": name})
 
+    def ranks(self, world: int) -> Ranks:
+        """So many workers of their own, which are kept, and the grader between them."""
+        while len(self._peers) < world:
+            self._peers.append(self._line.peer())
+        return Ranks(self._peers[:world])
+
+    @functools.cached_property
+    def _peers(self) -> list[Line]:
+        return []
+
     def begin_check(self) -> None:
         """The next check has all its time again."""
         self._line.budget.begin_check()
@@ -164,8 +176,9 @@ class Far:
         self._line.start()
 
     def close(self) -> None:
-        """Ends the worker. Whatever is asked next starts one again."""
-        self._line.close()
+        """Ends the worker, and those of ranks. Whatever is asked next starts one again."""
+        for line in (self._line, *self._peers):
+            line.close()
 
     @property
     def cell_outcomes(self) -> dict[str, CellOutcome]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -153,6 +154,17 @@ class Line:
         if self.budget.is_spent:
             return CellOutcome("timeout", f"not run: the submission has used {self.limits.submission_seconds:g} s in all")
         return None
+
+    def peer(self) -> Line:
+        """A line to another worker of the same submission, on the same budget."""
+        other = Line(
+            self.topic, self.cells, self.earlier, limits=self.limits, seed=self.seed, threads=self.threads, parent=self.parent
+        )
+        other.budget = self.budget
+        return other
+
+    def look_from_outside(self, thread: threading.Thread) -> None:
+        """Is called now and then while another thread asks: nothing is to be done, for a worker's deadline is kept where it is asked."""
 
     def ask(self, op: str, *, function: str = "", **fields: Any) -> Any:
         """What the worker answers; `function` is what it works at. Raises WorkerDied, and what the student's code raised."""

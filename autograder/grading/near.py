@@ -7,6 +7,7 @@ returns crosses as the same bytes, so that it sees copies, and a notebook gives 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -80,6 +81,18 @@ class NearLine(Line):
             raise Interrupted([])
         with super()._ready(function) as connection:
             yield connection
+
+    def peer(self) -> NearLine:
+        """Another line to the same namespace, for what is a rank far away: what ranks have in common here, only grading can tell."""
+        other = NearLine(self.namespace, self.limits, self.seed, self.tell)
+        other.budget = self.budget
+        return other
+
+    def look_from_outside(self, thread: threading.Thread) -> None:
+        """Stops the call that another thread makes, where it has used its time: no signal reaches it there."""
+        alarm = getattr(self.connection, "alarm", None)
+        if alarm is not None and thread.ident is not None:
+            alarm.look_at(thread.ident)
 
     def _start_once(self) -> bool:
         self.generation += 1

@@ -81,11 +81,14 @@ def virtual_asyncio() -> Iterator[None]:
     """Inside, `asyncio.run` and its like make virtual loops, and a loop that runs outside (a notebook's) is not seen."""
     running, policy = asyncio._get_running_loop(), asyncio.get_event_loop_policy()
     asyncio._set_running_loop(None)
-    asyncio.set_event_loop_policy(_Policy())
+    inside = isinstance(policy, _Policy)
+    if not inside:
+        asyncio.set_event_loop_policy(_Policy())
     try:
         yield
     finally:
-        asyncio.set_event_loop_policy(policy)
+        if not inside:  # threads that take turns leave in another order than they came in: the first puts back what was
+            asyncio.set_event_loop_policy(policy)
         asyncio._set_running_loop(running)
 
 
