@@ -45,10 +45,10 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CourseError
-from .grading import remote
+from .grading import zygotes
 from .grading.confine import FIRST_UID, NUM_UIDS
 from .grading.grade import Options, canaries
-from .grading.isolation import level, may_drop_user
+from .grading.isolation import may_drop_user
 from .grading.lane import grade_one
 from .grading.limits import Limits
 from .grading.records import Record, read_record, record_path
@@ -337,7 +337,7 @@ def run(
     day = find_day("softmax")
     attacks = read_attacks(day, only)
     options = Options(limits=limits, jobs=1)
-    remote.zygote(limits)
+    zygotes.zygote(limits)
     canaries(day, options)
     results = []
     with attacked_class(day) as place:
@@ -366,7 +366,7 @@ def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
                     continue
                 with contextlib.suppress(OSError):
                     info = os.lstat(path)
-                    if not may_drop_user(level()) or FIRST_UID <= info.st_uid < FIRST_UID + NUM_UIDS:
+                    if not may_drop_user(zygotes.level()) or FIRST_UID <= info.st_uid < FIRST_UID + NUM_UIDS:
                         # Others write here too. What the attacks write has a name by which it is known.
                         found[str(path)] = (info.st_ino, info.st_mtime_ns if path.name.startswith("fpt-attack") else 0)
     return found
@@ -386,7 +386,7 @@ def worker_processes() -> Iterator[int]:
     """Processes that descend from this process's zygote, as far as /proc tells: in the private root all do, whoever their parent was."""
     if not os.path.isdir("/proc/self"):
         return
-    zygote = remote.zygote().process.pid
+    zygote = zygotes.zygote().process.pid
     parents: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -444,7 +444,7 @@ def markdown(results: list[Result]) -> str:
     lines = [
         "# Attacks",
         "",
-        f"{held} of {len(results)} attacks were held, at isolation level `{level()}`. "
+        f"{held} of {len(results)} attacks were held, at isolation level `{zygotes.level()}`. "
         "`autograder certify attacks` does them again; `python -m autograder.attack_suite > docs/attacks.md` makes this page.",
         "",
         "Each is a submission in `autograder/specimens/attacks/`, graded as any other, from the notebook's file to the record. "

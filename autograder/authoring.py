@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +23,56 @@ from . import evidence
 
 Suspects = Sequence[tuple[Any, str]]
 """(values, what it is called): the values that a known mistake gives, and a sentence that is true of whoever gives them."""
+
+
+class Student(Protocol):
+    """What a check calls `student`: the student's functions, in this process (`near.py`) or in a worker (`far.py`), one like the other.
+
+    `student.f(x)` calls a function: what it is given and what it returns crosses as data, and what is no data stays with the student's
+    code and is a handle here. A handle's attributes and items are read and set, its methods are called, `len`, `in`, `for`, `next`,
+    `bool` and `with` work. `==` of two handles says whether they are one object; values are compared as data. A `with` never swallows an
+    exception of the check's.
+    """
+
+    def __getattr__(self, name: str) -> Any: ...
+
+    def value(self, name: str) -> Any:
+        """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
+        ...
+
+    def play(self, story: Any, *, stop: bool = True) -> list[Any]:
+        """The outcomes of the steps of a `grading.story.Story`, which are sent together."""
+        ...
+
+    def ranks(self, world: int) -> Any:
+        """So many ranks that can send to each other: see `grading.ranks.Ranks`."""
+        ...
+
+    def generator(self, seed: int) -> Any:
+        """A handle of a torch.Generator."""
+        ...
+
+    def gradients(self, on: bool | None = None) -> str: ...
+
+    def forget(self, thing: Any) -> None: ...
+
+    def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any: ...
+
+    def tokenizer(self, name: str) -> Any: ...
+
+    def counting(self) -> AbstractContextManager[Any]: ...
+
+    def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Any]: ...
+
+    def watching(self) -> AbstractContextManager[Any]: ...
+
+    def clock(self) -> float:
+        """Processor seconds of whoever runs the student's code."""
+        ...
+
+    def begin_check(self) -> None:
+        """The next check has all its time again."""
+        ...
 
 
 @dataclass(frozen=True)

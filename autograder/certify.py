@@ -33,14 +33,16 @@ from . import __version__
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
 from .grading.far import Cell, Far
-from .grading.isolation import level
 from .grading.lane import measured
 from .grading.limits import Limits
+from .grading.near import Near
 from .grading.records import machine_name
 from .grading.threads import one_thread
+from .grading.zygotes import level
 from .learning import told
 from .mistakes import DESK_SEED
-from .runner import Check, Verdict, load_checks, run_check, run_checks, select
+from .runner import Check, load_checks, run_check, run_checks, select
+from .verdicts import Verdict
 
 SPECIMENS = Path(__file__).parent / "specimens"
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
@@ -244,7 +246,7 @@ def certify(
     if choose is not None:
         specimens = choose(specimens)
     for t in results:
-        run_checks(t, [], None)
+        run_checks(t, [], Near({}))
     failing: dict[str, set[str]] = {t: set() for t in results}
     done = 0
 
@@ -278,7 +280,7 @@ def at_the_desk(
 ) -> list[Judgement]:
     """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
     specimens = [read_specimen(path, t) for t, path in find_specimens(SPECIMENS, [topic]) if path.name.startswith("wrong_")]
-    run_checks(topic, [], None)
+    run_checks(topic, [], Near({}))
     made = []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         for judgement in pool.map(lambda s: judge(s, [DESK_SEED], Limits()), specimens):

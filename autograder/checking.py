@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from .grading.near import Near, State
-from .runner import Verdict, run_checks, select
+from .runner import run_checks, select
+from .verdicts import Verdict
 
 KEPT_CHARS = 100_000
 

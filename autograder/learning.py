@@ -25,7 +25,7 @@ from .files import write_whole
 
 if TYPE_CHECKING:
     from .certify import Judgement, Specimen
-    from .runner import Verdict
+    from .verdicts import Verdict
 
 ROOT = Path(__file__).parent
 SHARED = ("checks/batches.py", "checks/cached.py", "checks/stages.py")

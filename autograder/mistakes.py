@@ -19,15 +19,13 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .errors import CourseError
-
-if TYPE_CHECKING:
-    from .runner import Verdict
+from .verdicts import Verdict
 
 FORMAT = 1
 """Of a fingerprint: another one makes all tables stale."""

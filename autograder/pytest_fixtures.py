@@ -31,7 +31,7 @@ def student(request: pytest.FixtureRequest) -> Any:
         session = sessions(request.config).session(day, notebook_for(request.config, day, request.path.parent))
     except CourseError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
-    session.student._begin_check()
+    session.student.begin_check()
     return session.student
 
 

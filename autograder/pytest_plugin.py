@@ -150,7 +150,7 @@ class CheckItem(pytest.Item):
         self.seconds = 0.0
 
     def runtest(self) -> None:
-        from .runner import INCONCLUSIVE, SKIPPED
+        from .verdicts import INCONCLUSIVE, SKIPPED
 
         if self.check.timing and num_processes(self.config) > 1:
             pytest.skip(ALONE)

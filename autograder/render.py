@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .pictures import picture, race, race_in_words
-from .runner import Verdict
+from .verdicts import Verdict
 
 WORDS = {
     "pass": "pass",

@@ -15,28 +15,22 @@ import time
 import traceback
 import types
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from .authoring import CheckFailed, exception_names
+from .authoring import CheckFailed, Student, exception_names
 from .datafiles import hand_computed
 from .errors import CourseError, InfrastructureFault
-from .grading.far import Far
 from .grading.near import Near
-from .grading.raised import StudentRaised, is_memory
-from .grading.remote import WorkerDied
+from .grading.raised import StudentRaised, WorkerDied, is_memory
 from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file
 from .mistakes import DESK_SEED, tell, what_was_seen
+from .verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, PASS, SKIPPED, STOPPED, Verdict
 
-PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout", "memory", "crashed"
-INCONCLUSIVE, INFRASTRUCTURE, SKIPPED = "inconclusive", "infrastructure", "skipped"
-STOPPED = "stopped"
-"""By hand, in a notebook."""
 MAX_MESSAGE = 4_000
-OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)
 
 
 @dataclass(frozen=True)
@@ -51,48 +45,6 @@ class Check:
     function: Callable[..., None]
     timing: bool = False
     gpu: bool = False
-
-
-@dataclass
-class Verdict:
-    """What became of one check. message is one or a few sentences; the parts it is made of stand beside it."""
-
-    check: str
-    exercise: str
-    title: str
-    weight: float
-    hidden: bool
-    outcome: str
-    message: str = ""
-    expected: str | None = None
-    got: str | None = None
-    cause: str | None = None
-    """What the evidence carries, and nothing else: see `authoring.py` and `mistakes.py`."""
-    same_as: str | None = None
-    """The title of the check at which the same mistake has been told of."""
-    claimed: bool = False
-    """The cause is a check's own claim, by its suspects or its condition; not merely what the values show."""
-    timing: bool = False
-    seen: list[Any] | None = None
-    """Of a failed check: the fingerprint of what it saw."""
-    lines: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    ratio: float | None = None
-    """What a check that measures speed measured: the median of its rounds. None where nothing was measured."""
-    ratio_limit: float | None = None
-    ratio_of: str | None = None
-    """What the ratio is taken to: words that are the same on every machine."""
-    times: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Of a lost race, for a picture: size -> whose version -> time as a multiple of the shortest (see `Race.times`)."""
-
-    @property
-    def passed(self) -> bool:
-        return self.outcome == PASS
-
-    @property
-    def failed(self) -> bool:
-        """Neither passed nor skipped: it costs points."""
-        return self.outcome not in (PASS, SKIPPED)
 
 
 @functools.cache
@@ -131,7 +83,7 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
     return chosen
 
 
-def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
+def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
     """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others.
 
     name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
@@ -145,7 +97,7 @@ def run_checks(topic: str, selected: Iterable[Check], student: Any, *, seed: int
     return [verdicts[c.name] for c in checks]
 
 
-def _with_the_desks_seed(topic: str, checks: list[Check], student: Any, exercise: str) -> list[Verdict]:
+def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
     """An exercise's verdicts for the inputs whose fingerprints are kept. They name a mistake and change no verdict."""
     try:
         return [run_check(topic, c, student, seed=DESK_SEED) for c in checks if c.exercise == exercise and not c.timing]
@@ -154,7 +106,7 @@ def _with_the_desks_seed(topic: str, checks: list[Check], student: Any, exercise
 
 
 def run_timing(
-    topic: str, timing: Iterable[Check], student: Any, others: list[Verdict], *, seed: int = 0, patient: bool = False
+    topic: str, timing: Iterable[Check], student: Student, others: list[Verdict], *, seed: int = 0, patient: bool = False
 ) -> list[Verdict]:
     """Verdicts of checks that measure speed. others: the exercises' other verdicts; what is all wrong is not measured.
 
@@ -176,7 +128,7 @@ def _verdict_of(check: Check) -> Verdict:
     return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS, timing=check.timing)
 
 
-def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient: bool = False) -> Verdict:
+def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
     """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
@@ -184,8 +136,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
         verdict.outcome, verdict.message = SKIPPED, reason
         return verdict
     start = time.perf_counter()
-    if isinstance(student, Far):
-        student._begin_check()
+    student.begin_check()
     given: dict[str, Any] = {}
     try:
         given = fixtures(topic, check, student, seed, patient)
@@ -203,7 +154,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
         if not isinstance(student, Near):
             raise
         verdict.outcome = STOPPED
-        verdict.message, verdict.lines = student._interrupt(stop)
+        verdict.message, verdict.lines = student.interrupt(stop)
     except Exception as error:
         _student_error(topic, verdict, error)
     verdict.message = verdict.message[:MAX_MESSAGE]
@@ -214,7 +165,7 @@ def run_check(topic: str, check: Check, student: Any, *, seed: int = 0, patient:
     return verdict
 
 
-def why_skipped(topic: str, check: Check, student: Any) -> str | None:
+def why_skipped(topic: str, check: Check, student: Student) -> str | None:
     """Why this check says nothing here, or None."""
     if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
@@ -231,7 +182,7 @@ def asked(function: Callable[..., None]) -> Set[str]:
     return inspect.signature(function).parameters.keys()
 
 
-def fixtures(topic: str, check: Check, student: Any, seed: int, patient: bool = False) -> dict[str, Any]:
+def fixtures(topic: str, check: Check, student: Student, seed: int, patient: bool = False) -> dict[str, Any]:
     """The arguments a check asks for by name."""
     made: dict[str, Any] = {}
     for name in asked(check.function):
@@ -282,7 +233,7 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
     verdict.seen = [verdict.outcome, names[0]]
     verdict.message = f"your code raised {names[0]}: {error}"
-    verdict.cause = _cause_of(names[0], str(error))
+    verdict.cause = cause_of(names[0], str(error))
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
         verdict.message = f"it cannot be called as its description says: {error}"
         verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."
@@ -309,7 +260,7 @@ def student_lines(error: BaseException) -> tuple[list[str], bool]:
     return lines[-6:], not lines
 
 
-def _cause_of(name: str, message: str) -> str | None:
+def cause_of(name: str, message: str) -> str | None:
     """What an exception of Python's or torch's proves."""
     if name == "NameError":
         return "Is the cell that defines it run, and is the name spelled as in the stub?"
@@ -328,10 +279,3 @@ def _cause_of(name: str, message: str) -> str | None:
         turned = f" With the second one transposed they would: {a}x{b} times {d}x{c}." if b == d else ""
         return f"In a matrix product the inner sizes must agree, and {b} is not {c}.{turned}"
     return None
-
-
-def share(verdicts: Iterable[Verdict]) -> float:
-    """The weighted share that passed, in [0, 1]. What was skipped counts for nothing."""
-    verdicts = [v for v in verdicts if v.outcome != SKIPPED]
-    total = sum(v.weight for v in verdicts)
-    return sum(v.weight for v in verdicts if v.passed) / total if total else 0.0

@@ -11,7 +11,8 @@ from .grading.far import Cell, Far
 from .grading.grade import explain_missing, our_cells
 from .grading.submission import Submission, read_submission
 from .lessons import Day, lesson
-from .runner import Check, Verdict, run_checks, run_timing, select, share
+from .runner import Check, run_checks, run_timing, select
+from .verdicts import Verdict, share
 
 
 class Session:

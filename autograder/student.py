@@ -14,8 +14,9 @@ from . import cells, desk, ladder, pace, render
 from .checking import run_for_a_person
 from .errors import CourseError
 from .lessons import Day, lesson, syllabus
-from .runner import STOPPED, Verdict, select, share
+from .runner import select
 from .screen import Place, Table, sentences, shell, show, show_line, show_markdown
+from .verdicts import STOPPED, Verdict, share
 
 __all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
 

@@ -21,7 +21,8 @@ sys.path.append(str(ROOT))
 from autograder.authoring import show
 from autograder.grading.near import Near
 from autograder.lessons import syllabus
-from autograder.runner import Verdict, load_checks, reference, run_check
+from autograder.runner import load_checks, reference, run_check
+from autograder.verdicts import Verdict
 from course.kit import Config, Weights, WeightsOnly, load_model
 from course.kit.weights import build_weights
 from solutions.batching import capture_decode, decode_batch, prefill_batch

@@ -131,7 +131,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         with Gradebook(config.CourseDirectory.db_url) as gradebook:
             scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
     else:
-        from autograder.grading import isolation
+        from autograder.grading import zygotes
         from autograder.grading.executors.processes import Processes
         from autograder.grading.grade import Options
         from autograder.grading.run import grade_all
@@ -143,7 +143,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         place = ClassFolder.of(folder / "submitted")
         tasks = list(find_tasks(place.submitted, [day]))
         enter_day(day, place.db_url)
-        level = isolation.level()
+        level = zygotes.level()
         count_workers(workers)
         begin, used = time.perf_counter(), time.process_time()
         if path == "bulk":

@@ -18,12 +18,14 @@ from autograder import attack_suite, cli
 from autograder.authoring import CheckFailed, checks, show
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
-from autograder.grading import isolation, remote, warm, wire
-from autograder.grading.far import MAX_DEATHS, Cell, Far
+from autograder.grading import isolation, remote, warm, wire, zygotes
+from autograder.grading.far import Cell, Far
 from autograder.grading.lane import grade_one
 from autograder.grading.limits import Limits
+from autograder.grading.line import MAX_DEATHS
 from autograder.grading.near import Near
-from autograder.grading.remote import Connection, WorkerDied
+from autograder.grading.raised import WorkerDied
+from autograder.grading.remote import Connection
 from autograder.grading.worker import same
 from autograder.lessons import find_day
 from autograder.runner import Check, run_check
@@ -298,7 +300,7 @@ def test_a_byte_now_and_then_does_not_stop_the_clock(far):
 
 
 def test_an_iterator_that_never_ends_is_not_waited_for(far, monkeypatch):
-    monkeypatch.setattr("autograder.grading.far.MAX_REQUESTS", 200)
+    monkeypatch.setattr("autograder.grading.budget.MAX_REQUESTS", 200)
     student = far("import itertools\ndef softmax(x):\n    return itertools.repeat(x)\n")
     assert judged(student, lambda s: list(s.softmax(1))) == "timeout"
     assert judged(student, lambda s: next(s.softmax(1))) in ("pass", "timeout")
@@ -315,7 +317,7 @@ def test_a_check_and_a_submission_have_their_time_in_all(far):
     start = time.monotonic()
     assert judged(student, often) == "timeout"
     assert time.monotonic() - start < 20
-    student._limits = dataclasses.replace(student._limits, submission_seconds=0.01)
+    student._line.budget.limits = dataclasses.replace(QUICK.limits, submission_seconds=0.01)
     assert judged(student, lambda s: s.log_softmax(1)) == "timeout"
 
 
@@ -384,9 +386,9 @@ def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(far):
 
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])
 def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level):
-    isolation.want(level)
+    zygotes.want(level)
     try:
-        remote.zygote(QUICK.limits)
+        zygotes.zygote(QUICK.limits)
         sources = {
             "many": "import os\nfor n in range(10**9):\n    os.mkdir(f'd{n}')",
             "deep": "import os\nfor n in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nimport time\ntime.sleep(60)",
@@ -404,13 +406,13 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
             following.close()
             assert time.monotonic() - start < 15
     finally:
-        isolation.want("auto")
+        zygotes.want("auto")
 
 
 def test_in_the_private_root_nobody_fills_anothers_folder():
-    isolation.want("namespaces")
+    zygotes.want("namespaces")
     try:
-        remote.zygote(QUICK.limits)
+        zygotes.zygote(QUICK.limits)
         fill = "def fill():\n    for n in range(540):\n        open(f'f{n // 60}', 'ab').write(bytes(1 << 20))\n"
         write = "def write():\n    return open('mine', 'wb').write(bytes(1 << 20))"
         full = Far("softmax", [Cell("fill", fill)], {}, limits=QUICK.limits)
@@ -423,11 +425,11 @@ def test_in_the_private_root_nobody_fills_anothers_folder():
         full.close()
         other.close()
     finally:
-        isolation.want("auto")
+        zygotes.want("auto")
 
 
 def test_threads_are_bounded():
-    if not (isolation.level() == "namespaces" or isolation.may_drop_user(isolation.level())):
+    if not (zygotes.level() == "namespaces" or isolation.may_drop_user(zygotes.level())):
         pytest.skip("without a user of its own a submission's threads cannot be told from others'")
     source = (
         "import threading, time\nthreading.stack_size(64 * 1024)\ndef count():\n    n = 0\n    try:\n"
@@ -464,13 +466,13 @@ def killing_once(monkeypatch, what, at_request: int = 20) -> list[int]:
     "what",
     [
         lambda connection: os.kill(connection.pid, signal.SIGKILL),
-        lambda connection: (remote._zygote.process.kill(), remote._zygote.process.wait()),
+        lambda connection: (zygotes.source.running.process.kill(), zygotes.source.running.process.wait()),
     ],
     ids=["worker", "zygote"],
 )
 def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, what):
     task = hand_in(tmp_path, "ada", solved())
-    remote.zygote(QUICK.limits)
+    zygotes.zygote(QUICK.limits)
     kills = killing_once(monkeypatch, what)
     record = grade_one(task, QUICK, tmp_path / "records")
     assert kills == [1]
@@ -479,9 +481,9 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, 
 
 
 def test_a_zygote_that_hangs_is_replaced(tmp_path, monkeypatch):
-    remote.zygote(QUICK.limits)
+    zygotes.zygote(QUICK.limits)
     monkeypatch.setattr(warm, "FORK_SECONDS", 2.0)
-    hung = remote.zygote(QUICK.limits).process
+    hung = zygotes.zygote(QUICK.limits).process
     for pid in [hung.pid, *descendants(hung.pid)]:
         os.kill(pid, signal.SIGSTOP)
     record = grade_one(hand_in(tmp_path, "ada", solved()), dataclasses.replace(QUICK), tmp_path / "records")

@@ -14,8 +14,7 @@ from autograder.authoring import CheckFailed, raises
 from autograder.grading import wire
 from autograder.grading.far import Cell, Far
 from autograder.grading.near import Near
-from autograder.grading.raised import StudentRaised
-from autograder.grading.remote import WorkerDied
+from autograder.grading.raised import StudentRaised, WorkerDied
 from tests.submissions import QUICK
 from tests.test_attacks import FIND_WORKER
 

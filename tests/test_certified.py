@@ -212,7 +212,7 @@ def copy(tmp_path_factory):
     [
         "autograder/checks/test_samplers.py", "autograder/hidden/test_samplers.py", "autograder/checks/devices.py",
         "autograder/authoring.py", "autograder/certify.py", "autograder/evidence.py", "autograder/runner.py",
-        "autograder/grading/far.py", "autograder/grading/gpu.py", "autograder/grading/timing.py", "autograder/grading/worker.py",
+        "autograder/grading/gpu.py", "autograder/grading/line.py", "autograder/grading/timing.py", "autograder/grading/worker.py",
         "autograder/grading/zygote.py", "course/kit/model.py", "solutions/samplers.py", "solutions/softmax.py",
         "datasets/tiny/config.json", "datasets/multilingual.jsonl",
     ],

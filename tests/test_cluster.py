@@ -20,7 +20,7 @@ import pytest
 
 from autograder import cli
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import executors, isolation, records
+from autograder.grading import executors, records, zygotes
 from autograder.grading.grade import Options
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import Task
@@ -258,8 +258,8 @@ def no_bubblewrap(tmp_path) -> dict[str, str]:
 
 
 def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_refuses(tmp_path, no_bubblewrap):
-    if isolation.level() != "namespaces":
-        pytest.skip(f"this machine reaches level {isolation.level()} only")
+    if zygotes.level() != "namespaces":
+        pytest.skip(f"this machine reaches level {zygotes.level()} only")
     task = hand_in(tmp_path, "ada", solved())
     with scheduler(tmp_path / "scheduler") as address, worker(tmp_path / "worker", address, **no_bubblewrap):
         with on(address) as grader:
@@ -268,7 +268,7 @@ def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_ref
         with on(address, "namespaces") as grader, pytest.raises(InfrastructureFault) as refused:
             grade_all([task], OPTIONS, tmp_path / "records", executor=grader)
     assert "does not grade: no worker could be started: namespaces: bubblewrap is not installed" in str(refused.value)
-    assert isolation.level() == "namespaces"
+    assert zygotes.level() == "namespaces"
 
 
 def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path):
@@ -306,7 +306,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         assert refused["ours"] is False
         with pytest.raises(CourseError, match="worker tcp://x:1 does not grade"):
             station.heed(refused, "worker tcp://x:1")
-    isolation.want("auto")
+    zygotes.want("auto")
 
 
 def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypatch):
@@ -328,7 +328,7 @@ def test_two_runs_that_want_different_levels_do_not_share_a_worker():
     with station._at("auto"):
         refused = station.agree(station.terms(SOFTMAX, OPTIONS, "landlock"))
     assert "another run grades there at isolation auto" in refused["refused"]
-    isolation.want("auto")
+    zygotes.want("auto")
 
 
 def test_what_a_student_wrote_comes_back_as_it_was(tmp_path):

@@ -18,18 +18,19 @@ from typer.testing import CliRunner
 from autograder import cli, runner
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import grade, handed_in, records
+from autograder.grading import grade, handed_in, records, zygotes
 from autograder.grading.executors import local
-from autograder.grading.far import Cell, Far, worker_seed
+from autograder.grading.far import Cell, Far
 from autograder.grading.grade import canaries, our_cells
 from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
+from autograder.grading.line import worker_seed
 from autograder.grading.raised import is_memory, student_raised
 from autograder.grading.run import drawn_seed, fresh_record, grade_all
 from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.grading.tasks import find_tasks, is_student_id, left_out
 from autograder.lessons import find_day, lesson
-from autograder.runner import Verdict
+from autograder.verdicts import Verdict
 from tests.submissions import (
     QUICK,
     SOFTMAX,
@@ -481,9 +482,7 @@ def test_a_fault_of_ours_is_tried_again_then_kept_for_a_person_and_no_zero(tmp_p
 
 
 def test_a_zygote_that_died_is_replaced(tmp_path):
-    from autograder.grading import remote
-
-    process = remote.zygote(QUICK.limits).process
+    process = zygotes.zygote(QUICK.limits).process
     process.kill()
     process.wait()
     assert only_lost(grade_one(hand_in(tmp_path, "ada", solved()), QUICK, tmp_path / "records"))
@@ -687,14 +686,12 @@ def test_a_zygote_outlives_the_thread_that_asked_for_it():
     """bubblewrap ends its child with the thread that started it, so that thread must not be a pool's."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from autograder.grading.remote import close_zygote, zygote
-
-    close_zygote()
+    zygotes.close()
     with ThreadPoolExecutor(1) as pool:
-        started = pool.submit(zygote).result()
+        started = pool.submit(zygotes.zygote).result()
     time.sleep(1.0)
     assert started.alive
-    assert zygote() is started
+    assert zygotes.zygote() is started
 
 
 # What a hidden check gives does not come back

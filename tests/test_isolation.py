@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import confine, isolation, syscalls
+from autograder.grading import confine, isolation, syscalls, zygotes
 from autograder.grading.far import Cell, Far
 
 ROOT = Path(__file__).parents[1]
@@ -145,23 +145,23 @@ HARMLESS = {"setuid root"}  # without a change of user (an ordinary user, or roo
 
 @pytest.fixture(scope="module", params=["namespaces", "landlock"])
 def far(request):
-    isolation.want(request.param)
+    zygotes.want(request.param)
     submission = Far("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
     try:
         submission.start()
     except InfrastructureFault as fault:
-        isolation.want("auto")
+        zygotes.want("auto")
         pytest.skip(f"this machine does not reach level {request.param}: {fault}")
     assert submission.cell_outcomes == {}
     yield submission
     submission.close()
-    isolation.want("auto")
+    zygotes.want("auto")
 
 
 def test_no_probe_gets_through(far):
     got_through = {name: result for name in far.names() if (result := far.probe(name)) is not None}
     assert {k: v for k, v in got_through.items() if k not in HARMLESS} == {}
-    assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(isolation.level())
+    assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(zygotes.level())
 
 
 def test_honest_needs_are_met(far):
@@ -211,9 +211,9 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from autograder.errors import InfrastructureFault
 from autograder.doctor import exposed
-from autograder.grading import isolation
+from autograder.grading import zygotes
 from autograder.grading.far import Cell, Far
-isolation.want({level!r})
+zygotes.want({level!r})
 look = "def look(path):" + chr(10) + "    return open(path).read()[:20]"
 far = Far("softmax", [Cell("look", look)], {{}})
 print([finding.state for finding in exposed()])
@@ -252,10 +252,10 @@ def test_a_copy_of_the_tree_starts_its_own_workers(tmp_path):
     worker.write_text(worker.read_text() + "\n\nMARK = 'the copy'\n")
     code = """
 from autograder.grading.far import Cell, Far
-from autograder.grading import isolation
+from autograder.grading import zygotes
 far = Far("softmax", [Cell("look", "import autograder.grading.worker as w\\ndef look(): return getattr(w, 'MARK', w.__file__)")], {})
 far.start()
-print(far.look(), isolation.refusals)
+print(far.look(), zygotes.refusals)
 far.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=copy, env={"PATH": os.environ["PATH"]})
@@ -276,9 +276,9 @@ def test_what_a_worker_imports_is_among_what_it_may_read():
 
 def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
     from autograder.grading.limits import Limits
-    from autograder.grading.remote import Connection, zygote
+    from autograder.grading.remote import Connection
 
-    started = zygote()
+    started = zygotes.zygote()
     monkeypatch.setattr(started, "source", "0" * 64)
     with pytest.raises(InfrastructureFault, match="runs other code than this grader's"):
         Connection(Limits(), lambda tree: None, started)
@@ -286,16 +286,16 @@ def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
 
 def test_an_unknown_level_is_one_line():
     with pytest.raises(CourseError, match="there are auto, namespaces"):
-        isolation.want("fortress")
+        zygotes.want("fortress")
 
 
 def test_a_class_is_refused_below_landlock_unless_named(monkeypatch):
-    monkeypatch.setattr(isolation, "_reached", "none")
-    monkeypatch.setattr(isolation, "_wanted", "auto")
+    monkeypatch.setattr(zygotes.source, "reached", "none")
+    monkeypatch.setattr(zygotes.source, "wanted", "auto")
     with pytest.raises(CourseError, match="--isolation none"):
-        isolation.require_safe()
-    monkeypatch.setattr(isolation, "_wanted", "none")
-    assert isolation.require_safe() == "none"
+        zygotes.require_safe()
+    monkeypatch.setattr(zygotes.source, "wanted", "none")
+    assert zygotes.require_safe() == "none"
 
 
 @pytest.fixture
@@ -325,13 +325,13 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     home = Path(tempfile.mkdtemp(prefix="home-"))
     os.chown(home, 65534, 65534)
     code = f"""
-from autograder.grading import confine, isolation, syscalls
+from autograder.grading import confine, isolation, syscalls, zygotes
 from autograder.grading.far import Cell, Far
-isolation.want({level!r})
+zygotes.want({level!r})
 far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
 far.start()
 assert not far.cell_outcomes, far.cell_outcomes
-print(isolation.level(), sorted(name for name in far.names() if far.probe(name) is not None))
+print(zygotes.level(), sorted(name for name in far.names() if far.probe(name) is not None))
 far.close()
 """
     result = subprocess.run(

@@ -20,9 +20,10 @@ from autograder.grading import alarm, near
 from autograder.grading.far import Cell, Far
 from autograder.grading.limits import Limits
 from autograder.grading.near import Near
-from autograder.grading.remote import WorkerDied
+from autograder.grading.raised import WorkerDied
 from autograder.grading.threads import one_thread
-from autograder.runner import Verdict, run_checks, select
+from autograder.runner import run_checks, select
+from autograder.verdicts import Verdict
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.pictures import HEIGHT, picture, race, race_in_words
 from autograder.render import html_table, text_table
-from autograder.runner import Verdict
+from autograder.verdicts import Verdict
 
 
 def test_two_distributions_are_drawn_as_pairs_of_bars_and_said_in_words():

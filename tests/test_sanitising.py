@@ -168,7 +168,7 @@ def test_messages_are_no_formulas_where_a_notebook_is_opened(a_record):
 @pytest.fixture
 def a_record():
     from autograder.grading.records import ExerciseScore, Record
-    from autograder.runner import Verdict
+    from autograder.verdicts import Verdict
 
     evil = r"$\href{javascript:alert(1)}{x}$ <script>alert(1)</script>"
     verdict = Verdict("test_a", "softmax", "title", 1.0, False, "error", evil, evil, evil, evil, lines=[evil])

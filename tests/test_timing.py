@@ -18,7 +18,8 @@ from autograder.grading.near import Near
 from autograder.grading.records import read_record, record_path, write_record
 from autograder.grading.run import fresh_record, grade_all
 from autograder.grading.timing import Inconclusive, Race
-from autograder.runner import FAIL, INCONCLUSIVE, PASS, SKIPPED, Check, run_checks, share
+from autograder.runner import Check, run_checks
+from autograder.verdicts import FAIL, INCONCLUSIVE, PASS, SKIPPED, share
 from tests.submissions import hand_in, solved
 
 TOPIC = "softmax"

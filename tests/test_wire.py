@@ -154,7 +154,7 @@ def test_a_list_that_holds_itself_is_refused():
 
 
 def test_sparse_and_meta_tensors_and_dtypes_of_no_use_are_refused():
-    for tensor in (torch.eye(3).to_sparse(), torch.empty(3, device="meta"), torch.ones(2).to(torch.float8_e4m3fn), torch.float8_e4m3fn):
+    for tensor in (torch.eye(3).to_sparse(), torch.empty(3, device="meta"), torch.empty(2, dtype=torch.complex32), torch.complex32):
         with pytest.raises(wire.WireError):
             wire.encode(tensor, lambda other: None)
 
@@ -322,12 +322,14 @@ def test_a_head_of_any_bytes_and_length_is_a_wire_error_or_within_the_limits(hea
 def talk(monkeypatch):
     """Sends bytes to a grader's connection as a worker would, then ends; gives what a request makes of it."""
     from autograder.grading import remote
+    from autograder.grading.budget import Budget
     from autograder.grading.limits import Limits
+    from autograder.grading.raised import WorkerDied
 
-    def request(sent: bytes, *, stay: bool = False) -> remote.WorkerDied:
+    def request(sent: bytes, *, stay: bool = False) -> WorkerDied:
         connection = object.__new__(remote.Connection)
         connection.limits, connection.resolve, connection.callables, connection.seq = Limits(), refuse, {}, 0
-        connection.pid = 0
+        connection.pid, connection.budget = 0, Budget(Limits())
         monkeypatch.setattr(connection, "close", lambda: None, raising=False)
         ours, theirs = socket.socketpair()
         connection._use(ours)
@@ -335,7 +337,7 @@ def talk(monkeypatch):
         if not stay:
             theirs.shutdown(socket.SHUT_WR)
         monkeypatch.setattr(remote, "Deadline", _soon(remote.Deadline))
-        with connection.socket, theirs, pytest.raises(remote.WorkerDied) as died:
+        with connection.socket, theirs, pytest.raises(WorkerDied) as died:
             connection.request("defined", 0.3, names=[])
         return died.value
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.authoring import equal, that
-from autograder.grading.far_values import Rehearsal
+from autograder.grading.handles import Rehearsal
 
 
 def on_one_device(rehearsal: Rehearsal) -> None:

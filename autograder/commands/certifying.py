@@ -44,7 +44,7 @@ def certify(
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
     from .. import attack_suite
     from .. import certify as c
-    from ..grading.isolation import want
+    from ..grading.zygotes import want
     from .mutating import judge_mutants
 
     want(isolation)

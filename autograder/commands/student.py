@@ -12,7 +12,7 @@ from rich.console import Console
 from ..errors import CourseError
 
 if TYPE_CHECKING:
-    from ..runner import Verdict
+    from ..verdicts import Verdict
 
 console = Console()
 TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
@@ -34,8 +34,8 @@ def check(
     """Holds your notebook against the checks you may see, as `check(...)` in the notebook does."""
     from .. import desk, render
     from ..lessons import lesson
-    from ..runner import share
     from ..session import Session
+    from ..verdicts import share
     from .course import chosen_days
 
     (found,) = chosen_days(day)

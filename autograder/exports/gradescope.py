@@ -8,7 +8,7 @@ from typing import Any
 from ..grading.records import Record
 from ..nbgrader_bridge.pages import shown, without_repeats
 from ..render import text_detail
-from ..runner import Verdict
+from ..verdicts import Verdict
 from .results import ExerciseResult, Result, lost
 
 

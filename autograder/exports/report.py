@@ -13,7 +13,8 @@ from .. import __version__
 from ..grading.grade import NOT_RUN
 from ..lessons import Day
 from ..render import WORDS, points_text
-from ..runner import Verdict, load_checks
+from ..runner import load_checks
+from ..verdicts import Verdict
 from .results import ClassResults, Result, lost, need_person
 from .speeds import SpeedLine, axis, place, speed_lines
 from .tables import harmless, written

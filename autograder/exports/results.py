@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import CourseError
 from ..grading.records import Record, read_record
 from ..lessons import Day
-from ..runner import Verdict
+from ..verdicts import Verdict
 from .collecting import Entry, Notes
 from .deadlines import Lateness, due_dates, lateness
 from .roster import Person, Roster

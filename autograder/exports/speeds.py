@@ -13,7 +13,8 @@ from statistics import median, quantiles
 
 from ..grading.timing import TOO_SLOW
 from ..lessons import Day
-from ..runner import FAIL, INCONCLUSIVE, PASS, Check, Verdict, load_checks
+from ..runner import Check, load_checks
+from ..verdicts import FAIL, INCONCLUSIVE, PASS, Verdict
 from .results import ClassResults, Result
 from .tables import harmless, written
 

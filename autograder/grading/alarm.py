@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import ctypes
 import itertools
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -46,6 +48,8 @@ class Alarm:
         self.seconds, self.wall_factor, self.name, self.tell = seconds, wall_factor, name, tell
         self.message = ""
         """Why it rang; empty where it did not."""
+        self.over, self.waiting = True, False
+        """Nothing runs under it; the checks' own functions do."""
         self.lines: list[str] = []
         self.reminder: _Reminder | None = None
         self.timer: threading.Timer | None = None
@@ -83,9 +87,11 @@ class Alarm:
     def paused(self) -> Iterator[None]:
         """Time in the checks' own functions is not the student's."""
         cpu, wall = time.thread_time(), time.monotonic()
+        self.waiting = True
         try:
             yield
         finally:
+            self.waiting = False
             self.cpu += time.thread_time() - cpu
             self.wall += time.monotonic() - wall
 
@@ -103,6 +109,15 @@ class Alarm:
             raise error
         finally:
             del error  # its traceback holds this frame: it could not be thrown away
+
+    def look_at(self, thread: int) -> None:
+        """As the signal does, for code in another thread: the exception is raised there by Python, as often as it goes on."""
+        frame = sys._current_frames().get(thread)
+        if self.over or self.waiting or frame is None or time.monotonic() - self.wall < self.seconds * self.wall_factor:
+            return
+        if in_students_code(frame):
+            self.message = self.message or f"stopped after {self.seconds:g} s: does it end?"
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeUp))
 
     def _look(self, number: int, frame: FrameType | None) -> Any:
         if self.over:

@@ -68,7 +68,8 @@ def kit_dataclasses() -> dict[str, type]:
     import dataclasses
 
     import course.kit as kit
+    from course.kit.ranks import Communicator
 
     names = ("Config", "LayerWeights", "Weights", "ChatMessage")
-    found = {name: getattr(kit, name, None) for name in names}
+    found = {name: getattr(kit, name, None) for name in names} | {"Communicator": Communicator}
     return {name: cls for name, cls in found.items() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}

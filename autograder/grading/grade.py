@@ -16,8 +16,9 @@ from ..datafiles import hand_computed
 from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
-from ..runner import ERROR, Verdict, run_checks, select, share
-from . import isolation
+from ..runner import run_checks, select
+from ..verdicts import ERROR, Verdict, share
+from . import zygotes
 from .far import Cell, Far
 from .handed_in import collect, file_sha256
 from .limits import Limits
@@ -154,7 +155,7 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
         topic=task.day.topic,
         course_version=__version__,
         seed=options.seed,
-        isolation=isolation.level() if level is None else level,
+        isolation=zygotes.level() if level is None else level,
         machine=machine_name(),
         submission_sha256=submission_sha256(task),
         course_sha256=course_sha256(task.day),

@@ -1,4 +1,4 @@
-"""Which walls stand around a submission: the levels, how each is set up, and which one this machine reaches.
+"""Which walls stand around a submission: the levels, and how a process behind each is started. `zygotes.py` says which one is used.
 
     namespaces   a private root, read-only, without network, other processes or other people's files (bubblewrap), and
                  within it, per submission: a user of its own (as root), limits, Landlock, seccomp
@@ -15,27 +15,17 @@ import json
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..errors import CourseError, InfrastructureFault
 from . import large_pages
-from .confine import LEVELS, ROOT, Confinement, exposed_answers, own_paths, python_paths
-from .limits import Limits
+from .confine import ROOT, Confinement, exposed_answers, own_paths, python_paths
+from .limits import SCRATCH_BYTES, Limits
 
-SAFE_LEVELS = ("namespaces", "landlock")
-SCRATCH_BYTES = 256 * 1024**2
 SCRATCH_DISKS = 16
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
-
-_lock = threading.Lock()
-_wanted = "auto"
-_reached: str | None = None
-refusals: dict[str, str] = {}
-"""Why a level could not be had, by level; filled while looking for the best one."""
 
 
 @dataclass(frozen=True)
@@ -45,53 +35,6 @@ class Launch:
     command: list[str]
     environment: dict[str, str]
     folder: str
-
-
-def want(level: str) -> None:
-    """Sets the level for this command: `auto` (the best that works) or one of LEVELS. Raises CourseError."""
-    global _wanted, _reached
-    if level not in ("auto", *LEVELS):
-        raise CourseError(f"no isolation level {level!r}; there are auto, {', '.join(LEVELS)}")
-    with _lock:
-        if level != _wanted:
-            _wanted, _reached = level, None
-
-
-def candidates() -> list[str]:
-    """Levels to try, best first; only the one asked for if one was."""
-    if _reached is not None:
-        return [_reached]
-    if _wanted != "auto":
-        return [_wanted]
-    return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
-
-
-def reached(level: str) -> None:
-    """Notes that a zygote at this level answered."""
-    global _reached
-    _reached = level
-
-
-def level() -> str:
-    """The level submissions are run at, found by starting a zygote if none has run yet."""
-    if _reached is None:
-        from .remote import zygote
-
-        zygote()
-    assert _reached is not None
-    return _reached
-
-
-def require_safe() -> str:
-    """The level, if it is fit for a class; below `landlock` only if it was asked for by name. Raises CourseError."""
-    found = level()
-    if found not in SAFE_LEVELS and _wanted != found:
-        why = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
-        raise CourseError(
-            f"this machine reaches isolation level {found} only ({why}); submissions could read files and use the network. "
-            f"`autograder doctor` says how to reach a better one; to grade people you trust anyway: --isolation {found}"
-        )
-    return found
 
 
 EXPOSED = "the course's answers lie among Python's packages, in {}"
@@ -193,11 +136,3 @@ def matplotlib_cache() -> Path | None:
     chosen = os.environ.get("MPLCONFIGDIR")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
     return folder if any(folder.glob("fontlist-*.json")) else None
-
-
-def refuse(level: str, reason: str) -> None:
-    refusals[level] = reason.strip().splitlines()[-1][:300] if reason.strip() else "it did not start"
-
-
-def none_left() -> InfrastructureFault:
-    return InfrastructureFault("no worker could be started: " + "; ".join(f"{name}: {reason}" for name, reason in refusals.items()))

@@ -12,7 +12,8 @@ from pathlib import Path
 from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from ..lessons import Day
-from ..runner import INCONCLUSIVE, Check, Verdict, load_checks, run_timing, select
+from ..runner import Check, load_checks, run_timing, select
+from ..verdicts import INCONCLUSIVE, Verdict
 from .far import Cell, Far
 from .grade import Options, explain_missing, grade_task, is_line_of, read_task, scores, start_cells, submission_sha256
 from .records import Record, write_record

@@ -6,6 +6,9 @@ import sys
 import time
 from dataclasses import dataclass
 
+SCRATCH_BYTES = 256 * 1024**2
+"""What a submission may write in all."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -7,6 +7,7 @@ returns crosses as the same bytes, so that it sees copies, and a notebook gives 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,11 +21,12 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from . import wire
 from .alarm import Alarm, TimeUp
-from .far import Far, worker_seed
+from .far import Far
 from .given import own_copy
 from .limits import Limits
-from .raised import error_parts
-from .remote import MAX_CALLBACKS, Connection, WorkerDied
+from .line import Line, worker_seed
+from .raised import WorkerDied, error_parts
+from .remote import MAX_CALLBACKS, Connection
 from .worker import Worker
 
 CALLBACK_SECONDS = 15.0
@@ -33,6 +35,8 @@ CALLBACK_SECONDS = 15.0
 
 class Near(Far):
     """The student's functions in this process. `namespace` stays the notebook's own: a function that is defined anew is seen."""
+
+    _line: NearLine
 
     def __init__(
         self,
@@ -44,36 +48,55 @@ class Near(Far):
         on_check: Callable[[], None] | None = None,
     ) -> None:
         """tell: says a sentence to whoever waits for a call that cannot be stopped from here. on_check: called as a check begins."""
-        super().__init__("", [], {}, limits=limits, seed=seed)
-        self._namespace, self._tell, self._on_check = namespace, tell, on_check
-        self._interrupted = False
-        now = State.now()
-        self._state = State(now.grad, now.dtype, torch.Generator().manual_seed(worker_seed(seed)).get_state())
+        self._line = NearLine(namespace, limits, seed, tell)
+        self._on_check = on_check
 
     def clock(self) -> float:
         """Processor seconds that this process has used."""
         return time.process_time()
 
-    def _begin_check(self) -> None:
-        super()._begin_check()
+    def begin_check(self) -> None:
+        super().begin_check()
         if self._on_check is not None:
             self._on_check()
 
-    def _interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
+    def interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
         """What the check says that a person stopped, or one that comes after it. From then on nothing is asked."""
-        before, self._interrupted = self._interrupted, True
+        before, self._line.interrupted = self._line.interrupted, True
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
+
+class NearLine(Line):
+    """To a worker in this process. state: torch's, as the worker has it. interrupted: a person wants nothing more asked."""
+
+    def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:
+        super().__init__("", [], {}, limits=limits, seed=seed)
+        self.namespace, self.tell, self.interrupted = namespace, tell, False
+        now = State.now()
+        self.state = State(now.grad, now.dtype, torch.Generator().manual_seed(worker_seed(seed)).get_state())
+
     @contextmanager
-    def _ready(self, function: str) -> Iterator[None]:
-        if self._interrupted:
+    def _ready(self, function: str) -> Iterator[Connection]:
+        if self.interrupted:
             raise Interrupted([])
-        with super()._ready(function):
-            yield
+        with super()._ready(function) as connection:
+            yield connection
+
+    def peer(self) -> NearLine:
+        """Another line to the same namespace, for what is a rank far away: what ranks have in common here, only grading can tell."""
+        other = NearLine(self.namespace, self.limits, self.seed, self.tell)
+        other.budget = self.budget
+        return other
+
+    def look_from_outside(self, thread: threading.Thread) -> None:
+        """Stops the call that another thread makes, where it has used its time: no signal reaches it there."""
+        alarm = getattr(self.connection, "alarm", None)
+        if alarm is not None and thread.ident is not None:
+            alarm.look_at(thread.ident)
 
     def _start_once(self) -> bool:
-        self._generation += 1
-        self._connection = Loopback(self)
+        self.generation += 1
+        self.connection = Loopback(self, self._resolve)
         return True
 
 
@@ -116,12 +139,12 @@ class Loopback(Connection):
 
     pid = -1
 
-    def __init__(self, near: Near) -> None:
-        self.near = near
-        self.limits, self.resolve = near._limits, near._resolve
+    def __init__(self, near: NearLine, resolve: wire.Resolve) -> None:
+        self.near, self.resolve = near, resolve
+        self.limits, self.budget = near.limits, near.budget
         self.callables: dict[int, Callable[..., Any]] = {}
         self.seq = 0
-        self.worker = InProcess(self, SimpleNamespace(user_ns=near._namespace))
+        self.worker = InProcess(self, SimpleNamespace(user_ns=near.namespace))
         self.frames = bytearray()
         """On their way to the worker."""
         self.reply: dict[str, Any] = {}
@@ -133,17 +156,18 @@ class Loopback(Connection):
         """The worker's reply; what it calls back is answered. Raises WorkerDied, Interrupted."""
         self.seq += 1
         self.callbacks, self.callback_seconds = 0, 0.0
-        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near._tell)
+        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         with self._ending_it_on_failure():
-            self.frames, self.worker.unread = bytearray(wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)), bytearray()
+            self.budget.ask()
+            self.frames, self.worker.unread = bytearray(frame), bytearray()
             try:
                 with self.alarm, self._as_the_worker():
                     self.worker.serve()
             except TimeUp:  # it came while the reply was made
                 pass
             finally:
-                used = self.alarm.used()
-                self.used, self.nearest_limit = self.used + used, max(self.nearest_limit, used / seconds)
+                self.budget.use(self.alarm.used(), seconds)
         if self.alarm.message:
             raise Stopped(self.alarm.message, self.alarm.lines)
         if "error" in self.reply:
@@ -152,10 +176,13 @@ class Loopback(Connection):
                 raise Interrupted(lines)
         return self.reply
 
-    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The replies, each made when it is asked for."""
         for fields in many:
-            wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
+            if not may_call_back:
+                wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
             yield self.request(op, seconds, **fields)
 
     def close(self) -> None:
@@ -169,7 +196,7 @@ class Loopback(Connection):
         return taken
 
     def sendall(self, frame: bytes) -> None:
-        self.received += len(frame)
+        self.budget.receive(len(frame))
         message = self._decoded(frame)
         if "callback" not in message:
             self.reply = message
@@ -209,11 +236,11 @@ class Loopback(Connection):
     @contextmanager
     def _as_the_worker(self) -> Iterator[None]:
         self.ours = State.now()
-        self.near._state.set()
+        self.near.state.set()
         try:
             yield
         finally:
-            self.near._state = State.now()
+            self.near.state = State.now()
             self.ours.set()
 
     @contextmanager

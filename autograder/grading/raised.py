@@ -1,4 +1,4 @@
-"""What came of a student's code besides a result: its exceptions, and its side effects."""
+"""What came of a student's code besides a result: its exceptions, its process's end, and its side effects."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ ALLOWED_EXCEPTIONS = {
 }  # fmt: skip
 LOST = "the submission's process ended while this check held an object of it"
 MEMORY_TEXTS = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+class WorkerDied(Exception):
+    """The student's process ended: by itself, by a crash, or by our kill at a deadline. `outcome` says which."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def nonsense(what: str) -> WorkerDied:
+    """A worker that breaks the protocol is a submission's doing, never a fault of ours: it is ended."""
+    return WorkerDied("crashed", f"the submission's process sent nonsense ({what})")
 
 
 class StudentRaised(Exception):
@@ -37,6 +50,11 @@ def student_raised(names: list[str], message: str, lines: list[str]) -> StudentR
         error = type("StudentError", (StudentRaised,), {"__str__": lambda self: message})(message)
     error.names, error.lines = names, lines
     return error
+
+
+def builtin_name(error: BaseException | None) -> str:
+    """The nearest builtin class of an exception, "" for none."""
+    return next((cls.__name__ for cls in type(error).__mro__ if vars(builtins).get(cls.__name__) is cls), "") if error is not None else ""
 
 
 def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:

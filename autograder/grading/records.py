@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import CourseError
 from ..files import write_whole
-from ..runner import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
+from ..verdicts import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
 
 try:
     import fcntl

@@ -1,15 +1,14 @@
-"""The grader's end of a worker: send requests, read replies with a deadline; and the one zygote that workers come from."""
+"""The grader's end of a worker: send requests, read replies with a deadline."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import inspect
 import os
 import select
 import signal
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -17,9 +16,11 @@ from typing import Any
 import torch
 
 from ..errors import InfrastructureFault
-from . import isolation, wire
+from . import wire
+from .budget import Budget
 from .given import kit_dataclasses
-from .limits import Deadline, Limits
+from .limits import SCRATCH_BYTES, Deadline, Limits
+from .raised import WorkerDied, nonsense
 from .warm import FORK_SECONDS, Zygote
 
 PIECE_BYTES = 65_536
@@ -37,71 +38,18 @@ CALLBACK_SECONDS = 60.0
 would not see it: that work is done here."""
 
 
-class WorkerDied(Exception):
-    """The student's process ended: by itself, by a crash, or by our kill at a deadline. `outcome` says which."""
-
-    def __init__(self, outcome: str, message: str) -> None:
-        super().__init__(message)
-        self.outcome = outcome
-
-
-_zygote: Zygote | None = None
-_zygote_lock = threading.Lock()
-
-
-def zygote(limits: Limits | None = None) -> Zygote:
-    """The grader's zygote at the best isolation level there is, started on first use, replaced if it died or other limits are asked for."""
-    global _zygote
-    with _zygote_lock:
-        levels = isolation.candidates()
-        # levels[0]: where any level will do, one that was once asked for by name is not kept in place of a better one.
-        stale = _zygote is not None and (not _zygote.alive or _zygote.level != levels[0] or limits not in (None, _zygote.limits))
-        if _zygote is not None and stale:
-            _zygote.close()
-            _zygote = None
-        if _zygote is None:
-            _zygote = _first_that_works(levels, limits or Limits())
-            atexit.register(close_zygote)
-        isolation.reached(_zygote.level)
-        return _zygote
-
-
-def _first_that_works(levels: list[str], limits: Limits) -> Zygote:
-    """A zygote whose workers can put up the walls of its level: shown by forking one."""
-    for level in levels:
-        try:
-            started = Zygote(limits, level)
-        except InfrastructureFault as fault:
-            isolation.refuse(level, str(fault))
-            continue
-        try:
-            Connection(limits, lambda tree: None, started).close()
-            return started
-        except InfrastructureFault as fault:
-            isolation.refuse(level, str(fault))
-            started.close()
-    raise isolation.none_left()
-
-
-def close_zygote() -> None:
-    global _zygote
-    if _zygote is not None:
-        _zygote.close()
-        _zygote = None
-
-
 class Connection:
     """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
 
-    used, received: seconds and bytes of all requests so far. nearest_limit: the largest share of its seconds that one has used.
-    answering: a function that stayed here is being called back.
+    budget: what each request is taken from; one of its own until it is given another. answering: a function that stayed here is being
+    called back.
     """
 
-    given, received, used, nearest_limit, answering = 0, 0, 0.0, 0.0, False
+    given, answering = 0, False
     scratch, next_look = "", 0.0
 
-    def __init__(self, limits: Limits, resolve: wire.Resolve, parent: Zygote | None = None) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, resolve: wire.Resolve, zygote: Zygote) -> None:
+        self.limits, self.budget = limits, Budget(limits)
         self.resolve = resolve
         self.callables: dict[int, Callable[..., Any]] = {}
         self.seq = 0
@@ -110,12 +58,11 @@ class Connection:
         if hasattr(socket, "SO_PASSCRED"):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            source = parent or zygote(limits)
-            self.pid, self.scratch = source.fork(theirs)
+            self.pid, self.scratch = zygote.fork(theirs)
         finally:
             theirs.close()
-        self._hello(source)
-        if source.level == "namespaces":
+        self._hello(zygote)
+        if zygote.level == "namespaces":
             self.scratch = f"/proc/{self.pid}/root{self.scratch}"
 
     def _use(self, connection: socket.socket) -> None:
@@ -125,7 +72,7 @@ class Connection:
         self.readable.register(self.socket, select.POLLIN)
         self.writable.register(self.socket, select.POLLOUT)
 
-    def _hello(self, source: Zygote) -> None:
+    def _hello(self, zygote: Zygote) -> None:
         """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
@@ -144,37 +91,50 @@ class Connection:
         if "error" in hello:
             self.close()
             raise InfrastructureFault(str(hello["error"]))
-        if hello.get("source") != source.source:
+        if hello.get("source") != zygote.source:
             self.close()
             raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
-        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied."""
+        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied, and WireError for what cannot be sent."""
         self.seq += 1
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
         with self._ending_it_on_failure():
+            self.budget.ask()
             try:
-                self._send({"op": op, "seq": self.seq, **fields}, deadline)
+                self._send_bytes(frame, deadline)
                 return self._reply(deadline, self.seq)
             finally:
                 self._note(deadline)
 
-    def requests(self, op: str, seconds: float, many: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The replies to many requests, several of which are sent at once. Each has `seconds`; none may call back. Raises WorkerDied.
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
+
+        may_call_back: a function that is given goes along; from then on one request is sent at a time, for the worker reads its answer
+        where the next request would stand.
 
         Two processes that wait for each other spend as much time on waking up as on the work.
         """
         ahead: dict[int, bytes] = {}
         for fields in many:
             self.seq += 1
-            frame = wire.encode({"op": op, "seq": self.seq, **fields}, lambda value: None)
+            frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra if may_call_back else lambda value: None)
+            alone = may_call_back and bool(self.callables)
+            if alone:
+                yield from self._exchange(ahead, seconds)
+                yield from self._exchange({self.seq: frame}, seconds, may_call_back=True)
+                ahead = {}
+                continue
             if ahead and sum(map(len, ahead.values())) + len(frame) > AHEAD_BYTES:
                 yield from self._exchange(ahead, seconds)
                 ahead = {}
             ahead[self.seq] = frame
         yield from self._exchange(ahead, seconds)
 
-    def _exchange(self, ahead: dict[int, bytes], seconds: float) -> Iterator[dict[str, Any]]:
+    def _exchange(self, ahead: dict[int, bytes], seconds: float, *, may_call_back: bool = False) -> Iterator[dict[str, Any]]:
         """Sends requests, by their numbers, and reads all replies before it gives the first: whoever asks need not ask for the last.
 
         Nobody reads while they are sent, so together they must fit into the socket.
@@ -186,8 +146,9 @@ class Connection:
                 deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
                 self._send_bytes(b"".join(ahead.values()), deadline)
                 for seq in ahead:
+                    self.budget.ask()
                     try:
-                        replies.append(self._reply(deadline, seq, may_call_back=False))
+                        replies.append(self._reply(deadline, seq, may_call_back=may_call_back))
                     finally:
                         self._note(deadline)
                     deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
@@ -198,9 +159,7 @@ class Connection:
             raise died
 
     def _note(self, deadline: Deadline) -> None:
-        used = deadline.used()
-        self.used += used
-        self.nearest_limit = max(self.nearest_limit, used / deadline.seconds)
+        self.budget.use(deadline.used(), deadline.seconds)
 
     @contextlib.contextmanager
     def _ending_it_on_failure(self) -> Iterator[None]:
@@ -208,7 +167,7 @@ class Connection:
             yield
         except wire.WireError as error:
             self.close()
-            raise WorkerDied("crashed", f"the submission's process sent nonsense ({str(error)[:300]})") from None
+            raise nonsense(str(error)[:300]) from None
         except BaseException:
             self.close()
             raise
@@ -217,7 +176,7 @@ class Connection:
         """The reply to request number `seq`; callbacks before it are answered."""
         callbacks, seconds = 0, 0.0
         while True:
-            received = self.received
+            received = self.budget.check.num_bytes
             reply = self._receive(deadline)
             if "callback" not in reply:
                 if reply.get("seq") != seq:
@@ -228,7 +187,7 @@ class Connection:
             callbacks += 1
             if callbacks > MAX_CALLBACKS or seconds > CALLBACK_SECONDS:
                 raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function that was given: does it end?")
-            if self.received - received > MAX_CALLBACK_BYTES:
+            if self.budget.check.num_bytes - received > MAX_CALLBACK_BYTES:
                 raise wire.WireError("a function that was given was called with too much")
             paused = deadline.pause()
             self.answering = True
@@ -260,7 +219,7 @@ class Connection:
             with torch.set_grad_enabled(reply.get("grad") is True):
                 match method:
                     case "__call__":
-                        return {"ok": function(*args, **kwargs)}
+                        return {"ok": at_once(function(*args, **kwargs))}
                     case "__next__":
                         return {"ok": next(function)}  # type: ignore[call-overload]
                     case "training":
@@ -282,7 +241,8 @@ class Connection:
         if data is not None:
             return data
         if callable(value) or hasattr(value, "__next__"):
-            return {"$": "callable", "id": self._give(value), "parts": self._parts(value) if isinstance(value, torch.nn.Module) else None}
+            parts = self._parts(value) if isinstance(value, torch.nn.Module) else None
+            return {"$": "callable", "id": self._give(value), "parts": parts, "waits": inspect.iscoroutinefunction(value)}
         return None
 
     def _give(self, value: Any) -> int:
@@ -309,7 +269,7 @@ class Connection:
 
     def _receive(self, deadline: Deadline) -> dict[str, Any]:
         header_bytes, payload_bytes = wire.lengths(self._read(wire.HEAD.size, deadline), reply=True)
-        self.received += header_bytes + payload_bytes
+        self.budget.receive(header_bytes + payload_bytes)
         header = self._read(header_bytes, deadline)
         payload = self._read(payload_bytes, deadline)
         start = time.thread_time()
@@ -349,10 +309,22 @@ class Connection:
         """Raises WorkerDied where the submission's folder holds more than it may."""
         start = time.monotonic()
         if writes_too_much(self.scratch):
-            limit = f"{isolation.SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
+            limit = f"{SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
             raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
         end = time.monotonic()
         self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
+
+
+def at_once(value: Any) -> Any:
+    """A value, or what a coroutine of the checks' own returns. Raises TypeError where that waits: there is no loop here."""
+    if not inspect.iscoroutine(value):
+        return value
+    try:
+        value.send(None)
+    except StopIteration as done:
+        return done.value
+    value.close()
+    raise TypeError("a function of the checks may be `async`, and may not wait")
 
 
 def writes_too_much(folder: str) -> bool:
@@ -365,7 +337,7 @@ def writes_too_much(folder: str) -> bool:
                     files += 1
                     info = entry.stat(follow_symlinks=False)
                     total += 512 * info.st_blocks
-                    if files > MAX_SCRATCH_FILES or total > isolation.SCRATCH_BYTES or entry.path.count("/") > deepest:
+                    if files > MAX_SCRATCH_FILES or total > SCRATCH_BYTES or entry.path.count("/") > deepest:
                         return True
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)

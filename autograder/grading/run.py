@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..errors import CourseError
-from . import isolation
+from . import zygotes
 from .executors.base import Executor
 from .executors.local import Local
 from .grade import Options, course_sha256, submission_sha256
@@ -94,7 +94,7 @@ def grade_all(
             done(number, kept)
     left = {number: task for number, task in enumerate(wanted) if number not in results and number not in due}
     if executor is not None and any(timing_checks(wanted[number].day) for number in (*left, *due)):
-        isolation.require_safe()  # speed is measured here, whoever grades the rest
+        zygotes.require_safe()  # speed is measured here, whoever grades the rest
     if left:
         executor = executor or Local()
         executor.prepare({task.day.slug: task.day for task in left.values()}.values(), options)

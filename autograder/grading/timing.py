@@ -22,6 +22,7 @@ import math
 import statistics
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,14 +30,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..authoring import CheckFailed, close, equal
+from ..authoring import CheckFailed, Student, close, equal
 from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
-from . import isolation
+from . import zygotes
 from .far import Cell, Far
 from .limits import Limits
 from .near import Near
-from .remote import WorkerDied
+from .raised import WorkerDied
 from .threads import one_thread
 from .warm import Zygote
 
@@ -74,9 +75,9 @@ class Inconclusive(Exception):
 
 
 class Race:
-    """What a timing check asks for as `race`. student: a Near or Far namespace. seed: of this run and check, for the inputs."""
+    """What a timing check asks for as `race`. student: near or far. seed: of this run and check, for the inputs."""
 
-    def __init__(self, topic: str, student: Near | Far, *, seed: str = "", patient: bool = False) -> None:
+    def __init__(self, topic: str, student: Student, *, seed: str = "", patient: bool = False) -> None:
         self.topic, self.student = topic, student
         self.draws = Draws(f"{seed}/{patient}")
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
@@ -247,8 +248,8 @@ class Rivals:
                 cells = [Cell("reference", source), Cell("naive", naive)]
                 self.namespaces[naive] = Far(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
         rival = self.namespaces[naive]
-        if isinstance(rival, Far):
-            rival._begin_check()
+        _ours.add(rival)
+        rival.begin_check()
         return rival
 
     def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
@@ -278,6 +279,8 @@ class Rivals:
 
 LIMITS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf)
 """A rival is ours: a naive version may take its time."""
+_ours: weakref.WeakSet[Near | Far] = weakref.WeakSet()
+"""All rivals of this process."""
 _alone = threading.RLock()
 """One race at a time in this process."""
 
@@ -296,7 +299,7 @@ def _rival_zygote() -> Zygote:
     """A zygote of the rivals' own: their workers hold the answer, and no submission's worker is their sibling."""
     global _zygote
     if _zygote is None or not _zygote.alive:
-        _zygote = Zygote(LIMITS, isolation.level())
+        _zygote = Zygote(LIMITS, zygotes.level())
         atexit.register(_zygote.close)
     return _zygote
 
@@ -307,7 +310,7 @@ def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:
     try:
         value = work(namespace)
     except Exception as error:
-        if isinstance(namespace, Far) and namespace._limits is LIMITS:
+        if namespace in _ours:
             raise InfrastructureFault(f"a rival version failed: {type(error).__name__}: {error}") from error
         raise
     return value, max(namespace.clock() - start, 1e-9)

@@ -21,7 +21,9 @@ else is an object {"$": kind, ...}:
     dtype      {"v": "float32"}             device {"v": "cpu"}
     data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
-    callable   {"id": n, "parts": null | [[name, n, parts], ...]}    a function that stays with the grader; a torch module has parts
+    callable   {"id": n, "parts": null | [[name, n, parts], ...], "waits": bool}    a function that stays with the grader; a torch module
+               has parts; one that waits is a coroutine function
+    result     {"id": n}                    what step n of a story gave
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
 
@@ -61,9 +63,13 @@ DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name)
     for name in (
         "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-        "complex64", "complex128",
+        "complex64", "complex128", "uint16", "uint32", "uint64",
+        "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
     )
 }  # fmt: skip
+UNKNOWN_TO_NUMPY = {dtype: torch.int16 if dtype.itemsize == 2 else torch.uint8 for name, dtype in DTYPES.items()
+                    if name == "bfloat16" or name.startswith("float8")}  # fmt: skip
+"""And what such a tensor's bytes are read as."""
 STRUCTURE = (b"[", b"{", b",")
 PARTS_PER_NODE = 8
 """So many of these a value has at most: a tensor with its seven fields and two lists; long texts have more, and fewer values."""
@@ -205,7 +211,7 @@ class _Encoder:
             raise WireError(f"a tensor of shape {tuple(data.shape)} is too large to send")
         order = _order_in_memory(data)
         laid = data if order is None else data.permute(order)
-        plain = laid.view(torch.int16) if laid.dtype is torch.bfloat16 else laid  # numpy has no bfloat16
+        plain = laid.view(UNKNOWN_TO_NUMPY[laid.dtype]) if laid.dtype in UNKNOWN_TO_NUMPY else laid
         raw = plain.numpy(force=True).tobytes()
         tree = {
             "$": "tensor", "dtype": DTYPE_NAMES[data.dtype], "shape": list(laid.shape),
@@ -265,7 +271,7 @@ class _Decoder:
             case "data" | "named":
                 fields = {str(name): self.value(field, depth + 1) for name, field in tree["v"].items()}
                 return self.resolve({**tree, "v": fields})
-            case "handle" | "callable" | "here":
+            case "handle" | "callable" | "here" | "result":
                 return self.resolve(tree)
         raise WireError(f"an unknown kind of value: {str(kind)[:40]!r}")
 

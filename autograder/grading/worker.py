@@ -13,9 +13,15 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     series    name, args, kwargs, then                       what the call's result gives for each of `then`, as all are at the end
     meta      name or target, args, kwargs                   a call with every tensor on the meta device: see `meta.rehearse`
     gpu       name, args, kwargs, then                       `series` on a stand-in for CUDA: see `gpu.rehearse`
+    await     name or target, args, kwargs                   a coroutine or async generator on a loop of its own: see `awaited`
+    step      number, request, stop                          one of a story: another request, that may name results of earlier ones; not
+                                                             done if one of them is missing, or with `stop` if an earlier one raised
+    method    target, name, args, kwargs                     calls a method
     apply     target (a handle), args, kwargs                calls a handle
     attr      target, name                                   an attribute
-    dunder    target, name, args                             one of a fixed list: len, iter, next, getitem, bool, contains, str
+    setattr   target, name, value                            sets one
+    dunder    target, name, args                             one of a fixed list: see DUNDERS
+    value     name                                           what a name stands for
     generator seed                                           a torch.Generator here
     rng_state                                                torch's global random state
     gradients on                                             torch's gradient mode, as it was; then it is set, unless `on` is None
@@ -28,9 +34,12 @@ While a call runs, the worker may ask back ("callback") for a function that stay
 
 from __future__ import annotations
 
+import asyncio
+import builtins
 import contextlib
 import importlib.abc
 import importlib.util
+import inspect
 import linecache
 import os
 import socket
@@ -43,6 +52,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course.kit.virtual_loop import run_virtual, virtual_asyncio
+
 from . import gpu, wire
 from .given import kit_dataclasses, named
 from .meta import GivenByTheChecks, rehearse
@@ -50,11 +61,31 @@ from .stand_in import StandIn
 from .watch import Print, watching
 from .work import counting
 
+
+def _set_item(target: Any, key: Any, value: Any) -> None:
+    target[key] = value
+
+
+def _delete_item(target: Any, key: Any) -> None:
+    del target[key]
+
+
+def _exit(target: Any, name: str, message: str) -> None:
+    """Leaves a context, with an exception of the builtin class of this name, or with none."""
+    kind = vars(builtins).get(name)
+    error = kind(message) if isinstance(kind, type) and issubclass(kind, Exception) else Exception(message) if name else None
+    type(target).__exit__(target, None if error is None else type(error), error, None)
+
+
 DUNDERS: dict[str, Callable[..., Any]] = {
     "len": len,
     "iter": iter,
     "next": next,
     "getitem": lambda target, key: target[key],
+    "setitem": _set_item,
+    "delitem": _delete_item,
+    "enter": lambda target: type(target).__enter__(target),
+    "exit": _exit,
     "bool": bool,
     "contains": lambda target, item: item in target,
     "str": str,
@@ -128,6 +159,10 @@ class Worker:
         self.counter: counting | StandIn | None = None
         self.watcher: watching | None = None
         self.threads = 0
+        self.results: dict[int, Any] = {}
+        """Of the story that is played."""
+        self.raised, self.lacking = False, False
+        """A step of it raised; the request that came last names a result that there is not."""
 
     # The loop
 
@@ -135,7 +170,7 @@ class Worker:
         while (request := self.receive()) is not None:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
-                with self.counter or contextlib.nullcontext(), self.watcher or contextlib.nullcontext():
+                with virtual_asyncio(), self.counter or contextlib.nullcontext(), self.watcher or contextlib.nullcontext():
                     result = self.handle(request)
                 frame = self.encode({**reply, "ok": result})
             except StopIteration:
@@ -163,10 +198,22 @@ class Worker:
                 return rehearse(function, request["args"], request["kwargs"], is_student_file)
             case "gpu":
                 return gpu.rehearse(self.function(request["name"]), request["args"], request["kwargs"], request["then"])
+            case "await":
+                thing = request["target"] if "target" in request else self.function(request["name"])
+                return awaited(thing, request["args"], request["kwargs"])
+            case "step":
+                return self.step(request)
+            case "method":
+                return getattr(request["target"], request["name"])(*request["args"], **request["kwargs"])
             case "apply":
                 return request["target"](*request["args"], **request["kwargs"])
             case "attr":
                 return getattr(request["target"], request["name"])
+            case "setattr":
+                setattr(request["target"], request["name"], request["value"])
+                return None
+            case "value":
+                return self.function(request["name"])
             case "dunder":
                 return DUNDERS[request["name"]](request["target"], *request["args"])
             case "generator":
@@ -240,6 +287,18 @@ class Worker:
         step = self.function(request["name"])(*request["args"], **request["kwargs"])
         return [step(*each) for each in request["then"]]
 
+    def step(self, request: dict[str, Any]) -> Any:
+        if request["number"] == 0:
+            self.results, self.raised = {}, False
+        if self.lacking or (self.raised and request["stop"]):
+            raise RuntimeError("not played")
+        try:
+            result = self.results[request["number"]] = self.handle(request["request"])
+        except BaseException:
+            self.raised = True
+            raise
+        return result
+
     def count(self, on: bool, machine: dict[str, float] | None) -> dict[str, int] | None:
         if on:
             if self.threads:  # a cell that has changed it would have work done in threads of torch's own
@@ -279,6 +338,7 @@ class Worker:
         if head is None:
             return None
         header_bytes, payload_bytes = wire.lengths(head)
+        self.lacking = False
         header, payload = self.read(header_bytes), self.read(payload_bytes)
         if header is None or payload is None:
             return None
@@ -309,8 +369,13 @@ class Worker:
         match tree["$"]:
             case "handle":
                 return self.handles[tree["id"]]
+            case "callable" if tree["parts"] is not None:
+                return Module(self, tree["id"], tree["parts"])
             case "callable":
-                return Callback(self, tree["id"]) if tree["parts"] is None else Module(self, tree["id"], tree["parts"])
+                return (AsyncCallback if tree["waits"] else Callback)(self, tree["id"])
+            case "result":
+                self.lacking |= tree["id"] not in self.results
+                return self.results.get(tree["id"])
             case "named":
                 return named(tree["kind"], **tree["v"])
             case "data":
@@ -347,6 +412,13 @@ class Callback(GivenByTheChecks):
         return self._worker.ask_back(self._number, "__next__", (), {})
 
 
+class AsyncCallback(Callback):
+    """A coroutine function of the grader's: it is awaited, and answers at once."""
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*args, **kwargs)
+
+
 class Module(torch.nn.Module, GivenByTheChecks):
     """A torch module that stayed with the grader, as the student's code sees it. Each of its parts is one too, and their training flags
     lie with the grader: `eval`, `train`, `modules` and a flag that is set by hand do there what they do to any module."""
@@ -374,6 +446,26 @@ class Module(torch.nn.Module, GivenByTheChecks):
             if not isinstance(mode, bool):  # torch takes any flag, and dropout fails at its next call
                 raise TypeError(f"a training flag is True or False, got {mode!r}")
             self._worker.ask_back(self._number, "train", (mode,), {})
+
+
+def awaited(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What comes of a call, or of an object, that has to be awaited, on an event loop of its own. An async generator is read to its end."""
+    times: list[float] = []
+
+    async def main() -> Any:
+        made = thing(*args, **kwargs) if callable(thing) else thing
+        if not hasattr(made, "__aiter__"):
+            return await made if inspect.isawaitable(made) else made
+        items = []
+        async for item in made:
+            items.append(item)
+            times.append(asyncio.get_running_loop().time())
+            if len(items) > wire.MAX_REPLY_NODES:
+                raise wire.WireError("too many values to send")
+        return items
+
+    result, seconds = run_virtual(main())
+    return {"result": result, "seconds": seconds, "times": times}
 
 
 def is_student_file(filename: str) -> bool:

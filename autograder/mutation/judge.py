@@ -25,7 +25,8 @@ from ..grading.far import Cell, Far
 from ..grading.lane import measured
 from ..grading.limits import Limits
 from ..grading.threads import one_thread
-from ..runner import FAIL, Check, run_check, select
+from ..runner import Check, run_check, select
+from ..verdicts import FAIL
 from . import equivalent
 from .mutants import REFERENCE, Identity, Mutant, mutants_of
 

@@ -11,7 +11,8 @@ from nbformat import NotebookNode
 
 from .. import render
 from ..grading.records import ExerciseScore, Record
-from ..runner import Verdict, _cause_of
+from ..runner import cause_of
+from ..verdicts import Verdict
 from .cells import display, result
 
 MAX_HIDDEN_MESSAGE = 200
@@ -81,7 +82,7 @@ def is_from_message(verdict: Verdict) -> bool:
     found = RAISED.match(verdict.message)
     if found is None or found[1] in ("NameError", "RecursionError"):
         return False
-    return verdict.cause == _cause_of(found[1], verdict.message[found.end() :])
+    return verdict.cause == cause_of(found[1], verdict.message[found.end() :])
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:

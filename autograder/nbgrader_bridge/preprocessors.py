@@ -13,7 +13,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, Unicode
 
 from ..errors import InfrastructureFault
-from ..grading import isolation
+from ..grading import zygotes
 from ..grading.grade import Options, canaries, course_sha256
 from ..grading.lane import grade_one
 from ..grading.records import Record
@@ -153,9 +153,9 @@ class WriteVerdicts(NbGraderPreprocessor):
         if found is not None:
             return found
         if self.isolation:
-            isolation.want(self.isolation)
+            zygotes.want(self.isolation)
         try:
-            isolation.require_safe()
+            zygotes.require_safe()
             _canaries(task.day.slug, options.seed, course_sha256(task.day))
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
             raise RuntimeError(f"not graded, a person must look: {fault}") from None

@@ -17,11 +17,10 @@ from typing import Any
 from ... import __version__
 from ...errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
-from .. import isolation
+from .. import zygotes
 from ..grade import Options, canaries, course_sha256, grade_task
 from ..handed_in import HandedIn
 from ..limits import Limits
-from ..remote import close_zygote, zygote
 from ..tasks import Task
 
 Table = dict[str, Any]
@@ -86,7 +85,7 @@ def warm_up(level: str) -> None:
     """Starts the zygote ahead of the first order. What hinders it is said when there is one."""
     try:
         with _at(level):
-            zygote()
+            zygotes.zygote()
     except (CourseError, InfrastructureFault):
         pass
 
@@ -95,7 +94,7 @@ def put_out() -> None:
     """Ends the zygote, unless somebody else's order is being graded with it."""
     with _lock:
         if not _busy:
-            close_zygote()
+            zygotes.close()
 
 
 @contextmanager
@@ -105,7 +104,7 @@ def _at(level: str) -> Iterator[None]:
     with _lock:
         if _busy and level != _level:
             raise CourseError(f"another run grades there at isolation {_level}: wait for it to end, or ask for the same")
-        isolation.want(level)
+        zygotes.want(level)
         _busy, _level = _busy + 1, level
     try:
         yield
@@ -125,7 +124,7 @@ def _show(terms: Table) -> tuple[Day, Options]:
         options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
     except TypeError:
         raise CourseError(f"its autograder does not know the options that are asked for: {SAME_COURSE}") from None
-    isolation.require_safe()
+    zygotes.require_safe()
     with _canaries_lock:
         if repr(terms) not in _shown:
             canaries(day, options)

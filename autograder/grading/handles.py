@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any, Protocol
 
 from ..authoring import CheckFailed, show
-from .raised import LOST, compare_arguments, compare_random_states
-from .remote import WorkerDied
-from .wire import MAX_REPLY_NODES
+from .raised import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
+from .wire import MAX_REPLY_NODES, WireError
 from .worker import snapshot
 
-if TYPE_CHECKING:
-    from .far import Far
+
+class Asks(Protocol):
+    """Whom functions and handles ask: a `Line`. generation: how many workers there were, for a handle is one worker's own."""
+
+    generation: int
+
+    def ask(self, op: str, *, function: str = "", **fields: Any) -> Any: ...
+
+    def ask_each(self, op: str, many: Iterable[dict[str, Any]], *, function: str) -> Iterator[Any]: ...
+
+    def nonsense(self, what: str) -> WorkerDied: ...
 
 
 @dataclass(frozen=True)
@@ -26,20 +35,44 @@ class Rehearsal:
     asked: str
 
 
-class FarFunction:
-    """A name of the student's, called over the pipe."""
+@dataclass(frozen=True)
+class Awaited:
+    """What a coroutine returned, or the list of what an async generator gave. seconds: on the loop's clock, in the end; times: on the
+    same clock, when each item of a generator came."""
 
-    def __init__(self, far: Far, name: str) -> None:
-        self._far = far
+    result: Any
+    seconds: float
+    times: list[float]
+
+
+class FarFunction:
+    """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
+
+    wire_tree = None
+    """It does not cross: `student.value(name)` does."""
+
+    def __init__(self, line: Asks, name: str) -> None:
+        self._line = line
         self._name = name
 
     def __call__(
         self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
     ) -> Any:
         call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
-        _check_generation(self._far, args, kwargs)
-        reply = self._far._ask("call", self._far._call_seconds, function=self._name, **call.request())
-        return call.result(self._far, reply)
+        check_generation(self._line, args, kwargs)
+        reply = self._line.ask("call", function=self._name, **call.request())
+        return call.result(self._line, reply)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._line.ask("value", function=self._name, name=self._name), name)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of a coroutine function or of an async generator, on an event loop without sockets whose clock jumps to the next timer."""
+        check_generation(self._line, args, kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
+        return _awaited(self._line, self._line.ask("await", function=self._name, **fields))
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
@@ -47,47 +80,54 @@ class FarFunction:
         match self._several("again", args, then, kwargs):
             case [first, second]:
                 return first, second
-        raise self._far._nonsense("one result of two calls")
+        raise self._line.nonsense("one result of two calls")
 
     def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
         """The results of calling what one call gave with each of `then`, all as they are at the end."""
         results = self._several("series", args, then, kwargs)
         if isinstance(results, list) and len(results) == len(then):
             return results
-        raise self._far._nonsense("a series without its results")
+        raise self._line.nonsense("a series without its results")
 
     def _several(self, op: str, args: Iterable[Any], then: list[Any], kwargs: dict[str, Any]) -> Any:
-        _check_generation(self._far, (*args, *then), kwargs)
+        check_generation(self._line, (*args, *then), kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
-        return self._far._ask(op, self._far._call_seconds, function=self._name, **fields)
+        return self._line.ask(op, function=self._name, **fields)
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
-        _check_generation(self._far, args, kwargs)
-        reply = self._far._ask("meta", self._far._call_seconds, function=self._name, name=self._name, args=list(args), kwargs=kwargs)
-        return _rehearsal(self._far, reply)
+        check_generation(self._line, args, kwargs)
+        reply = self._line.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
+        return _rehearsal(self._line, reply)
 
     def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
         """One call on a stand-in for CUDA, and calls of its result with each of `then`: see `gpu.rehearse`."""
         match self._several("gpu", args, then, kwargs):
             case {"results": list(), "made": dict(), "called": dict()} as reply:
                 return dict(reply)
-        raise self._far._nonsense("a rehearsal without its results")
+        raise self._line.nonsense("a rehearsal without its results")
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
         """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
         requests = [call.request() for call in calls]
-        replies = self._far._ask_each("call", self._far._call_seconds, requests, function=self._name)
+        replies = self._line.ask_each("call", requests, function=self._name)
         for call, reply in zip(calls, replies, strict=True):
-            yield call.args[0], call.result(self._far, reply)
+            yield call.args[0], call.result(self._line, reply)
 
 
-def _rehearsal(far: Far, reply: Any) -> Rehearsal:
+def _awaited(line: Asks, reply: Any) -> Awaited:
+    match reply:
+        case {"result": result, "seconds": float(seconds), "times": list(times)} if all(type(each) is float for each in times):
+            return Awaited(result, seconds, times)
+    raise line.nonsense("a coroutine without its result")
+
+
+def _rehearsal(line: Asks, reply: Any) -> Rehearsal:
     match reply:
         case {"result": result, "stray": str(stray), "asked": str(asked)}:
             return Rehearsal(result, stray[:300], asked[:300])
-    raise far._nonsense("a rehearsal without its result")
+    raise line.nonsense("a rehearsal without its result")
 
 
 class _Call:
@@ -106,7 +146,7 @@ class _Call:
             "unchanged": self.unchanged or self.arguments, "rng_unchanged": self.rng_unchanged,
         }  # fmt: skip
 
-    def result(self, far: Far, reply: Any) -> Any:
+    def result(self, line: Asks, reply: Any) -> Any:
         """Raises CheckFailed where the call had a side effect that it must not have."""
         if not (self.unchanged or self.rng_unchanged or self.arguments):
             return reply
@@ -121,14 +161,20 @@ class _Call:
                     if states:
                         compare_random_states(self.name, *states)
                     return (result, after) if self.arguments else result
-        raise far._nonsense("a reply without its arguments")
+        raise line.nonsense("a reply without its arguments")
 
 
 class Handle:
-    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded."""
+    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded.
 
-    def __init__(self, far: Far, number: int, type_name: str, generation: int, is_callable: bool) -> None:
-        self._far, self._number, self.type_name, self._generation = far, number, type_name, generation
+    Two handles are equal if they are of one object of one worker: that is known here. What the object's own `==` would say is its word.
+    """
+
+    OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
+    """Attributes of the handle, and not of the object."""
+
+    def __init__(self, line: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
+        self._line, self._number, self.type_name, self._generation = line, number, type_name, generation
         self._is_callable = is_callable
 
     @property
@@ -140,14 +186,42 @@ class Handle:
             raise AttributeError(name)
         return self._ask("attr", name=name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute of the object: to data, another handle, or a function that stays here. Raises TypeError for anything else."""
+        if name in self.OWN:
+            object.__setattr__(self, name, value)
+            return
+        if name.startswith("__"):
+            raise TypeError(f"{name} of a {self.type_name} cannot be set from a check")
+        check_generation(self._line, (value,), {})
+        try:
+            self._ask("setattr", name=name, value=value)
+        except WireError as error:
+            raise TypeError(f"{name} of a {self.type_name} cannot be set to this: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Handle) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[int, int, int]:
+        return id(self._line), self._generation, self._number
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        _check_generation(self._far, args, kwargs)
+        check_generation(self._line, args, kwargs)
         return self._ask("apply", args=list(args), kwargs=kwargs)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of this object, or the object itself where it is a coroutine or an async generator. See `FarFunction.awaited`."""
+        check_generation(self._line, args, kwargs)
+        return _awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""
-        _check_generation(self._far, args, kwargs)
-        return _rehearsal(self._far, self._ask("meta", args=list(args), kwargs=kwargs))
+        check_generation(self._line, args, kwargs)
+        return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
 
     def __len__(self) -> int:
         """Raises CheckFailed for a length that no answer has: `list` and its like make room for it before they look."""
@@ -165,6 +239,20 @@ class Handle:
     def __getitem__(self, key: Any) -> Any:
         return self._dunder("getitem", key)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        check_generation(self._line, (key, value), {})
+        self._dunder("setitem", key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._dunder("delitem", key)
+
+    def __enter__(self) -> Any:
+        return self._dunder("enter")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The object is told of an exception by its nearest builtin class and its text. It swallows none: a check's verdict is one."""
+        self._dunder("exit", builtin_name(error), "" if error is None else str(error)[:2000])
+
     def __bool__(self) -> bool:
         return bool(self._dunder("bool"))
 
@@ -178,11 +266,11 @@ class Handle:
         return self._ask("dunder", name=name, args=list(args))
 
     def _ask(self, op: str, **fields: Any) -> Any:
-        _check_generation(self._far, (self,), {})
-        return self._far._ask(op, self._far._call_seconds, target=self, **fields)
+        check_generation(self._line, (self,), {})
+        return self._line.ask(op, target=self, **fields)
 
 
-def _check_generation(far: Far, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_generation(line: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in [*args, *kwargs.values()]:
-        if isinstance(value, Handle) and value._generation != far._generation:
+        if isinstance(value, Handle) and value._generation != line.generation:
             raise WorkerDied("crashed", LOST)

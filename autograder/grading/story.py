@@ -1,0 +1,79 @@
+"""Many calls that are played in one go, each of which may use what an earlier one gave: sent together, judged afterwards.
+
+    story = Story()
+    pool = story.call("BlockPool", 6)
+    row = story.call("PagedSequence", pool, 4)
+    story.method(row, "grow", 6)
+    blocks = story.get(row, "blocks")
+    outcomes = student.play(story)
+    outcomes[blocks.step].value
+
+Every answer is what it was after its step, whatever later steps do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a step gives, for later steps."""
+
+    step: int
+
+    @property
+    def wire_tree(self) -> dict[str, Any]:
+        return {"$": "result", "id": self.step}
+
+
+@dataclass
+class Outcome:
+    """What came of a step: data or a handle; or an exception of the student's; or it was not played."""
+
+    value: Any = None
+    error: Exception | None = None
+    played: bool = True
+
+
+@dataclass
+class Story:
+    """Steps in order. A target is a `Result` or a handle; arguments may hold both, data, and functions that stay with the check."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def call(self, function: str, *args: Any, **kwargs: Any) -> Result:
+        """Calls a function or a class by its name."""
+        request = {"op": "call", "name": function, "args": list(args), "kwargs": kwargs, "unchanged": False, "rng_unchanged": False}
+        return self._step(request)
+
+    def method(self, target: Any, name: str, *args: Any, **kwargs: Any) -> Result:
+        return self._step({"op": "method", "target": target, "name": name, "args": list(args), "kwargs": kwargs})
+
+    def get(self, target: Any, name: str) -> Result:
+        """An attribute, as it is then."""
+        return self._step({"op": "attr", "target": target, "name": name})
+
+    def set(self, target: Any, name: str, value: Any) -> Result:
+        return self._step({"op": "setattr", "target": target, "name": name, "value": value})
+
+    def _step(self, request: dict[str, Any]) -> Result:
+        self.steps.append(request)
+        return Result(len(self.steps) - 1)
+
+    def leans_on(self, step: int) -> Set[int]:
+        """The steps whose results a step uses."""
+        return {each.step for each in leaves(self.steps[step]) if isinstance(each, Result)}
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What stands in lists, tuples and dicts, however deep."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves(each)
+    else:
+        yield value

@@ -1,0 +1,121 @@
+"""An event loop for asyncio that opens no socket and waits for nothing: its clock jumps to the next timer.
+
+A server of `asyncio.sleep` and queues runs in it as in any loop, with the same order of events every time, in no time. Ten seconds of
+sleep are ten seconds of `loop.time()`. Where every task waits and no timer is set, nobody would ever go on: that is an error here, and
+not a program that hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class NobodyGoesOn(RuntimeError):
+    """Every task waits for another, and no timer is set."""
+
+
+class _NoSockets:
+    """What a loop asks for sockets that are ready: there are none."""
+
+    def select(self, timeout: float | None) -> list[Any]:
+        return []
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """`loop.time()` begins at 0 and moves by timers alone. Two timers of one instant ring in no promised order.
+
+    Work for another thread (`asyncio.to_thread`, `run_in_executor`) is done at once, in this one: no thread could wake this loop.
+    """
+
+    # What asyncio's own loop keeps: callbacks that are due, a heap of timers, whether it is told to stop.
+    _ready: Any
+    _scheduled: Any
+    _stopping: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+        self._selector = _NoSockets()
+
+    def time(self) -> float:
+        return self._now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def _process_events(self, events: list[Any]) -> None:
+        """Of sockets: there are none."""
+
+    def _write_to_self(self) -> None:
+        """Other threads wake a loop by this."""
+
+    def _run_once(self) -> None:
+        if not self._ready and not self._stopping:
+            timers = self._scheduled
+            while timers and timers[0].cancelled():
+                heapq.heappop(timers)._scheduled = False
+            if not timers:
+                raise NobodyGoesOn("every task waits and no timer is set: nobody will ever go on")
+            self._now = max(self._now, timers[0].when())
+        super()._run_once()  # type: ignore[misc]
+
+
+class _Policy(asyncio.DefaultEventLoopPolicy):
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        return VirtualLoop()
+
+
+@contextmanager
+def virtual_asyncio() -> Iterator[None]:
+    """Inside, `asyncio.run` and its like make virtual loops, and a loop that runs outside (a notebook's) is not seen."""
+    running, policy = asyncio._get_running_loop(), asyncio.get_event_loop_policy()
+    asyncio._set_running_loop(None)
+    inside = isinstance(policy, _Policy)
+    if not inside:
+        asyncio.set_event_loop_policy(_Policy())
+    try:
+        yield
+    finally:
+        if not inside:  # threads that take turns leave in another order than they came in: the first puts back what was
+            asyncio.set_event_loop_policy(policy)
+        asyncio._set_running_loop(running)
+
+
+def run_virtual(main: Coroutine[Any, Any, Result]) -> tuple[Result, float]:
+    """(what a coroutine returns, the seconds that have passed on its loop's clock). Tasks that it leaves behind are cancelled.
+
+    Raises what it raises, and NobodyGoesOn.
+    """
+    with virtual_asyncio():
+        loop = VirtualLoop()
+        try:
+            asyncio.set_event_loop(loop)
+            result = loop.run_until_complete(main)
+            return result, loop.time()
+        finally:
+            try:
+                _end_tasks(loop)
+            finally:
+                asyncio.set_event_loop(None)
+                loop.close()
+
+
+def _end_tasks(loop: VirtualLoop) -> None:
+    """Cancels what is left of the tasks, and lets it clean up behind itself."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())

@@ -1,0 +1,103 @@
+"""A worker a rank, and the grader between them: near and far, at every isolation level."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+from autograder.authoring import CheckFailed
+from autograder.grading.limits import Limits
+from autograder.grading.raised import WorkerDied
+from tests.ways import student_of, way
+
+__all__ = ["student_of", "way"]
+"""Fixtures."""
+
+SOURCE = '''
+import torch
+
+def ring_sum(x, comm):
+    right, left = (comm.rank + 1) % comm.world, (comm.rank - 1) % comm.world
+    total, piece = x.clone(), x
+    for _ in range(comm.world - 1):
+        comm.send(right, piece)
+        piece = comm.recv(left)
+        total = total + piece
+    return total
+
+def all_wait(x, comm): return comm.recv((comm.rank + 1) % comm.world)
+def one_leaves(x, comm): return x if comm.rank == 1 else comm.recv(1)
+def one_raises(x, comm):
+    if comm.rank == 1: raise ValueError("rank 1 has no weights")
+    return comm.recv(1)
+def one_spins(x, comm):
+    while comm.rank == 1: pass
+    return comm.recv(1)
+def unread(x, comm):
+    comm.send((comm.rank + 1) % comm.world, x)
+    return x
+def to_itself(x, comm): return comm.send(comm.rank, x)
+SHARED = {}
+def cheat(x, comm):
+    SHARED[comm.rank] = x
+    return sum(SHARED[rank] for rank in range(comm.rank + 1))
+'''
+
+
+@pytest.fixture
+def student(student_of):
+    return student_of(SOURCE)
+
+
+def inputs(world: int) -> list[tuple[torch.Tensor]]:
+    return [(torch.arange(3.0) + rank,) for rank in range(world)]
+
+
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_messages_arrive_and_are_counted(student, world):
+    results, traffic = student.ranks(world).each("ring_sum", inputs(world))
+    want = sum(x for (x,) in inputs(world))
+    assert all(torch.equal(result, want) for result in results)
+    assert traffic.messages == [world - 1] * world
+    assert traffic.sent_bytes == [12 * (world - 1)] * world
+    assert {(src, dst) for src, dst, _ in traffic.log} == {(r, (r + 1) % world) for r in range(world) if world > 1}
+
+
+def test_a_deadlock_is_a_verdict_at_once(student):
+    ranks = student.ranks(2)
+    ranks.each("ring_sum", inputs(2))
+    start = time.monotonic()
+    with pytest.raises(CheckFailed, match="nobody can go on: rank 0 waits for rank 1; rank 1 waits for rank 0"):
+        ranks.each("all_wait", inputs(2))
+    with pytest.raises(CheckFailed, match="rank 0 waits for rank 1, which has ended"):
+        ranks.each("one_leaves", inputs(2))
+    assert time.monotonic() - start < 10
+    assert len(ranks.each("ring_sum", inputs(2))[0]) == 2
+
+
+def test_what_a_rank_raised_comes_before_what_others_waited_for(student):
+    with pytest.raises(ValueError, match="rank 1 has no weights"):
+        student.ranks(3).each("one_raises", inputs(3))
+
+
+def test_a_message_that_nobody_reads_and_one_to_nobody(student):
+    with pytest.raises(CheckFailed, match="nobody has received: 1 from rank 0 to rank 1"):
+        student.ranks(2).each("unread", inputs(2))
+    with pytest.raises(RuntimeError, match="rank 0 of 2 has no neighbour 0"):
+        student.ranks(2).each("to_itself", inputs(2))
+
+
+def test_a_rank_that_does_not_end_is_stopped(student_of):
+    student = student_of(SOURCE, limits=Limits(call_seconds=0.5))
+    with pytest.raises(WorkerDied, match="does it end"):
+        student.ranks(2).each("one_spins", inputs(2))
+
+
+def test_ranks_have_nothing_in_common_where_it_counts(student, way):
+    if way == "near":
+        assert len(student.ranks(2).each("cheat", inputs(2))[0]) == 2
+        return
+    with pytest.raises(KeyError):
+        student.ranks(2).each("cheat", inputs(2))
