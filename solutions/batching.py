@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from course.kit import WeightsOnly
-from solutions.attention import attention
+from solutions.attention import attention, merge_heads, rotary, split_heads  # noqa: F401 (for versions with a loop of their own)
 from solutions.kv_cache import KVCache
 from solutions.samplers import sample_next_token
-from solutions.transformer import run_layers
+from solutions.transformer import feed_forward, rms_norm, run_layers  # noqa: F401
 
 
 def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
