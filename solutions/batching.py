@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from course.kit import WeightsOnly
-from solutions.attention import attention, merge_heads, rotary, split_heads
+from solutions.attention import attention, merge_heads, rotary, split_heads  # noqa: F401 (for versions with a loop of their own)
 from solutions.kv_cache import KVCache
 from solutions.samplers import sample_next_token
-from solutions.transformer import feed_forward, rms_norm
+from solutions.transformer import feed_forward, rms_norm, run_layers  # noqa: F401
 
 
 def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
@@ -57,19 +57,13 @@ def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCac
     is the head computed. Raises CacheFull.
     """
     ### BEGIN SOLUTION
-    weights, config = model.weights, model.config
     positions, mask = positions_and_mask(num_pad, cache.length, ids.shape[1])
-    x = weights.embed_tokens[ids]  # (B, t, D)
-    for index, layer in enumerate(weights.layers):
-        normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-        q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
-        k = rotary(split_heads(normed @ layer.k_proj.T, config.num_key_value_heads), positions, config.rope_theta)
-        v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-        k_all, v_all = cache.append(index, k, v)
-        x = x + merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
-        normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-        x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
-    return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T  # (B, V)
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k_all, v_all = cache.append(layer, k, v)
+        return attention(q, k_all, v_all, mask)
+
+    return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T  # (B, V)
     ### END SOLUTION
 
 
@@ -137,23 +131,17 @@ def static_decode(
     they hold does not matter as long as it is finite -> logits (B, V).
     """
     ### BEGIN SOLUTION
-    weights, config = model.weights, model.config
     slots = torch.arange(keys.shape[3], device=ids.device)
     mask = ((slots >= num_pad[:, None]) & (slots <= position))[:, None, None]  # (B, 1, 1, max_len)
     positions = (position - num_pad).unsqueeze(1)  # (B, 1)
     slot = position.unsqueeze(0)
-    x = weights.embed_tokens[ids]  # (B, 1, D)
-    for index, layer in enumerate(weights.layers):
-        normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-        q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
-        k = rotary(split_heads(normed @ layer.k_proj.T, config.num_key_value_heads), positions, config.rope_theta)
-        v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-        keys[index].index_copy_(2, slot, k)
-        values[index].index_copy_(2, slot, v)
-        x = x + merge_heads(attention(q, keys[index], values[index], mask)) @ layer.o_proj.T
-        normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-        x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
-    return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        keys[layer].index_copy_(2, slot, k)
+        values[layer].index_copy_(2, slot, v)
+        return attention(q, keys[layer], values[layer], mask)
+
+    return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T  # (B, V)
     ### END SOLUTION
 
 

@@ -5,6 +5,8 @@ same input are laid side by side and multiplied once (q, k and v; gate and up); 
 attention is the library's fused kernel, which never writes the score matrix down; a product takes the way that is fastest for its
 rows; and of the last layer a prefill computes the last token only. A sixth, `compile_decode`, lets torch.compile fuse what is left;
 it takes a minute or more and is for long runs.
+
+The loop over the layers stands here once more, and not `run_layers`: packed weights, and a last layer cut to one token, are its point.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from course.kit import Config, WeightsOnly
-from solutions.attention import attention, causal_mask, merge_heads, rotary, split_heads
+from solutions.attention import attention, causal_mask, merge_heads, rotary, split_heads  # noqa: F401 (for versions with a loop of their own)
 from solutions.samplers import sample_next_token
-from solutions.transformer import feed_forward, rms_norm
+from solutions.transformer import feed_forward, rms_norm, run_layers  # noqa: F401
 
 
 class CacheFull(ValueError):
@@ -85,21 +85,15 @@ def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     cache.length has grown by t. Any way of cutting a prompt into chunks gives the same logits. Raises CacheFull.
     """
     ### BEGIN SOLUTION
-    weights, config = model.weights, model.config
     start, t = cache.length, ids.shape[1]
     positions = torch.arange(start, start + t, device=ids.device)
     mask = causal_mask(t, start + t).to(ids.device)  # aligned at the end: the new tokens are the last
-    x = weights.embed_tokens[ids]  # (B, t, D)
-    for index, layer in enumerate(weights.layers):
-        normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-        q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
-        k = rotary(split_heads(normed @ layer.k_proj.T, config.num_key_value_heads), positions, config.rope_theta)
-        v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-        k_all, v_all = cache.append(index, k, v)  # (B, K, t, Dh) -> (B, K, start+t, Dh)
-        x = x + merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
-        normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-        x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
-    return rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T  # (B, t, V)
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k_all, v_all = cache.append(layer, k, v)  # (B, K, t, Dh) -> (B, K, start+t, Dh)
+        return attention(q, k_all, v_all, mask)
+
+    return run_layers(model, ids, positions, attend) @ model.weights.lm_head.T  # (B, t, V)
     ### END SOLUTION
 
 

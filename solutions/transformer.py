@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -36,25 +39,58 @@ def feed_forward(x: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
     ### END SOLUTION
 
 
-def decoder_block(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor) -> Tensor:
+def decoder_block(
+    x: Tensor,
+    layer: LayerWeights,
+    config: Config,
+    positions: Tensor,
+    attend: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
+) -> Tensor:
     """One layer: attention, then feed-forward; each reads a normed copy of x and adds its result to x.
 
     x (B, T, D), positions (T,) for all rows or (B, T) for each its own, increasing -> (B, T, D), same dtype and device.
-    Queries and keys turn by the positions with base config.rope_theta; token i reads tokens 0 to i of x. A head's width
-    is config.head_dim, which need not be D / H. Neither x nor the layer's weights are changed.
+    Queries and keys turn by the positions with base config.rope_theta. attend(q (B, H, T, Dh), k (B, K, T, Dh),
+    v (B, K, T, Dh)) -> (B, H, T, Dh) is called once, with q and k turned; its result stands where attention's would.
+    Without it token i reads tokens 0 to i of x. A head's width is config.head_dim, which need not be D / H. Neither x
+    nor the layer's weights are changed.
     """
     ### BEGIN SOLUTION
-    T = x.shape[1]
+    H, K = config.num_attention_heads, config.num_key_value_heads
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    q, k = split_heads(normed @ layer.q_proj.T, H), split_heads(normed @ layer.k_proj.T, K)
+    v = split_heads(normed @ layer.v_proj.T, K)
+    # Queries and keys turn alike: side by side they share one table of sines and cosines.
+    q, k = rotary(torch.cat((q, k), dim=1), positions, config.rope_theta).split((H, K), dim=1)
+    if attend is None:
+        T = x.shape[1]
+        read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    else:
+        read = attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+    ### END SOLUTION
+
+
+def run_layers(
+    model: WeightsOnly,
+    ids: Tensor,
+    positions: Tensor,
+    attend: Callable[[int, Tensor, Tensor, Tensor], Tensor],
+) -> Tensor:
+    """The decoder without its head: embedding, every layer in turn, final norm; how tokens read each other is up to `attend`.
+
+    ids (B, T) int64, positions (T,) for all rows or (B, T) for each its own -> (B, T, D) of the model's dtype, on its
+    device. attend(layer, q (B, H, T, Dh), k (B, K, T, Dh), v (B, K, T, Dh)) -> (B, H, T, Dh) is called once for each
+    layer, in order, with the layer's number from 0 and q and k turned. The layers are those in model.weights.layers,
+    however many the config names. Nothing of the model is changed, and the gradient mode is the caller's.
+    """
+    ### BEGIN SOLUTION
+    weights, config = model.weights, model.config
+    x = weights.embed_tokens[ids]  # (B, T, D)
+    for number, layer in enumerate(weights.layers):
+        x = decoder_block(x, layer, config, positions, partial(attend, number))
+    return rms_norm(x, weights.norm, config.rms_norm_eps)
     ### END SOLUTION
 
 
@@ -65,11 +101,12 @@ def forward(model: WeightsOnly, ids: Tensor) -> Tensor:
     layers are those in model.weights.layers, however many the config names. Nothing of the model is changed.
     """
     ### BEGIN SOLUTION
-    weights, config = model.weights, model.config
-    positions = torch.arange(ids.shape[1], device=ids.device)
-    x = weights.embed_tokens[ids]  # (B, T, D)
-    for layer in weights.layers:
-        x = decoder_block(x, layer, config, positions)
-    x = rms_norm(x, weights.norm, config.rms_norm_eps)
-    return x @ weights.lm_head.T  # (B, T, V)
+    T = ids.shape[1]
+    positions = torch.arange(T, device=ids.device)
+    mask = causal_mask(T, T).to(ids.device)  # made once for all layers
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return attention(q, k, v, mask)
+
+    return run_layers(model, ids, positions, attend) @ model.weights.lm_head.T  # (B, T, V)
     ### END SOLUTION

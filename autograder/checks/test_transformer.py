@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.devices import stays_on_its_device
-from autograder.checks.stages import block_stages, close_by_stages, forward_stages
+from autograder.checks.stages import Stage, block_stages, close_by_stages, forward_stages
 from course.kit import Config, LayerWeights, Model, Weights, load_model
 
 # --- rms_norm ---
@@ -318,6 +318,73 @@ def test_block_keeps_dtype_and_device(student, rng):
             stays_on_its_device(student.decoder_block, x, layer, config, at, shape=x.shape, dtype=dtype)
 
 
+@checks("decoder_block")
+def test_block_attend(student, rng):
+    """attend in attention's place: what it is given, and what comes of its answer"""
+    config, positions = small_config(), torch.tensor([[0, 1, 2, 3], [2, 3, 7, 9]])
+    layer, x = small_layer(rng, config), torch.randn(2, 4, config.hidden_size, generator=rng)
+    mask = _mask(rng, 4)
+    stages, want = block_stages(x, layer, config, positions, mask)
+    calls: list[tuple[torch.Tensor, ...]] = []
+
+    def attend(q, k, v):
+        calls.append((q, k, v))
+        return _reading(q, k, v, mask)
+
+    got = student.decoder_block(x, layer, config, positions, attend)
+    equal(len(calls), 1, what="attend is not called once")
+    _same_heads(calls[0], stages, "")
+    close(got, want, atol=1e-3, what="wrong values with an attend of ours")
+
+
+# --- run_layers ---
+
+
+@checks("run_layers", weight=2)
+def test_run_layers_calls_attend(student, rng):
+    """three layers, each with a reading of its own: what attend is given, and what comes of its answers"""
+    run_with_readings(student, rng, small_config(num_hidden_layers=3, tie_word_embeddings=False))
+
+
+@checks("run_layers")
+def test_run_layers_positions(student, rng):
+    """positions (T,) with gaps, and (B, T): each row its own"""
+    config = small_config(tie_word_embeddings=False)
+    for positions in (torch.tensor([3, 4, 9, 11]), torch.tensor([[0, 1, 2, 3], [5, 6, 10, 17]])):
+        run_with_readings(student, rng, config, positions=positions)
+
+
+@checks("run_layers")
+def test_run_layers_that_are_there(student, rng):
+    """no layer, one, and one more than the config names"""
+    for L in (0, 1, 3):
+        run_with_readings(student, rng, small_config(tie_word_embeddings=False), layers=L)
+
+
+@checks("run_layers")
+def test_run_layers_leaves_model_and_arguments(student, rng):
+    """a second call gives the same, and no argument is changed"""
+    config = small_config(tie_word_embeddings=False)
+    weights = small_weights(rng, config)
+    model, ids = student.WeightsOnly(config, weights, None), torch.randint(0, config.vocab_size, (2, 4), generator=rng)
+    for what in ("wrong values", "a second call gives other values"):
+        got = student.run_layers(model, ids, torch.arange(4), _read_all, _unchanged=True)
+        close(got, _hidden(weights, config, ids, torch.arange(4), [torch.ones(4, 4, dtype=torch.bool)] * 2)[1], atol=1e-3, what=what)
+
+
+@checks("run_layers")
+def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
+    """the dtype of the model, and the caller's gradient mode"""
+    config = small_config(tie_word_embeddings=False)
+    weights = small_weights(rng, config)
+    ids, positions = torch.randint(0, config.vocab_size, (1, 4), generator=rng), torch.arange(4)
+    want = _hidden(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
+    model = student.WeightsOnly(config, weights.to(device="cpu", dtype=torch.float64), None)
+    student.gradients(True)
+    close(student.run_layers(model, ids, positions, _read_all), want, atol=1e-3, dtype=torch.float64)
+    equal(student.gradients(True), "on", what="the caller's gradient mode is not what it was")
+
+
 # --- forward ---
 
 
@@ -421,6 +488,56 @@ def test_forward_keeps_dtype_and_device(student, rng):
     low = student.forward(student.model("tiny", dtype=torch.bfloat16), ids)
     that(low.dtype == torch.bfloat16, "wrong dtype", expected="torch.bfloat16", got=str(low.dtype))
     stays_on_its_device(student.forward, student.model("tiny", device="meta"), ids, shape=want.shape)
+
+
+def run_with_readings(student, rng, config: Config, *, positions: torch.Tensor | None = None, layers: int | None = None) -> None:
+    """The student's pass with a mask of its own in each layer: calls of attend and result against torch's own operations."""
+    weights = small_weights(rng, config)
+    if layers is not None:
+        weights.layers = [small_layer(rng, config) for _ in range(layers)]
+    L = len(weights.layers)
+    positions = torch.arange(4) if positions is None else positions
+    ids = torch.randint(0, config.vocab_size, (2, 4), generator=rng)
+    masks = [_mask(rng, 4) for _ in weights.layers]
+    calls: list[tuple[int, tuple[torch.Tensor, ...]]] = []
+
+    def attend(layer, q, k, v):
+        calls.append((layer, (q, k, v)))
+        return _reading(q, k, v, masks[layer] if type(layer) is int and 0 <= layer < L else masks[0])
+
+    got = student.run_layers(student.WeightsOnly(config, weights, None), ids, positions, attend)
+    equal([layer for layer, _ in calls], list(range(L)), what="attend is not called once for each layer, in order, with its number")
+    stages, want = _hidden(weights, config, ids, positions, masks)
+    for (layer, heads), due in zip(calls, stages, strict=True):
+        _same_heads(heads, due, f" in layer {layer}")
+    close(got, want, atol=1e-3, what=f"wrong values after {L} layers and the final norm")
+
+
+def _hidden(weights: Weights, config: Config, ids: torch.Tensor, positions: torch.Tensor, masks: list[torch.Tensor]):
+    """(the stages of each layer, what comes after the final norm), in float64."""
+    x, stages = weights.embed_tokens[ids].double(), []
+    for layer, mask in zip(weights.layers, masks, strict=True):
+        given, x = block_stages(x, layer, config, positions, mask)
+        stages.append(given)
+    return stages, F.rms_norm(x, x.shape[-1:], weights.norm.double(), config.rms_norm_eps)
+
+
+def _same_heads(heads: tuple[torch.Tensor, ...], stages: list[Stage], where: str) -> None:
+    named = {stage.name: stage.values[0] for stage in stages}
+    for got, name in zip(heads, ("the turned queries", "the turned keys", "the values"), strict=True):
+        close(got, named[name], atol=1e-3, what=f"attend is given other tensors than {name}{where}")
+
+
+def _mask(rng: torch.Generator, T: int) -> torch.Tensor:
+    return (torch.rand(T, T, generator=rng) < 0.5) | torch.eye(T, dtype=torch.bool)
+
+
+def _reading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=k.shape[1] != q.shape[1])
+
+
+def _read_all(layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return _reading(q, k, v, None)
 
 
 def close_block(student, x, layer: LayerWeights, config: Config, positions: torch.Tensor, **options) -> torch.Tensor:

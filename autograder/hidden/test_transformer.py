@@ -5,7 +5,15 @@ import torch.nn.functional as F
 
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.stages import block_stages
-from autograder.checks.test_transformer import close_block, close_forward, kit_model, small_config, small_layer, small_weights
+from autograder.checks.test_transformer import (
+    close_block,
+    close_forward,
+    kit_model,
+    run_with_readings,
+    small_config,
+    small_layer,
+    small_weights,
+)
 from course.kit import Config, LayerWeights, load_model
 
 # --- rms_norm ---
@@ -328,6 +336,21 @@ def test_block_dtype(student, rng):
         got = student.decoder_block(x, layer, config, torch.arange(3), _unchanged=True)
         exact = LayerWeights(**{name: tensor.double() for name, tensor in vars(layer).items()})
         close(got, _block(x.double(), exact, config, torch.arange(3)), atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+
+
+# --- run_layers ---
+
+
+@checks("run_layers")
+def test_run_layers_random(student, rng):
+    """other head counts and widths, one to four layers"""
+    for L, changes in (
+        (1, {"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}),
+        (2, {"head_dim": 10, "num_key_value_heads": 1}),
+        (4, {"num_attention_heads": 3, "num_key_value_heads": 3, "head_dim": 4}),
+    ):
+        config = small_config(num_hidden_layers=L, tie_word_embeddings=False, **changes)
+        run_with_readings(student, rng, config, positions=torch.randint(1, 4, (2, 4), generator=rng).cumsum(-1))
 
 
 # --- forward ---

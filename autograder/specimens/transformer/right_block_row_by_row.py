@@ -1,8 +1,14 @@
 # exercise: decoder_block
 # RIGHT: one row of the batch at a time, one query at a time, adding into its own copy
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     out = x.clone()
-    for b in range(len(x)):
+    if attend is not None:
+        h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+        q = rotary(split_heads(h @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
+        k = rotary(split_heads(h @ layer.k_proj.T, config.num_key_value_heads), positions, config.rope_theta)
+        v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
+        out += merge_heads(attend(q, k, v)) @ layer.o_proj.T
+    for b in range(len(x)) if attend is None else ():
         row = x[b : b + 1]
         at = positions[b] if positions.dim() == 2 else positions
         h = rms_norm(row, layer.input_layernorm, config.rms_norm_eps)

@@ -1,6 +1,6 @@
 # exercise: decoder_block
 # WRONG: heads beyond the eighth are left out
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     T = x.shape[1]
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
@@ -9,7 +9,7 @@ def decoder_block(x, layer, config, positions):
     q = rotary(q, positions, config.rope_theta)
     k = rotary(k, positions, config.rope_theta)
     q = torch.cat((q[:, :8], q[:, 8:] * 0), dim=1)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

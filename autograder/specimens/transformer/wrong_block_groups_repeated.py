@@ -1,7 +1,7 @@
 # exercise: decoder_block
 # WRONG: key/value heads repeated in the wrong order
 # SAYS: Key/value heads are repeated in the wrong order: query head h reads h // (H/K); attention does that by itself.
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     T = x.shape[1]
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
@@ -10,7 +10,7 @@ def decoder_block(x, layer, config, positions):
     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

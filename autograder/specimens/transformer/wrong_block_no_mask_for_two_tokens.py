@@ -1,6 +1,6 @@
 # exercise: decoder_block
 # WRONG: no causal mask where there are two tokens or fewer: the first reads the second
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     T = x.shape[1]
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
@@ -8,7 +8,7 @@ def decoder_block(x, layer, config, positions):
     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
     q = rotary(q, positions, config.rope_theta)
     k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device) if T > 2 else None)
+    read = attention(q, k, v, causal_mask(T, T).to(x.device) if T > 2 else None) if attend is None else attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

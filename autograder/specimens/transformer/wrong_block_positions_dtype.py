@@ -1,6 +1,6 @@
 # exercise: decoder_block
 # WRONG: positions are taken in the dtype of x; bfloat16 cannot count beyond 256, float16 beyond 2048
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     B, T = x.shape[:2]
     positions = positions.to(x.dtype)
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
@@ -9,7 +9,7 @@ def decoder_block(x, layer, config, positions):
     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
     q = rotary(q, positions, config.rope_theta)
     k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

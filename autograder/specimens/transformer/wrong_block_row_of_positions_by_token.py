@@ -1,6 +1,6 @@
 # exercise: decoder_block
 # WRONG: positions (B, T) with as many rows as tokens are taken as columns
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     T = x.shape[1]
     positions = positions.T if positions.dim() == 2 and len(positions) == T and len(positions) > 2 else positions
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
@@ -9,7 +9,7 @@ def decoder_block(x, layer, config, positions):
     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
     q = rotary(q, positions, config.rope_theta)
     k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device))
+    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
     x = x + merge_heads(read) @ layer.o_proj.T
     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)

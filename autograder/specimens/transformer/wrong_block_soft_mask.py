@@ -1,6 +1,6 @@
 # exercise: decoder_block
 # WRONG: forbidden scores get -1e4 added instead of -inf, so a very high score of a later token still leaks
-def decoder_block(x, layer, config, positions):
+def decoder_block(x, layer, config, positions, attend=None):
     B, T = x.shape[:2]
     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
