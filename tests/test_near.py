@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.certify import SPECIMENS, Specimen, find_specimens, read_specimen
+from autograder.certify import Specimen, read_specimen, specimen_named
 from autograder.course_table import earlier_sources, known_topics, solution_source
 from autograder.grading import alarm, near
 from autograder.grading.far import Cell, Far
@@ -23,6 +23,7 @@ from autograder.grading.near import Near
 from autograder.grading.remote import WorkerDied
 from autograder.grading.threads import one_thread
 from autograder.runner import Verdict, run_checks, select
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4
@@ -68,9 +69,9 @@ def told(verdict: Verdict) -> tuple[Any, ...]:
 
 
 def wrong(topics: list[str]) -> Iterator[Specimen]:
-    for topic, path in find_specimens(SPECIMENS, topics):
-        if path.name.startswith("wrong"):
-            yield read_specimen(path, topic)
+    for listed in find_specimens(SPECIMENS, topics):
+        if not listed.right:
+            yield read_specimen(listed)
 
 
 def judged_otherwise(specimens: list[Specimen]) -> list[str]:
@@ -111,7 +112,7 @@ RENDER_CHAT = "wrong_render_chat_mutates.py", "wrong_render_chat_no_default.py"
 
 def test_a_version_that_spoils_its_argument_spoils_no_later_check():
     """It inserted into the checks' own messages: from then on it passed, and so did one without any default."""
-    specimens = [read_specimen(SPECIMENS / "tokenizer" / file, "tokenizer") for file in RENDER_CHAT]
+    specimens = [specimen_named(file, "tokenizer") for file in RENDER_CHAT]
     first = [list(map(told, judged_near(specimen))) for specimen in specimens]
     again = [list(map(told, judged_near(specimen))) for specimen in specimens]
     assert first == again
