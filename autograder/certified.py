@@ -42,8 +42,8 @@ SHARE = 0.1
 DRAWS = 1_000_000
 JUDGES = ("autograder.certify", "autograder.grading.zygote")
 """Where judging begins: in the grader's process, and in the one that workers are forked from."""
-NO_JUDGES = ("autograder.lessons", "autograder.learning")
-"""They are imported on the way and say nothing of whether a specimen gets its due."""
+NO_JUDGES = ("autograder.lessons", "autograder.learning", "autograder.specimen_files")
+"""They are imported on the way and say nothing of whether a specimen gets its due: where its text stood does not either."""
 LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
 DATA = (".json", ".jsonl", ".safetensors")
 MOST_NAMED = 30

@@ -1,14 +1,14 @@
 """Certification: the grader is graded. Right versions of an exercise must get full marks, wrong ones must lose points.
 
-A specimen is a file `<topic>/right_*.py` or `<topic>/wrong_*.py`:
+A specimen is a version of an exercise that states what it is:
 
     # exercise: top_p_probs
     # WRONG: drops the token that crosses p
     # SAYS: what a student is told who makes this mistake; where it is left out, the line above
     def top_p_probs(logits, p): ...
 
-It runs in a worker, as a submission does, after the reference module and in the same namespace, so that it replaces
-what it defines and takes everything else from the reference.
+`specimen_files.py` says where it stands. It runs in a worker, as a submission does, after the reference module and in the
+same namespace, so that it replaces what it defines and takes everything else from the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import platform
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -42,9 +42,9 @@ from .grading.zygotes import level
 from .learning import told
 from .mistakes import DESK_SEED
 from .runner import Check, load_checks, run_check, run_checks, select
+from .specimen_files import SPECIMENS, Listed, find_specimens
 from .verdicts import Verdict
 
-SPECIMENS = Path(__file__).parent / "specimens"
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 SUMS = (*COUNTS, "named")
 HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)(?:\n#\s*SAYS:\s*(.+))?")
@@ -60,6 +60,8 @@ class Specimen:
     source: str
     says: str = ""
     """What a student is told who makes this mistake."""
+    place: str = ""
+    """Where a person finds it."""
 
 
 @dataclass
@@ -103,36 +105,38 @@ class TopicResult:
         return not (self.survivors or self.false_failures or self.invalid or self.misnamed)
 
 
-def read_specimen(path: Path, topic: str) -> Specimen:
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path}: cannot be read ({error})") from None
-    match = HEAD.match(source)
+def read_specimen(listed: Listed) -> Specimen:
+    """Raises CourseError where it is out of form."""
+    if listed.fault:
+        raise CourseError(f"{listed.place}: {listed.fault}")
+    match = HEAD.match(listed.text)
     if match is None:
-        raise CourseError(f"{path}: the first two lines must be `# exercise: NAME` and `# RIGHT: ...` or `# WRONG: ...`")
+        first = "the first two lines" if listed.path.name == listed.file else "the file's name and the line below the head"
+        raise CourseError(f"{listed.place}: {first} must be `# exercise: NAME` and `# RIGHT: ...` or `# WRONG: ...`")
     exercise, verdict, difference, says = match.groups()
-    kind = path.name.split("_")[0]
+    kind = listed.file.split("_")[0]
     if kind != verdict.lower():
-        raise CourseError(f"{path}: the file is named {kind}_*, but its second line says {verdict}")
-    known = dict.fromkeys(c.exercise for c in load_checks(topic))
+        raise CourseError(f"{listed.place}: it is named {kind}_*, but says {verdict}")
+    known = dict.fromkeys(c.exercise for c in load_checks(listed.topic))
     if exercise not in known:
-        raise CourseError(f"{path}: no exercise {exercise!r} in topic {topic!r}; it has {', '.join(known)}")
+        raise CourseError(f"{listed.place}: no exercise {exercise!r} in topic {listed.topic!r}; it has {', '.join(known)}")
     difference = difference.strip()
-    return Specimen(topic, path.name, exercise, verdict == "RIGHT", difference, source, (says or difference).strip())
+    says = (says or difference).strip()
+    return Specimen(listed.topic, listed.file, exercise, listed.right, difference, listed.text, says, listed.place)
 
 
-def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    for topic in topics:
-        for kind in ("right", "wrong"):
-            for path in sorted((folder / topic).glob(f"{kind}_*.py")):
-                yield topic, path
+def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
+    """Raises CourseError where there is none."""
+    for listed in find_specimens(folder, [topic]):
+        if listed.file == file:
+            return read_specimen(listed)
+    raise CourseError(f"no version {file!r} in {folder / topic}")
 
 
 def specimen_topics(folder: Path, topic: str | None) -> list[str]:
     """Topics to certify: the one named, or all that have a folder of specimens."""
     if not folder.is_dir():
-        raise CourseError(f"no folder {folder}: give one that holds <topic>/right_*.py and <topic>/wrong_*.py")
+        raise CourseError(f"no folder {folder}: give one that holds <topic>/<exercise>.py, or <topic>/right_*.py and <topic>/wrong_*.py")
     here = [t for t in known_topics() if (folder / t).is_dir()]
     if topic is None:
         if not here:
@@ -237,11 +241,11 @@ def certify(
     limits = limits or Limits()
     results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
     specimens: list[Specimen] = []
-    for t, path in find_specimens(folder, results):
+    for listed in find_specimens(folder, results):
         try:
-            specimens.append(read_specimen(path, t))
+            specimens.append(read_specimen(listed))
         except CourseError as error:
-            results[t].invalid.append({"file": path.name, "reason": str(error)})
+            results[listed.topic].invalid.append({"file": listed.file, "place": listed.place, "reason": str(error)})
     num_found = len(specimens)
     if choose is not None:
         specimens = choose(specimens)
@@ -279,7 +283,7 @@ def at_the_desk(
     topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
 ) -> list[Judgement]:
     """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
-    specimens = [read_specimen(path, t) for t, path in find_specimens(SPECIMENS, [topic]) if path.name.startswith("wrong_")]
+    specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
     run_checks(topic, [], Near({}))
     made = []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
@@ -301,7 +305,7 @@ def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
 def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> None:
     """ours: one of the course's own specimens, whose mistakes are known."""
     specimen = judgement.specimen
-    entry = {"file": specimen.file, "exercise": specimen.exercise, "difference": specimen.difference}
+    entry = {"file": specimen.file, "place": specimen.place, "exercise": specimen.exercise, "difference": specimen.difference}
     counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
     total, as_due = COUNTS[:2] if specimen.right else COUNTS[2:]
     counts[total] += 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .certify import SPECIMENS, Specimen, find_specimens, read_specimen
+from .certify import Specimen, read_specimen
 from .demo_attacks import ATTACKS
 from .errors import CourseError
 from .grading.grade import Options
@@ -25,6 +25,7 @@ from .grading.tasks import find_tasks
 from .lessons import Day, lesson, release_notebook_path, solved_notebook, syllabus
 from .lessons.marks import free_names
 from .render import points_text
+from .specimen_files import SPECIMENS, find_specimens
 
 MARK = "made_by_autograder_demo.txt"
 Notebook = dict[str, Any]
@@ -142,9 +143,9 @@ class Maker:
         return json.dumps(notebook, indent=1)
 
     def specimens(self, *, right: bool) -> Iterable[Specimen]:
-        for topic, path in find_specimens(SPECIMENS, [self.day.topic]):
-            if path.name.startswith("right_") == right:
-                yield read_specimen(path, topic)
+        for listed in find_specimens(SPECIMENS, [self.day.topic]):
+            if listed.right == right:
+                yield read_specimen(listed)
 
     def written_differently(self) -> str:
         """The first right specimen of each exercise that no other uses: two right versions need not fit each other."""

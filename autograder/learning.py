@@ -22,6 +22,7 @@ from . import mistakes
 from .course_table import solution_source
 from .errors import CourseError
 from .files import write_whole
+from .specimen_files import SPECIMENS, find_specimens
 
 if TYPE_CHECKING:
     from .certify import Judgement, Specimen
@@ -48,7 +49,7 @@ def claims(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def claims_path(topic: str) -> Path:
-    return ROOT / "specimens" / topic / "causes.json"
+    return SPECIMENS / topic / "causes.json"
 
 
 @functools.cache
@@ -97,7 +98,10 @@ def made_of(topic: str) -> str:
     lines = [line for path in checks if path.exists() for line in path.read_text(encoding="utf-8").splitlines()]
     imports = "".join(line for line in lines if line.startswith("from autograder.checks"))
     helpers = [ROOT / name for name in SHARED if Path(name).stem in imports]
-    for path in [*checks, *helpers, *sorted((ROOT / "specimens" / topic).glob("wrong_*.py"))]:
+    for path in [*checks, *helpers]:
         if path.exists():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for listed in find_specimens(SPECIMENS, [topic]):
+        if not listed.right:
+            digest.update(f"{listed.file}\0{listed.text}".encode())
     return digest.hexdigest()[:16]

@@ -25,12 +25,13 @@ from common import RESULTS, ROOT, processor, save
 
 sys.path.append(str(ROOT))
 from autograder.authoring import CheckFailed
-from autograder.certify import SPECIMENS, read_specimen
+from autograder.certify import read_specimen, specimen_named
 from autograder.course_table import earlier_sources, solution_source
 from autograder.grading.far import Cell, Far
 from autograder.grading.timing import Inconclusive, Race
 from autograder.lessons import syllabus
 from autograder.runner import Check, fixtures, load_checks
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 SLOW = {
     "test_faster_than_without_a_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),
@@ -74,11 +75,10 @@ def load(kind: str) -> Iterator[None]:
 def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
     """{name: source to run after the reference}."""
     if right:
-        paths = sorted((SPECIMENS / topic).glob("right_*.py"))
-        found = [read_specimen(path, topic) for path in paths]
+        found = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if listed.right]
         chosen = [s for s in found if s.exercise == check.exercise][:4]
         return {"reference": "", **{s.file: s.source for s in chosen}}
-    return {name: read_specimen(SPECIMENS / topic / name, topic).source for name in SLOW[check.name]}
+    return {name: specimen_named(name, topic).source for name in SLOW[check.name]}
 
 
 def once(topic: str, check: Check, source: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from autograder import certified, certify, cli
 from autograder.certified import ROOT, certify_changed
 from autograder.grading import confine
 from autograder.grading.limits import Limits
+from autograder.specimen_files import find_specimens
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -138,7 +139,7 @@ def test_what_is_drawn_is_judged_and_the_draw_is_told(folder, judged, monkeypatc
 
 
 def drawn_by(draw: int, folder: Path) -> list[str]:
-    specimens = [certify.read_specimen(path, topic) for topic, path in certify.find_specimens(folder, ["softmax"])]
+    specimens = [certify.read_specimen(listed) for listed in find_specimens(folder, ["softmax"])]
     return [s.file for s in specimens if certified.is_drawn(s, draw)]
 
 

@@ -13,6 +13,7 @@ from autograder import certify
 from autograder.certified import certify_changed
 from autograder.errors import CourseError
 from autograder.grading.limits import Limits
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -133,7 +134,7 @@ def test_every_specimen_of_the_course_gets_its_due(record_property):
     results, kept = certify_changed(seeds=1, briefly=True, draw=int(draw) if draw else None)
     record_property("says", kept.told())
     for why, specimens in (("new or changed", kept.new), ("drawn", kept.drawn)):
-        print(f"{why}:", *(f"{s.topic}/{s.file}" for s in specimens))
+        print(f"{why}:", *(s.place for s in specimens))
     problems = [entry for r in results for entry in r.survivors + r.false_failures + r.invalid]
     assert problems == []
 
@@ -145,7 +146,7 @@ def test_every_exercise_has_enough_specimens():
     for day in syllabus():
         if not day.ready:
             continue
-        specimens = [certify.read_specimen(path, topic) for topic, path in certify.find_specimens(certify.SPECIMENS, [day.topic])]
+        specimens = [certify.read_specimen(listed) for listed in find_specimens(SPECIMENS, [day.topic])]
         for exercise in lesson(day).exercises:
             right = sum(s.right and s.exercise == exercise.name for s in specimens)
             wrong = sum(not s.right and s.exercise == exercise.name for s in specimens)

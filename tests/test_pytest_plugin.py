@@ -13,6 +13,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from autograder.certify import specimen_named
 from autograder.cli import app
 from autograder.lessons import find_day, syllabus
 from autograder.pytest_plugin import holds_notebooks, short_name
@@ -21,7 +22,6 @@ from autograder.runner import load_checks, select
 from .submissions import SOFTMAX, released, solved
 
 ROOT = Path(__file__).parents[1]
-SPECIMENS = ROOT / "autograder" / "specimens" / "softmax"
 WRONG = "wrong_softmax_dim0.py", "wrong_entropy_bits.py", "wrong_log_softmax_log_of_softmax.py"
 ENDLESS = "def entropy(probs):\n    while True:\n        pass\n"
 SYNTAX = "def softmax(logits)\n    return logits\n"
@@ -37,9 +37,8 @@ def put(folder: Path, notebook: dict | str, day=SOFTMAX) -> Path:
 
 def specimen(name: str) -> dict:
     """A notebook with a specimen's functions in the cell of the exercise that it is named for, and the reference's for the rest."""
-    source = (SPECIMENS / name).read_text()
-    exercise = next(e for e in ("log_softmax", "softmax", "entropy") if re.search(rf"^def {e}\b", source, re.MULTILINE))
-    return solved(**{exercise: source})
+    version = specimen_named(name, SOFTMAX.topic)
+    return solved(**{version.exercise: version.source})
 
 
 def run(folder: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess:

@@ -2,12 +2,16 @@
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from autograder import attack_suite
 from autograder.cli import app
+from autograder.course_table import known_topics
 from autograder.lessons import syllabus
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -56,8 +60,7 @@ def test_no_file_speaks_of_the_place_it_was_made_in():
 
 
 def test_the_number_of_specimens_is_the_one_the_readme_states():
-    folder = ROOT / "autograder" / "specimens"
-    right, wrong = (len([*folder.glob(f"*/{kind}_*.py")]) for kind in ("right", "wrong"))
-    attacks = len([*(folder / "attacks").glob("*.py")])
+    versions = Counter(listed.right for listed in find_specimens(SPECIMENS, known_topics()))
+    right, wrong, attacks = versions[True], versions[False], len(attack_suite.names())
     stated = f"hold {right:,} right and {wrong:,} wrong versions, and {attacks} attacks"
     assert stated in (ROOT / "README.md").read_text(), stated

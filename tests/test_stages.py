@@ -6,12 +6,13 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed
-from autograder.certify import SPECIMENS
+from autograder.certify import specimen_named
 from autograder.checks.stages import block_stages, close_by_stages, forward_stages, unreached, what_differs
 from autograder.checks.test_transformer import kit_model, small_config, small_layer, small_weights
 from autograder.course_table import solution_source
 from autograder.grading.near import Near
 from autograder.grading.watch import watching
+from autograder.specimen_files import SPECIMENS, find_specimens
 from course.kit import load_model
 
 CONFIG = small_config()
@@ -19,13 +20,14 @@ RNG = torch.Generator().manual_seed(0)
 LAYER = small_layer(RNG, CONFIG)
 X = torch.randn(2, 5, CONFIG.hidden_size, generator=RNG)
 POSITIONS = torch.tensor([0, 1, 3, 4, 7])
+RIGHT_BLOCKS = [s.file for s in find_specimens(SPECIMENS, ["transformer"]) if s.file.startswith("right_block_")]
 
 
 def student(specimen: str | None = None) -> Near:
     namespace: dict[str, object] = {}
     exec(solution_source("transformer"), namespace)
     if specimen:
-        exec((SPECIMENS / "transformer" / f"{specimen}.py").read_text(encoding="utf-8"), namespace)
+        exec(specimen_named(specimen, "transformer").source, namespace)
     return Near(namespace)
 
 
@@ -40,14 +42,14 @@ def told(specimen: str) -> str | None:
 @pytest.mark.parametrize(
     ("specimen", "stage"),
     [
-        ("wrong_block_layer_norm", "x normed by input_layernorm"),
-        ("wrong_block_rope_on_queries_only", "the turned keys"),
-        ("wrong_block_no_mask", "what attention gives"),
-        ("wrong_block_output_not_transposed", "its product with o_proj"),
-        ("wrong_block_no_first_residual", "x with the update of attention"),
-        ("wrong_block_norm_reused", "x normed by post_attention_layernorm"),
-        ("wrong_block_gate_and_up_exchanged", "what feed_forward gives"),
-        ("wrong_block_no_second_residual", "x with the update of feed_forward"),
+        ("wrong_block_layer_norm.py", "x normed by input_layernorm"),
+        ("wrong_block_rope_on_queries_only.py", "the turned keys"),
+        ("wrong_block_no_mask.py", "what attention gives"),
+        ("wrong_block_output_not_transposed.py", "its product with o_proj"),
+        ("wrong_block_no_first_residual.py", "x with the update of attention"),
+        ("wrong_block_norm_reused.py", "x normed by post_attention_layernorm"),
+        ("wrong_block_gate_and_up_exchanged.py", "what feed_forward gives"),
+        ("wrong_block_no_second_residual.py", "x with the update of feed_forward"),
     ],
 )
 def test_the_stage_that_differs_first_is_named(specimen, stage):
@@ -57,12 +59,12 @@ def test_the_stage_that_differs_first_is_named(specimen, stage):
 
 
 def test_what_was_computed_and_not_returned_is_told():
-    assert told("wrong_block_update_only") == (
+    assert told("wrong_block_update_only.py") == (
         "The expected numbers of x with the update of feed_forward appear in your computation, but are not what comes back."
     )
 
 
-@pytest.mark.parametrize("specimen", [None, *(path.stem for path in sorted((SPECIMENS / "transformer").glob("right_block_*.py")))])
+@pytest.mark.parametrize("specimen", [None, *RIGHT_BLOCKS])
 def test_a_right_layer_reaches_every_stage(specimen):
     stages, _ = block_stages(X, LAYER, CONFIG, POSITIONS)
     someone = student(specimen)

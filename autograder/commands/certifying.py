@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def certify(
     topic: Annotated[str | None, typer.Argument(help="A topic (samplers), a day (day05), or `attacks`; all if left out.")] = None,
-    specimens: Annotated[Path | None, typer.Option(help="Another folder of the form <topic>/right_*.py, wrong_*.py.")] = None,
+    specimens: Annotated[Path | None, typer.Option(help="Another: <topic>/<exercise>.py, or <topic>/right_*.py and wrong_*.py.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
@@ -34,7 +34,7 @@ def certify(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
     mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of what is right instead.")] = False,
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
-    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version's file.")] = "all",
+    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version, as right_NAME.py.")] = "all",
     share: Annotated[int, typer.Option(min=1, help="Of the mutants of all right versions one of so many is judged.")] = 12,
     keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
     draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
@@ -45,6 +45,7 @@ def certify(
     from .. import attack_suite
     from .. import certify as c
     from ..grading.zygotes import want
+    from ..specimen_files import SPECIMENS, find_specimens
     from .mutating import judge_mutants
 
     want(isolation)
@@ -61,11 +62,11 @@ def certify(
     results: list[TopicResult] = []
     attacks, whole = None, True
     if topic != "attacks":
-        folder = specimens or c.SPECIMENS
+        folder = specimens or SPECIMENS
         if keep:
             results, whole = judge_changed(topic, folder, seeds, jobs, draw, fresh)
         else:
-            with progress_bar("specimens", len(list(c.find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
+            with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
                 results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
     if topic == "attacks" or (topic is None and specimens is None):
         with progress_bar("attacks", len(attack_suite.names())) as advance:
@@ -103,9 +104,10 @@ def judge_changed(
 def learn_mistakes(topic: str | None, jobs: int | None) -> None:
     from .. import certify as c
     from ..learning import learn, read_claims
+    from ..specimen_files import SPECIMENS, find_specimens
 
-    for each in c.specimen_topics(c.SPECIMENS, topic):
-        with progress_bar(each, sum(path.name.startswith("wrong_") for _, path in c.find_specimens(c.SPECIMENS, [each]))) as advance:
+    for each in c.specimen_topics(SPECIMENS, topic):
+        with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:
             told_apart, to_review = learn(each, c.at_the_desk(each, jobs=jobs, progress=advance))
         say(f"{each}: {told_apart} mistakes can be told apart; {to_review} claims to review in autograder/specimens/{each}/causes.json")
         for claim, files in read_claims(each)[1].items():
@@ -119,7 +121,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
         advance()
         if not judgement.as_due:
             what = "false failure" if judgement.specimen.right else "survivor"
-            say(f"{what}: {judgement.specimen.topic}/{judgement.specimen.file}")
+            say(f"{what}: {judgement.specimen.place}")
         if not stderr.is_terminal and done % EVERY == 0:
             say(f"{done} of {total} specimens judged")
 
@@ -159,8 +161,7 @@ def print_certification(results: list, seeds: int, *, whole: bool = True) -> Non
         kinds = {"survivor": r.survivors, "false failure": r.false_failures, "misnamed": r.misnamed, "invalid": r.invalid}
         for kind, entries in kinds.items():
             for entry in entries:
-                where = f"{r.topic}/{entry['file']}"
-                console.print(f"{kind}: {where}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
+                console.print(f"{kind}: {entry['place']}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
         if r.never_failed:
             console.print(f"{r.topic}: no wrong version fails {', '.join(r.never_failed)}", markup=False)
 

@@ -32,9 +32,10 @@ def judge_mutants(
     as_json: bool,
 ) -> None:
     """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
-    from ..certify import SPECIMENS, circumstances
+    from ..certify import circumstances
     from ..course_table import known_topics
     from ..mutation import equivalent, judge
+    from ..specimen_files import SPECIMENS
 
     results = []
     for name in [topic] if topic else known_topics():

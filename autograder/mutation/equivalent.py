@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..certify import SPECIMENS
 from ..errors import CourseError
+from ..specimen_files import SPECIMENS
 from .mutants import Identity, Mutant
 
 KEYS = {"origin", "where", "before", "after", "nth", "reason"}

@@ -16,7 +16,6 @@ import torch
 from course.kit.paths import ROOT
 
 from .. import __version__
-from ..certify import SPECIMENS
 from ..course_table import earlier_sources, known_topics, solution_source
 from ..datafiles import hand_computed
 from ..errors import CourseError
@@ -26,6 +25,7 @@ from ..grading.lane import measured
 from ..grading.limits import Limits
 from ..grading.threads import one_thread
 from ..runner import Check, run_check, select
+from ..specimen_files import SPECIMENS
 from ..verdicts import FAIL
 from . import equivalent
 from .mutants import REFERENCE, Identity, Mutant, mutants_of

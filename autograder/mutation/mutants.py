@@ -17,18 +17,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..certify import SPECIMENS, read_specimen
+from ..certify import read_specimen
 from ..course_table import solution_source
 from ..errors import CourseError
 from ..grading.far import Cell
 from ..lessons.marks import BEGIN, END
+from ..specimen_files import SPECIMENS, find_specimens
 
 REFERENCE = "reference"
 
 
 @dataclass(frozen=True)
 class Identity:
-    """origin: `reference` or a specimen's file. where: the function, `KVCache.append`. before, after: the lines that differ."""
+    """origin: `reference` or `right_NAME.py`. where: the function, `KVCache.append`. before, after: the lines that differ."""
 
     origin: str
     where: str
@@ -55,17 +56,16 @@ class Mutant:
 
 
 def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFERENCE, folder: Path = SPECIMENS) -> list[Mutant]:
-    """origin: reference, right, all, or one specimen's file."""
+    """origin: reference, right, all, or one specimen, as `right_NAME.py`."""
     found: list[Mutant] = []
     if origin in (REFERENCE, "all"):
         found += mutate(topic, solution_source(topic))
     if origin != REFERENCE:
-        paths = sorted((folder / topic).glob("right_*.py" if origin in ("right", "all") else origin))
-        if not paths and origin not in ("right", "all"):
-            raise CourseError(f"no right version {origin!r} in {folder / topic}; origins are reference, right, all, or a file's name")
-        for path in paths:
-            specimen = read_specimen(path, topic)
-            found += mutate(topic, specimen.source, origin=path.name, exercise=specimen.exercise)
+        chosen = [each for each in find_specimens(folder, [topic]) if (each.right if origin in ("right", "all") else each.file == origin)]
+        if not chosen and origin not in ("right", "all"):
+            raise CourseError(f"no right version {origin!r} in {folder / topic}; origins are reference, right, all, or `right_NAME.py`")
+        for specimen in map(read_specimen, chosen):
+            found += mutate(topic, specimen.source, origin=specimen.file, exercise=specimen.exercise)
     return [m for m in found if exercise in (None, m.exercise)]
 
 
