@@ -1,6 +1,7 @@
 """Counted work: FLOPs, bytes written and positions, near and far."""
 
 import os
+import threading
 
 import pytest
 import torch
@@ -18,8 +19,8 @@ from course.kit import Weights
 T, D, F = 7, 8, 5
 
 
-def counted(function):
-    with counting() as work:
+def counted(function, fast_bytes=None):
+    with counting(fast_bytes) as work:
         function()
     return work
 
@@ -222,3 +223,186 @@ def test_threads_of_torch_that_a_cell_asks_for_are_not_taken_for_others():
         far.softmax(torch.ones(500, 500))
     far.close()
     assert work.flops == 20 * 2 * 500**3
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+N = 1000  # float32 numbers, 4,000 bytes
+SIZE = 4 * N
+
+
+def one_after_the_other():
+    for _ in range(5):
+        torch.zeros(N)
+
+
+def all_at_once():
+    kept = [torch.zeros(N) for _ in range(5)]
+    return kept[0]
+
+
+def grown_by_cat():
+    text = torch.zeros(N)
+    for _ in range(3):
+        text = torch.cat((text, torch.zeros(N)))
+
+
+def a_view_keeps_its_storage():
+    x = torch.zeros(N)
+    few = x[:2]
+    del x
+    torch.zeros(N)
+    return few
+
+
+@pytest.mark.parametrize(
+    ("function", "peak", "largest"),
+    [
+        (one_after_the_other, 1, 1),
+        (all_at_once, 5, 1),
+        (grown_by_cat, 3 + 1 + 4, 4),  # the text so far, what is new, and the two of them again
+        (a_view_keeps_its_storage, 2, 1),
+        (lambda: torch.zeros(N).view(10, -1).T[3:].unsqueeze(0).expand(7, -1, -1), 1, 1),
+        (lambda: torch.zeros(N).add_(1).mul_(2), 1, 1),
+        (lambda: torch.tensor([0.0] * N), 1, 1),
+        (lambda: torch.zeros(1).expand(N).contiguous(), 1 + 1 / N, 1),
+        (lambda: torch.empty(0).resize_(N).resize_(2 * N).resize_(N), 2, 2),
+        (lambda: torch.mm(torch.zeros(N, 1), torch.zeros(1, 1), out=torch.empty(0)), 2 + 1 / N, 1),
+        (lambda: torch.zeros(N, dtype=torch.float64), 2, 2),
+    ],
+)
+def test_peak_is_what_lives_at_one_time(function, peak, largest):
+    work = counted(function)
+    assert (work.peak_bytes, work.largest_bytes) == (round(peak * SIZE), largest * SIZE)
+
+
+def test_what_the_caller_gives_is_not_made_inside():
+    x = torch.zeros(N)
+    work = counted(lambda: x.add_(1).view(-1, 10).sum(dim=0))
+    assert (work.peak_bytes, work.largest_bytes) == (40, 40)
+
+
+def test_what_ends_while_nothing_is_counted_is_gone():
+    counter, kept = counting(), []
+    with counter:
+        kept.append(torch.zeros(N))
+    kept.clear()
+    with counter as work:
+        torch.zeros(N)
+        assert work.peak_bytes == SIZE
+        kept += [torch.zeros(N), torch.zeros(N)]
+    assert work.peak_bytes == 2 * SIZE
+
+
+def test_what_another_thread_lets_go_is_gone():
+    kept = []
+    with counting() as work:
+        kept.append(torch.zeros(N))
+        thread = threading.Thread(target=kept.clear)
+        thread.start()
+        thread.join()
+        torch.zeros(N)
+    assert work.peak_bytes == SIZE
+
+
+def test_addresses_are_no_names_on_the_meta_device():
+    x = torch.zeros(N, device="meta")
+    work = counted(lambda: [x + 1, x + 2, x.view(10, -1)])
+    assert work.peak_bytes == 2 * SIZE
+
+
+def slow(function, fast_bytes=SIZE - 1):
+    return counted(function, fast_bytes).slow_bytes
+
+
+def test_slow_is_what_is_larger_than_the_fast_memory():
+    x = torch.zeros(N)
+    assert slow(lambda: x * 2) == 2 * SIZE  # read and written
+    assert slow(lambda: x * 2, fast_bytes=SIZE) == 0
+    assert slow(lambda: x.sum()) == SIZE
+    assert slow(lambda: torch.zeros(N)) == SIZE
+    assert counted(lambda: x * 2).slow_bytes == 0
+
+
+def test_a_view_costs_nothing_until_its_elements_are_read():
+    x = torch.zeros(10, N // 10)
+    few = SIZE // 10
+    assert slow(lambda: x[3].view(2, -1).T.expand(5, -1, -1)) == 0
+    assert slow(lambda: x[3] * 2) == few  # the storage is slow, the row's product is not
+    assert slow(lambda: x[3].expand(50, -1).sum(dim=0)) == few
+    assert slow(lambda: x[:, :1].sum()) == 40
+    assert slow(lambda: x[3].tolist()) == 0  # which is not torch's to copy
+
+
+def test_the_same_elements_twice_are_read_once():
+    x = torch.zeros(N)
+    assert slow(lambda: (x * x).sum()) == 3 * SIZE  # read, written, read
+    assert slow(lambda: torch.cat((x[:10], x[10:20]))) == 80
+
+
+def test_in_place_what_is_read_and_what_is_only_written():
+    x, y = torch.zeros(N), torch.zeros(N)
+    assert slow(lambda: x.add_(y)) == 3 * SIZE
+    assert slow(lambda: x.copy_(y)) == 2 * SIZE
+    for write in (x.zero_, lambda: x.fill_(2.0), x.uniform_):
+        assert slow(write) == SIZE
+    assert slow(lambda: torch.add(y, y, out=x)) == 2 * SIZE
+
+    def write_a_part():
+        x[:10] = y[:10]
+
+    assert slow(write_a_part) == 2 * 40
+
+
+def test_a_partial_write_and_a_gather_count_what_they_move():
+    table, rows = torch.zeros(100, N // 100), torch.tensor([3, 5])
+    row = SIZE // 100
+    for read in (lambda: table[rows], lambda: embedding(rows, table), lambda: table.index_select(0, rows), lambda: table.take(rows)):
+        assert slow(read) in (2 * row, 2 * 4)
+    for write in (lambda: table.index_copy_(0, rows, torch.zeros(2, N // 100)), lambda: table.index_put_((rows,), torch.zeros(2, 1))):
+        assert slow(write) == 2 * row
+
+
+def test_room_that_is_only_made_moves_nothing():
+    x = torch.zeros(N)
+    for allocate in (lambda: torch.empty(N), lambda: torch.empty_like(x), lambda: x.new_empty(N)):
+        assert slow(allocate) == 0
+    assert slow(lambda: torch.zeros_like(x)) == SIZE  # written; of x, only the shape is asked
+
+
+KEEPS = """
+import torch
+
+kept = []
+
+def products(x, n):
+    for i in range(n):
+        kept.append(x[i] @ x[i])
+    return len(kept)
+
+def drop():
+    kept.clear()
+"""
+
+
+def test_memory_near_and_far():
+    far = Far("softmax", [Cell("cell", KEEPS)], {})
+    namespace: dict[str, object] = {}
+    exec(KEEPS, namespace)
+    works = []
+    for student in (far, Near(namespace)):
+        x = torch.zeros(6, 30, 30)
+        student.products(x, 1)  # what was made before is not counted
+        with student.counting(fast_bytes=SIZE) as work:
+            student.products(x, 6)
+            student.drop()
+            student.products(x, 2)
+        works.append(work)
+        with student.counting() as again:
+            student.products(x, 2)
+        assert (again.peak_bytes, again.slow_bytes) == (2 * 3600, 0)
+        student.drop()
+    far.close()
+    assert works[0] == works[1]
+    assert (works[0].peak_bytes, works[0].largest_bytes) == (6 * 3600, 3600)
+    assert works[0].slow_bytes == 8 * 3600  # x is slow: each product reads one of its matrices, once, and gives what is fast

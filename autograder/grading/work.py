@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from .given import embedding_tables
+from .memory import ALLOCATES_ONLY, ASKS_FOR_A_SHAPE, Living, elements, is_view, storage_of, written_arguments
 
 aten = torch.ops.aten
 
@@ -29,7 +30,11 @@ class Work:
     """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
     write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
     grad_flops: those of the flops that ran while gradients were on. waits: how often Python asked a tensor for its value, or for
-    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`)."""
+    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`).
+
+    peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage.
+    slow_bytes: read from and written to storages larger than `fast_bytes`, where that was given. What a gather takes and a partial
+    write puts counts, not the table; numpy's memory and work, and what other threads make, are not seen."""
 
     flops: int = 0
     written_bytes: int = 0
@@ -37,6 +42,9 @@ class Work:
     grad_flops: int = 0
     waits: int = 0
     clock_reads: int = 0
+    peak_bytes: int = 0
+    largest_bytes: int = 0
+    slow_bytes: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -106,7 +114,8 @@ def is_made_of_others(function: Any) -> bool:
 class counting(TorchDispatchMode):
     """Counts while it is entered; may be entered again and goes on. `with counting() as work:` gives the Work.
 
-    Shapes alone are looked at, never values.
+    Shapes alone are looked at, never values. fast_bytes: what fits into the fast memory; a larger storage is slow, and what is read
+    from it and written to it counts.
     """
 
     @classmethod
@@ -114,9 +123,11 @@ class counting(TorchDispatchMode):
         """Nothing here is compiled: torch would load its compiler at the first call to say so, which takes seconds."""
         return False
 
-    def __init__(self) -> None:
+    def __init__(self, fast_bytes: int | None = None) -> None:
         super().__init__()
         self.work = Work()
+        self.fast_bytes = fast_bytes
+        self._living = Living()
         self._asked = _Asked(self.work)
         self._depth = 0
 
@@ -139,7 +150,10 @@ class counting(TorchDispatchMode):
         if is_made_of_others(function):
             with self:  # linear, matmul and their like: count what they are made of
                 return function.decompose(*args, **kwargs)
+        given = list(tensors_in((args, kwargs.values())))
+        sizes = {storage_of(tensor): tensor.untyped_storage().nbytes() for tensor in given}
         out = function(*args, **kwargs)
+        made = list(tensors_in((out,)))
         if packet in MORE_FLOPS:
             self._note_flops(MORE_FLOPS[packet](*args, **kwargs))
         elif packet in flop_registry:
@@ -149,6 +163,11 @@ class counting(TorchDispatchMode):
         elif packet in ROW_READS:
             self._note_rows(args, out)
         self._note_results(function, args, kwargs, out)
+        self._note_storages(made, {} if packet is aten.lift_fresh else sizes)  # which is what torch.tensor ends with
+        if self.fast_bytes is not None and not is_view(function, set(sizes), made):
+            moved = self._moved(function, args, kwargs, given, made)
+            slow = ((tensor, number) for tensor, number in moved if tensor.untyped_storage().nbytes() > self.fast_bytes)
+            self.work.slow_bytes += sum(number * tensor.element_size() for tensor, number in slow)
         return out
 
     def _note_flops(self, flops: int) -> None:
@@ -169,6 +188,40 @@ class counting(TorchDispatchMode):
         for tensor in tensors_in((out,)):
             if place_of(tensor) not in given:
                 self.work.written_bytes += tensor.numel() * tensor.element_size()
+
+
+    def _note_storages(self, made: list[Tensor], sizes: dict[int, int]) -> None:
+        """sizes: of the storages that were there before, which an operation in place may make larger."""
+        for tensor in made:
+            storage = tensor.untyped_storage()
+            grown = storage.nbytes() - sizes.get(storage_of(tensor), 0)
+            if grown > 0:
+                self._living.note(storage, grown)
+                sizes = {**sizes, storage_of(tensor): storage.nbytes()}  # two results may lie in one storage
+        self.work.peak_bytes, self.work.largest_bytes = self._living.peak_bytes, self._living.largest_bytes
+
+    @staticmethod
+    def _moved(function: Any, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> list[tuple[Tensor, int]]:
+        """What an operation that is no view reads and writes: tensors, each with how many of its numbers."""
+        packet = function._overloadpacket
+        before = {storage_of(tensor) for tensor in given}
+        written = list(written_arguments(function, args, kwargs))
+        moved: list[tuple[Tensor, int]] = []
+        if packet not in ASKS_FOR_A_SHAPE:
+            not_read = {id(t) for each, reads in written if not reads or packet in PARTIAL_WRITES for t in tensors_in((each,))}
+            for tensor in {_view_of(t): t for t in given if id(t) not in not_read}.values():  # the same twice is read once
+                taken = packet in ROW_READS and tensor is args[0]
+                moved.append((tensor, made[0].numel() if taken else elements(tensor)))
+        if packet in PARTIAL_WRITES:
+            moved.append((args[0], PARTIAL_WRITES[packet](*args, **kwargs)))
+        elif packet not in ALLOCATES_ONLY:
+            new = [tensor for tensor in made if storage_of(tensor) not in before]
+            moved += [(tensor, elements(tensor)) for tensor in (*tensors_in(each for each, _ in written), *new)]
+        return moved
+
+
+def _view_of(tensor: Tensor) -> tuple[Any, ...]:
+    return storage_of(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
 
 
 class _Asked(TorchFunctionMode):
