@@ -73,6 +73,7 @@ def counting_up(n):
         got = yield i
         if got is not None: yield -got
 def apply(f, x): return f(x)
+def mapped(f, n): yield from (f(i) for i in range(n))
 def total(box): return sum(box.items)
 def raise_value(): raise ValueError("p must be in (0, 1], got 1.5")
 def add_one_in_place(x): return x.add_(1)
@@ -164,6 +165,12 @@ def test_len_in_bool_and_iteration(student):
     assert [*box] == [4, 5]
     with pytest.raises(TypeError):
         len(student.Point(1.0, 2.0))
+
+
+def test_a_function_that_was_given_is_there_as_long_as_its_stream_is_held(student):
+    """A generator is its own iterator: of two equal handles of it one is dropped here, and the other must count."""
+    stream = iter(student.mapped(lambda x: 10 * x, 3))
+    assert [next(stream), student.nothing(), next(stream), next(stream)] == [0, None, 10, 20]
 
 
 def test_equal_and_hash_are_of_the_object_and_not_its_word(student):

@@ -48,8 +48,8 @@ SYSTEM = (
 """Not all of /usr: nbgrader's exchange lies in /usr/local/share or wherever else an administrator has put it."""
 OF_A_PREFIX = ("bin", "lib", "lib64", "fonts", "pyvenv.cfg")
 WORKER_MODULES = (
-    "__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "large_pages", "meta", "stand_in",
-    "watch", "gpu",
+    "__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "memory", "large_pages", "meta",
+    "stand_in", "watch", "gpu",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -97,19 +97,19 @@ class Far:
         if isinstance(thing, Handle):
             self._line.ask("forget", number=thing.wire_tree["id"])
 
-    def counting(self, *, fast_bytes: int | None = None) -> AbstractContextManager[Work]:
+    def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
         """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end.
-        fast_bytes: the size of the fast memory, for `work.slow_bytes`."""
-        return self._counting(None, fast_bytes)
+        fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`."""
+        return self._counting(None, fast_bytes, python)
 
     def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
         """As `counting`, on a made-up machine: the clocks that the calls read show how long it takes for what is counted."""
-        return self._counting({"peak_flops": peak_flops, "bandwidth": bandwidth}, None)
+        return self._counting({"peak_flops": peak_flops, "bandwidth": bandwidth}, None, False)
 
     @contextmanager
-    def _counting(self, machine: dict[str, float] | None, fast_bytes: int | None) -> Iterator[Work]:
+    def _counting(self, machine: dict[str, float] | None, fast_bytes: int | None, python: bool) -> Iterator[Work]:
         work = Work()
-        self._line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes)
+        self._line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
         self._line.counts = True
         pid, start = self._line.pid, self._threads_seconds()
         try:
@@ -119,7 +119,7 @@ class Far:
             end = self._threads_seconds() if self._line.pid == pid else None
             counted = None
             if self._line.connection is not None:
-                counted = self._line.ask("counting", on=False, machine=None, fast_bytes=None)
+                counted = self._line.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
         _in_one_thread(start, end)
         if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
             raise self._line.nonsense("counts that are no numbers")

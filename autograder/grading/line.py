@@ -82,7 +82,8 @@ class Line:
         self._broken: set[int] = set()
         self._ran: set[int] = set()
         self._deaths = 0
-        self._handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+        self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
+        """Those that are still held, each by itself: two of the same object are equal, and the one that is left must count."""
 
     @property
     def pid(self) -> int:
@@ -251,7 +252,7 @@ class Line:
                 if type(tree["id"]) is not int:
                     raise wire.WireError("a bad handle")
                 handle = Handle(self, tree["id"], str(tree["type"])[:100], self.generation, tree.get("callable") is True)
-                self._handles.add(handle)
+                self._handles[id(handle)] = handle
                 return handle
             case "data":
                 return wire.data_value(tree, kit_dataclasses())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import tracemalloc
 from collections.abc import Callable, Iterator, ValuesView
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -34,7 +35,8 @@ class Work:
 
     peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage.
     slow_bytes: read from and written to storages larger than `fast_bytes`, where that was given. What a gather takes and a partial
-    write puts counts, not the table; numpy's memory and work, and what other threads make, are not seen."""
+    write puts counts, not the table; what other threads make, and numpy's work, is not seen.
+    python_bytes: the most bytes that Python's own memory grew by in a call, numpy's arrays among them, where that was asked for."""
 
     flops: int = 0
     written_bytes: int = 0
@@ -45,6 +47,7 @@ class Work:
     peak_bytes: int = 0
     largest_bytes: int = 0
     slow_bytes: int = 0
+    python_bytes: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -115,7 +118,7 @@ class counting(TorchDispatchMode):
     """Counts while it is entered; may be entered again and goes on. `with counting() as work:` gives the Work.
 
     Shapes alone are looked at, never values. fast_bytes: what fits into the fast memory; a larger storage is slow, and what is read
-    from it and written to it counts.
+    from it and written to it counts. python: whether Python's own memory is watched, which makes everything slower.
     """
 
     @classmethod
@@ -123,10 +126,11 @@ class counting(TorchDispatchMode):
         """Nothing here is compiled: torch would load its compiler at the first call to say so, which takes seconds."""
         return False
 
-    def __init__(self, fast_bytes: int | None = None) -> None:
+    def __init__(self, fast_bytes: int | None = None, *, python: bool = False) -> None:
         super().__init__()
         self.work = Work()
         self.fast_bytes = fast_bytes
+        self.python = python
         self._living = Living()
         self._asked = _Asked(self.work)
         self._depth = 0
@@ -136,11 +140,16 @@ class counting(TorchDispatchMode):
         self._depth += 1
         if self._depth == 1:
             self._asked.__enter__()
+            if self.python:
+                tracemalloc.start()
         return self.work
 
     def __exit__(self, *error: Any) -> None:
         self._depth -= 1
         if self._depth == 0:
+            if self.python:
+                self.work.python_bytes = max(self.work.python_bytes, tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
             self._asked.__exit__(*error)
         super().__exit__(*error)
 

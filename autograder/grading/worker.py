@@ -27,9 +27,9 @@ While a call runs, the worker may ask back ("callback") for a function that stay
     gradients on                                             torch's gradient mode, as it was; then it is set, unless `on` is None
     forget    number                                         lets go of a handle: what nobody else holds ends here
     defined   names                                          which of them exist
-    counting  on, machine, fast_bytes                        from now on the work of calls is counted; off: what was counted.
+    counting  on, machine, fast_bytes, python                from now on the work of calls is counted; off: what was counted.
                                                              machine: the rates of a made-up machine whose clock the calls read;
-                                                             fast_bytes: the size of the fast memory
+                                                             fast_bytes: the size of the fast memory; python: watch Python's own memory too
     watching  on                                             likewise prints of what is computed: see `watch.watching`
 """
 
@@ -229,7 +229,7 @@ class Worker:
             case "defined":
                 return [name for name in request["names"] if name in self.namespace]
             case "counting":
-                return self.count(request["on"], request["machine"], request["fast_bytes"])
+                return self.count(request["on"], request["machine"], request["fast_bytes"], request["python"])
             case "watching":
                 return self.watch(request["on"])
         raise wire.WireError(f"an unknown request {request['op']!r}")
@@ -300,11 +300,11 @@ class Worker:
             raise
         return result
 
-    def count(self, on: bool, machine: dict[str, float] | None, fast_bytes: int | None) -> dict[str, int] | None:
+    def count(self, on: bool, machine: dict[str, float] | None, fast_bytes: int | None, python: bool) -> dict[str, int] | None:
         if on:
             if self.threads:  # a cell that has changed it would have work done in threads of torch's own
                 torch.set_num_threads(self.threads)
-            self.counter = counting(fast_bytes) if machine is None else StandIn(self.namespace, **machine)
+            self.counter = counting(fast_bytes, python=python) if machine is None else StandIn(self.namespace, **machine)
             return None
         counter, self.counter = self.counter, None
         return counter.work.as_dict() if counter is not None else None

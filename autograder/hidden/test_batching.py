@@ -465,10 +465,12 @@ def test_frequencies(student, rng):
     for options, want in (
         ({}, probabilities(FOUR)),
         ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 5_000}, probabilities(FOUR, tau)),  # more than there are keeps all
         ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
         ({"temperature": 4.0, "top_p": 0.7}, three),
         ({"top_p": 0.7}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
         ({"top_k": 2}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
+        ({"temperature": 4.0, "top_k": 3, "top_p": 0.7}, [*probabilities(FOUR[:2], 4.0), 0.0, 0.0]),  # of all four, three reach 0.7
     ):
         seed = integer(rng, 0, 2**31)
         rows = generated(student, there, [[0], [1, 2]] * 1_000, max_new_tokens=2, generator=student.generator(seed), **options)

@@ -118,6 +118,7 @@ def test_random_settings(student, rng):
     three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
     for options, want in (
         ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 1_000}, probabilities(FOUR, tau)),  # more than there are keeps all
         ({"temperature": tau, "top_k": 2}, two),
         ({"temperature": 4.0, "top_p": 0.7}, three),
         ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, [1.0, 0.0, 0.0, 0.0]),
@@ -127,6 +128,8 @@ def test_random_settings(student, rng):
         got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=generator, **options)
         equal(tuple(got.shape), (4_000, 1), what="wrong shape of the new tokens")
         frequencies(got[:, 0], want)
+    got = generated(student, Toy(always([0.0] * 4)), idx[:400], max_new_tokens=1, block_size=ROOMY, top_p=0.5)
+    equal(len(got.unique()), 2, what="wrong number of different tokens in 400 draws over four equal ones, with top_p 0.5")
 
 
 A_HAIR = [8.0, 7.9, 8.001, 8.0]
@@ -238,6 +241,8 @@ def test_stream_settings(student, rng):
     # Either of them is missing among forty with probability below 2e-10.
     both = streamed(student, Toy(always(FOUR)), [0], temperature=4.0, top_k=3, top_p=0.7, **options)
     equal(sorted(set(both)), [0, 1], what="wrong tokens came out at temperature 4, top_k 3 and top_p 0.7")
+    half = streamed(student, Toy(always([0.0] * 4)), [0], top_p=0.5, **options)  # but one of two in forty: 2e-12
+    equal(len(set(half)), 2, what="wrong number of different tokens in 40 draws over four equal ones, with top_p 0.5")
     loose = [streamed(student, Toy(always([0.0] * 8)), [0], **options) for _ in range(2)]
     that(
         loose[0] != loose[1],

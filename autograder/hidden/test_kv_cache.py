@@ -26,6 +26,7 @@ from autograder.checks.cached import (
     whole,
 )
 from autograder.checks.counted import between, fewest_flops, gradients_stay_on
+from autograder.checks.devices import on_one_device
 from autograder.checks.test_generation import FOUR, frequencies, probabilities
 from autograder.checks.test_transformer import kit_model, small_config, small_weights
 from course.kit import load_model
@@ -308,6 +309,24 @@ def test_prefill_random(student, rng):
 
 
 @checks("prefill")
+def test_prefill_of_many_rows(student, rng):
+    """a dozen rows at once, and their next chunk"""
+    model, kit = small(student, rng, vocab_size=17)
+    ids = random_ids(rng, 12, 7, 17)
+    cache = student.KVCache(kit.config, 12, 7, dtype=torch.float64)
+    for start, end in ((0, 5), (5, 7)):
+        close(student.prefill(model, ids[:, start:end], cache), kit(ids[:, :end])[:, -1], atol=1e-3)
+
+
+@checks("prefill")
+def test_prefill_on_another_device(student):
+    """on the meta device: positions and mask are made where the ids are"""
+    cache = student.KVCache(tiny_config(), 2, 8, device="meta")
+    for t in (3, 2):
+        on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
+
+
+@checks("prefill")
 def test_prefill_of_another_model(student, rng):
     """the same prompt through another model of the same shape"""
     ids = random_ids(rng, 2, 6, 17)
@@ -500,14 +519,19 @@ def test_random_settings(student, rng):
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))
     for options, want in (
         ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 5_000}, probabilities(FOUR, tau)),  # more than there are keeps all
         ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
         ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, [1.0, 0.0, 0.0, 0.0]),
+        ({"temperature": 4.0, "top_k": 3, "top_p": 0.7}, [*probabilities(FOUR[:2], 4.0), 0.0, 0.0]),  # of all four, three reach 0.7
     ):
         generator = student.generator(integer(rng, 0, 2**31 - 1))
         got = generated(student, model, idx, max_new_tokens=3, block_size=3, generator=generator, **options)
         equal(tuple(got.shape), (1_000, 3), what="wrong shape of the new tokens")
         for step in range(3):
             frequencies(got[:, step], want, under=f", as new token {step + 1}, with {options}")
+    level = believing(student, [[0.0] * 4] * 4)
+    got = generated(student, level, idx[:400], max_new_tokens=1, block_size=3, top_p=0.5)
+    equal(len(got.unique()), 2, what="wrong number of different tokens in 400 draws over four equal ones, with top_p 0.5")
 
 
 @checks("generate_cached")
