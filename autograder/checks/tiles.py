@@ -1,0 +1,132 @@
+"""What the checks of flash attention share, the visible and the hidden ones.
+
+What attention gives is known without a tile: all scores side by side, in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import close, equal, that
+
+Plan = list[list[tuple[int, int, bool]]]
+
+GIVEN_STATE = "State(m, l, acc) is given: make the new one of it."
+
+
+def fields(state: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """m, l and acc of what a student's function calls a state."""
+    that(getattr(state, "type_name", None) == "State", "the result is no State", expected="a State", got=_kind(state), cause=GIVEN_STATE)
+    return state.m, state.l, state.acc
+
+
+def _kind(value: Any) -> str:
+    return str(getattr(value, "type_name", type(value).__name__))
+
+
+def pair(result: Any, what: str = "out and lse") -> tuple[Tensor, Tensor]:
+    """The two tensors that a function gives together."""
+    ok = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(part, Tensor) for part in result)
+    that(ok, f"the result is not two tensors, {what}", expected="a pair of tensors", got=_kind(result))
+    return result[0], result[1]
+
+
+def empty(student: Any, shape: Sequence[int], width: int, dtype: torch.dtype = torch.float64) -> Any:
+    """The state of queries that have seen no key, with the student."""
+    return student.State(
+        torch.full(tuple(shape), -torch.inf, dtype=dtype), torch.zeros(*shape, dtype=dtype), torch.zeros(*shape, width, dtype=dtype)
+    )
+
+
+def state_of(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """m, l and acc after all these keys, by their definition: every exponential under the one largest score."""
+    m = scores.amax(dim=-1)
+    weights = (scores - m.nan_to_num(neginf=0.0).unsqueeze(-1)).exp()
+    return m, weights.sum(dim=-1), weights @ values
+
+
+def absorbed(student: Any, scores: Tensor, values: Tensor, cuts: Sequence[int]) -> Any:
+    """The student's state after tiles of these sizes, one after the other."""
+    state = empty(student, scores.shape[:-1], values.shape[-1], scores.dtype)
+    for tile, part in zip(scores.split(list(cuts), dim=-1), values.split(list(cuts), dim=-2), strict=True):
+        state = student.absorb(state, tile, part, _unchanged=True)
+    return state
+
+
+def same_state(state: Any, want: tuple[Tensor, Tensor, Tensor], *, atol: float = 1e-9, what: str = "", suspects: Any = None) -> None:
+    """Fails unless m, l and acc are these. suspects: of l and of acc, by name."""
+    for name, got, due in zip(("m", "l", "acc"), fields(state), want, strict=True):
+        close(got, due, atol=atol, rtol=1e-9, dtype=due.dtype, what=f"wrong {name}{what}", suspects=(suspects or {}).get(name, ()))
+
+
+def draw_heads(
+    rng: torch.Generator, B: int, H: int, K: int, Tq: int, Tk: int, Dh: int, *, wide: int | None = None, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
+    """q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, wide or Dh)."""
+    sizes = ((B, H, Tq, Dh), (B, K, Tk, Dh), (B, K, Tk, wide or Dh))
+    q, k, v = (torch.randn(size, generator=rng, dtype=torch.float64).to(dtype) for size in sizes)
+    return q, k, v
+
+
+def dense(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None = None, first: int | None = None) -> tuple[Tensor, Tensor]:
+    """out (B, H, Tq, Dv) and lse (B, H, Tq) from all scores at once, in float64. first: the position of query 0, mostly Tk - Tq."""
+    group = q.shape[1] // k.shape[1]
+    keys, values = (x.double().repeat_interleave(group, dim=1) for x in (k, v))
+    scores = q.double() @ keys.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        Tq, Tk = scores.shape[-2:]
+        standing = torch.arange(Tq)[:, None] + (Tk - Tq if first is None else first)
+        scores = scores.masked_fill(torch.arange(Tk) > standing, -math.inf)
+    return scores.softmax(dim=-1) @ values, scores.logsumexp(dim=-1)
+
+
+def planned(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> Plan:
+    """The plan, by looking at every pair of a query and a key."""
+    offset = t_k - t_q
+    plan = []
+    for q0 in range(0, t_q, q_block):
+        queries = range(q0, min(q0 + q_block, t_q))
+        row = []
+        for k0 in range(0, t_k, k_block):
+            keys = range(k0, min(k0 + k_block, t_k))
+            seen = [not causal or j <= offset + i for i in queries for j in keys]
+            if any(seen):
+                row.append((k0, keys[-1] + 1, not all(seen)))
+        plan.append(row)
+    return plan
+
+
+def same_plan(student: Any, *arguments: Any) -> None:
+    """Fails unless the student's plan is the one by counting."""
+    got = student.tile_plan(*arguments)
+    shape = "{} queries, {} keys, tiles of {} by {}, causal {}".format(*arguments)
+    want = planned(*arguments)
+    is_list = isinstance(got, list | tuple) and all(isinstance(row, list | tuple) for row in got)
+    that(is_list, "the plan is not a list of lists", got=_kind(got))
+    equal(len(got), len(want), what=f"wrong number of tiles of queries ({shape})")
+    for index, (mine, due) in enumerate(zip(got, want, strict=True)):
+        equal(mine, due, what=f"wrong tiles of keys for tile {index} of queries ({shape})")
+
+
+def keys_read(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> int:
+    return sum(end - start for row in planned(t_q, t_k, q_block, k_block, causal) for start, end, _ in row)
+
+
+def least_bytes(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) -> int:
+    """Bytes that the tiles of this plan move for all heads: queries and outputs once, keys and values once for each tile of queries."""
+    B, H, Tq, Dh = q.shape
+    K, Tk = k.shape[1:3]
+    return int(B * (2 * H * Tq + 2 * K * keys_read(Tq, Tk, q_block, k_block, causal)) * Dh * q.element_size())
+
+
+def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) -> int:
+    """FLOPs of the two products for the tiles of this plan."""
+    B, H, Tq, Dh = q.shape
+    plan = planned(Tq, k.shape[2], q_block, k_block, causal)
+    pairs = sum(min(q_block, Tq - i * q_block) * (end - start) for i, row in enumerate(plan) for start, end, _ in row)
+    return int(4 * B * H * pairs * Dh)
