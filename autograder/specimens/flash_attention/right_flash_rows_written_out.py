@@ -1,5 +1,5 @@
 # exercise: flash_attention
-# RIGHT: tiles are collected and put together at the end
+# RIGHT: the rows of a tile are written out as a slice
 
 def flash_attention(
     q: Tensor, k: Tensor, v: Tensor, *, causal: bool, q_block: int = 64, k_block: int = 64
