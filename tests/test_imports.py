@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.grading.confine import WORKER_MODULES
 from autograder.imports import imported_files
 
 ROOT = Path(__file__).parents[1]
@@ -82,3 +83,17 @@ def test_no_file_takes_anothers_private_names():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         taken = [alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level for alias in node.names]
         assert [each for each in taken if each.startswith("_") and not each.startswith("__")] == [], name
+
+
+def test_a_private_root_holds_every_file_that_the_worker_imports():
+    """What is missing there is missed at level namespaces alone, where the next level is taken instead."""
+    names = [f"autograder.grading.{name}" for name in WORKER_MODULES if name != "__init__"]
+    known = modules()
+    needed, seen = list(names), set(names)
+    while needed:
+        name = needed.pop()
+        others = imports(name, known[name].read_text(encoding="utf-8"), known)
+        found = {other for other in others if other.startswith("autograder.grading.")}
+        needed += found - seen
+        seen |= found
+    assert sorted(seen) == sorted(names)

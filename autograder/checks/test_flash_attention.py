@@ -106,9 +106,8 @@ def test_a_query_that_sees_no_key_of_a_tile(student):
     low = -math.inf
     scores = torch.tensor([[low, low, 1.0, 2.0], [0.5, low, low, low], [low, low, low, low]], dtype=torch.float64)
     values = torch.tensor([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0]], dtype=torch.float64)
-    cause = "-inf minus -inf is nan: where the maximum is still -inf, take out 0 instead."
     state = absorbed(student, scores, values, [2, 2])
-    that(not any(part.isnan().any() for part in fields(state)), "the state holds nan", expected="-inf, 0 and 0", got="nan", cause=cause)
+    that(not any(part.isnan().any() for part in fields(state)), "the state holds nan", expected="-inf, 0 and 0", got="nan")
     same_state(state, state_of(scores, values))
 
 
@@ -272,8 +271,8 @@ def test_on_another_device(student, rng):
 
 @checks("standard_bytes")
 def test_standard_bytes_by_hand(student, hand):
-    """8 tokens of width 2, and 4,096 of width 128"""
-    for name in ("small_bytes", "large_bytes"):
+    """4,096 tokens of width 128, and 8 of width 2"""
+    for name in ("large_bytes", "small_bytes"):  # of the small one two mistakes give the same number
         case = hand[name]
         t, Dh, size = case["t"], case["head_dim"], case["value_bytes"]
         suspects = [
