@@ -319,7 +319,7 @@ def test_prefill_of_many_rows(student, rng):
 
 
 @checks("prefill")
-def test_prefill_on_another_device(student):
+def test_prefill_of_a_cache_on_another_device(student):
     """on the meta device: positions and mask are made where the ids are"""
     cache = student.KVCache(tiny_config(), 2, 8, device="meta")
     for t in (3, 2):
