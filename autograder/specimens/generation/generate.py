@@ -1,4 +1,66 @@
-# Versions of `generate`. The wrong ones here are edits of the right one above them.
+# Versions of generate, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_generate_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    with torch.no_grad(), evaluating(model):
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
+    return idx
+
+
+# %% right_generate_inference_mode
+# RIGHT: inference_mode; the flags through train(mode), parents before their parts
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        if parts:
+            model.eval()
+        with torch.inference_mode():
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        for part, flag in zip(parts, flags):
+            part.train(flag)
+    return idx
+
 
 # %% right_generate_own_sampler
 # RIGHT: filters and draws by itself, with multinomial
@@ -47,15 +109,1004 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
             break
     return idx
 
-# %% wrong_generate_half_logits, of right_generate_own_sampler
-# WRONG: turns the logits to 16 bits before it draws
-# -             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].float()
-# +             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].half()
+
+# %% right_generate_only_what_trains
+# RIGHT: switches off only the parts that are training, and on again the same ones, by apply
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    training = {part for part in parts if part.training}
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        for part in training:
+            part.training = False
+        with torch.no_grad():
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    break
+    finally:
+        if parts:
+            model.apply(lambda part: setattr(part, "training", part in training))
+    return idx
+
+
+# %% right_generate_active_rows
+# RIGHT: rows that have ended leave the batch
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    grown = idx.clone()
+    active = torch.arange(len(idx), device=idx.device)
+    with torch.no_grad(), evaluating(model):
+        for _ in range(max_new_tokens):
+            if len(active) == 0:
+                break
+            logits = model(grown[active, -block_size:])[:, -1]
+            new = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            column = torch.full((len(grown), 1), eos_token_id if eos_token_id is not None else 0, device=idx.device)
+            column[active] = new
+            grown = torch.cat([grown, column], dim=-1)
+            if eos_token_id is not None:
+                active = active[new[:, 0] != eos_token_id]
+    return grown
+
+
+# %% right_generate_decorated
+# RIGHT: no_grad as a decorator, the loop inside the flags' context, append first and ask afterwards
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+@torch.no_grad()
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    with evaluating(model):
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
+    return idx
+
+
+# %% right_generate_preallocated
+# RIGHT: one tensor of full length, filled with EOS beforehand, cut at the end
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    rows, t = idx.shape
+    out = torch.full((rows, t + max_new_tokens), -1 if eos_token_id is None else eos_token_id, device=idx.device)
+    out[:, :t] = idx
+    open_rows = torch.ones(rows, dtype=torch.bool, device=idx.device)
+    with torch.no_grad(), evaluating(model):
+        for end in range(t, t + max_new_tokens):
+            window = out[:, max(0, end - block_size) : end]
+            token = sample_next_token(model(window)[:, -1, :], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)[:, 0]
+            out[open_rows, end] = token[open_rows]
+            t = end + 1
+            if eos_token_id is not None:
+                open_rows &= token != eos_token_id
+                if not open_rows.any():
+                    break
+    return out[:, :t]
+
+
+# %% right_generate_python_lists
+# RIGHT: lists of ids, a tensor made for each call
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    rows = idx.tolist()
+    done = [False] * len(rows)
+    n = 0
+    while n < max_new_tokens and not all(done):
+        with torch.no_grad(), evaluating(model):
+            logits = model(torch.tensor([row[-block_size:] for row in rows], device=idx.device))
+        tokens = sample_next_token(logits[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        for i, token in enumerate(tokens.flatten().tolist()):
+            rows[i].append(eos_token_id if done[i] else token)
+            done[i] = done[i] or token == eos_token_id
+        n += 1
+    return torch.tensor(rows, dtype=torch.long, device=idx.device)
+
+
+# %% right_generate_recursive
+# RIGHT: one token, then the rest by itself
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    options = dict(block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
+
+    def grow(ids, ended, left):
+        if left == 0 or bool(ended.all()):
+            return ids
+        logits = model(ids[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        if eos_token_id is not None:
+            token = torch.where(ended, torch.full_like(token, eos_token_id), token)
+            ended = ended.logical_or(token == eos_token_id)
+        return grow(torch.cat((ids, token), 1), ended, left - 1)
+
+    with torch.no_grad(), evaluating(model):
+        result = grow(idx, torch.zeros_like(idx[:, :1], dtype=torch.bool), max_new_tokens)
+    return result
+
+
+# %% right_generate_switches_gradients
+# RIGHT: set_grad_enabled by hand, put back in the end; columns collected and joined once; flags by name
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    grad = torch.is_grad_enabled()
+    flags = {name: part.training for name, part in model.named_modules()} if hasattr(model, "named_modules") else {}
+    torch.set_grad_enabled(False)
+    if flags:
+        model.eval()
+    try:
+        columns = list(idx.unbind(dim=1))
+        ended = torch.zeros(len(idx), device=idx.device).bool()
+        while len(columns) < idx.shape[1] + max_new_tokens:
+            window = torch.stack(columns[-block_size:], dim=1)
+            new = sample_next_token(model(window)[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator).squeeze(1)
+            if eos_token_id is not None:
+                new[ended] = eos_token_id
+                ended[new == eos_token_id] = True
+            columns.append(new)
+            if ended.sum() == len(idx):
+                break
+        return torch.stack(columns, dim=1)
+    finally:
+        torch.set_grad_enabled(grad)
+        for name, flag in flags.items():
+            model.get_submodule(name).training = flag
+
+
+# %% wrong_generate_eval_if_early_end
+# WRONG: puts the flags back at the end of the function, but returns earlier when every row has ended
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    if True:
+        for part in parts:
+            part.training = False
+        with torch.no_grad():
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    return idx
+    if True:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+    return idx
+
+
+# %% wrong_generate_flags_of_none
+# WRONG: empties the training flags instead of switching them off: dropout asks for True or False, and None is neither
+reference_generate = generate
+
+def generate(model, idx, **options):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = None
+
+    def quiet(ids):
+        return model(ids)
+
+    try:
+        return reference_generate(quiet, idx, **options)
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+# %% wrong_generate_gradients_early_end
+# WRONG: puts gradient mode back after the loop, but returns earlier when every row has ended
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    try:
+        for part in parts:
+            part.training = False
+        if True:
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -block_size:])[:, -1]
+                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+                if eos_token_id is not None:
+                    token = token.masked_fill(ended, eos_token_id)
+                    ended = ended | (token == eos_token_id)
+                idx = torch.cat((idx, token), dim=1)
+                if ended.all():
+                    return idx
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+    torch.set_grad_enabled(before)
+    return idx
+
+# %% wrong_generate_copies_generator, of right_generate_plain
+# WRONG: draws from a copy, so that the caller's generator stays where it is
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is not None:
+# +         generator = generator.clone_state()
+
+# %% wrong_generate_eos_none_is_zero, of right_generate_plain
+# WRONG: without an eos_token_id, token 0 ends
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     eos_token_id = eos_token_id or 0
+
+# %% wrong_generate_first_row_only, of right_generate_plain
+# WRONG: answers the first row only
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     idx = idx[:1]
+
+# %% wrong_generate_in_place, of right_generate_plain
+# WRONG: slides the window inside the caller's prompt
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     prompt = idx
+# +     idx = idx.clone()
+# ...
+#                   break
+# +     prompt[:, :-1] = prompt[:, 1:].clone()
+
+# %% wrong_generate_new_tokens_only, of right_generate_plain
+# WRONG: gives back the new tokens without the prompt
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     t_prompt = idx.shape[1]
+# ...
+# -     return idx
+# +     return idx[:, t_prompt:]
+
+# %% wrong_generate_own_generator, of right_generate_plain
+# WRONG: makes a generator of its own, with a fixed seed, when none is given
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is None:
+# +         generator = torch.Generator().manual_seed(0)
+
+# %% wrong_generate_pads_to_limit, of right_generate_plain
+# WRONG: fills the result up to max_new_tokens with EOS
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     t_prompt = idx.shape[1]
+# ...
+#                   break
+# +     missing = t_prompt + max_new_tokens - idx.shape[1]
+# +     if eos_token_id is not None:
+# +         idx = torch.cat((idx, torch.full((len(idx), missing), eos_token_id, device=idx.device)), dim=1)
+
+# %% wrong_generate_seeds_global, of right_generate_plain
+# WRONG: seeds torch's global state from the generator
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is not None:
+# +         torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
+# ...
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+
+# %% wrong_generate_crop_once, of right_generate_plain
+# WRONG: crops the prompt for the model, then lets its window grow
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     start = max(0, idx.shape[1] - block_size)
+# ...
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, start:])[:, -1]
+
+# %% wrong_generate_crop_only_prompts, of right_generate_plain
+# WRONG: crops only if the prompt itself was too long
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     long = idx.shape[1] > block_size
+# ...
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:] if long else idx)[:, -1]
+
+# %% wrong_generate_ends_a_step_late, of right_generate_plain
+# WRONG: the loop ends one step after the last row, which has two EOS
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     before = False
+# ...
+#                   ended = ended | (token == eos_token_id)
+# +             late = ended.all() and before
+# +             before = bool(ended.all())
+#               idx = torch.cat((idx, token), dim=1)
+# -             if ended.all():
+# +             if late:
+
+# %% wrong_generate_eos_ends_prompt, of right_generate_plain
+# WRONG: a prompt that ends in EOS has ended
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     ended = (idx[:, -1:] == eos_token_id) if eos_token_id is not None else torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+
+# %% wrong_generate_eos_in_prompt, of right_generate_plain
+# WRONG: an EOS in the prompt counts as an end
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     ended = (idx == eos_token_id).any(dim=1, keepdim=True) if eos_token_id is not None else torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+
+# %% wrong_generate_forgets_to_append, of right_generate_plain
+# WRONG: every token follows the prompt
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     prompt = idx
+# ...
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(prompt[:, -block_size:])[:, -1]
+
+# %% wrong_generate_only_last_token_after_first, of right_generate_plain
+# WRONG: gives the model the prompt once, then only new tokens
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     t_prompt = idx.shape[1]
+# ...
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:] if idx.shape[1] == t_prompt else idx[:, -1:])[:, -1]
+
+# %% wrong_generate_refuses_long, of right_generate_plain
+# WRONG: raises when the prompt is longer than block_size
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     if idx.shape[1] > block_size:
+# +         raise ValueError(f"the prompt has {idx.shape[1]} tokens")
+
+# %% wrong_generate_looks_ahead, of right_generate_plain
+# WRONG: calls the model once more at the end, for logits that nobody uses
+#       with torch.no_grad(), evaluating(model):
+# +         logits = model(idx[:, -block_size:])[:, -1]
+#           for _ in range(max_new_tokens):
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# ...
+#                   break
+# +             logits = model(idx[:, -block_size:])[:, -1]
+
+# %% wrong_generate_prompt_first, of right_generate_plain
+# WRONG: runs the prompt through the model once before the loop
+#       with torch.no_grad(), evaluating(model):
+# +         model(idx[:, -block_size:])
+
+# %% wrong_generate_at_least_one, of right_generate_plain
+# WRONG: max_new_tokens=0 still makes a token
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(max(1, max_new_tokens)):
+
+# %% wrong_generate_limit_counts_prompt, of right_generate_plain
+# WRONG: max_new_tokens as the length of the whole
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(max_new_tokens - idx.shape[1]):
+
+# %% wrong_generate_nothing, of right_generate_plain
+# WRONG: returns the prompt without any new token
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(0):
+
+# %% wrong_generate_one_too_few, of right_generate_plain
+# WRONG: one token too few
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(max_new_tokens - 1):
+
+# %% wrong_generate_one_too_many, of right_generate_plain
+# WRONG: one token too many
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(max_new_tokens + 1):
+
+# %% wrong_generate_reseeds_each_step, of right_generate_plain
+# WRONG: puts the generator back to its beginning in every step
+#           for _ in range(max_new_tokens):
+# +             if generator is not None:
+# +                 generator.manual_seed(generator.initial_seed())
+
+# %% wrong_generate_stops_at_block_size, of right_generate_plain
+# WRONG: stops when the window is full
+#           for _ in range(max_new_tokens):
+# +             if idx.shape[1] >= block_size:
+# +                 break
+
+# %% wrong_generate_all_positions_mean, of right_generate_plain
+# WRONG: averages the logits of all positions
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:]).mean(dim=1)
+
+# %% wrong_generate_crop_one_long, of right_generate_plain
+# WRONG: hands the model the last block_size + 1 tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -(block_size + 1):])[:, -1]
+
+# %% wrong_generate_crop_one_short, of right_generate_plain
+# WRONG: hands the model the last block_size - 1 tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -(block_size - 1):])[:, -1]
+
+# %% wrong_generate_draws_then_greedy, of right_generate_plain
+# WRONG: greedy draws a number and throws it away
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +             torch.rand(1, generator=generator)
+
+# %% wrong_generate_drops_half, of right_generate_plain
+# WRONG: past block_size it throws away half of the window at once
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             size = idx.shape[1]
+# +             seen = size if size <= block_size else block_size // 2 + (size - block_size - 1) % (block_size - block_size // 2) + 1
+# +             logits = model(idx[:, -min(seen, block_size):])[:, -1]
+
+# %% wrong_generate_first_tokens, of right_generate_plain
+# WRONG: keeps the first block_size tokens instead of the last
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, :block_size])[:, -1]
+
+# %% wrong_generate_no_crop, of right_generate_plain
+# WRONG: hands the model more than block_size tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx)[:, -1]
+
+# %% wrong_generate_one_call_too_many, of right_generate_plain
+# WRONG: asks whether all rows have ended after the next call
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +             if ended.all():
+# +                 break
+# ...
+# -             if ended.all():
+# -                 break
+
+# %% wrong_generate_only_last_token, of right_generate_plain
+# WRONG: gives the model the last token only, as if it remembered the others
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -1:])[:, -1]
+
+# %% wrong_generate_position_before_last, of right_generate_plain
+# WRONG: samples from the position before the last
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, max(-2, -min(idx.shape[1], block_size))]
+
+# %% wrong_generate_position_zero, of right_generate_plain
+# WRONG: samples from position 0
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, 0]
+
+# %% wrong_generate_reappends_crop, of right_generate_plain
+# WRONG: appends to the crop: the beginning of a long text is lost
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             idx = idx[:, -block_size:]
+# +             logits = model(idx)[:, -1]
+
+# %% wrong_generate_row_by_row, of right_generate_plain
+# WRONG: one call for every row and step
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = torch.cat([model(row[None, -block_size:])[:, -1] for row in idx])
+
+# %% wrong_generate_starts_again, of right_generate_plain
+# WRONG: computes every prefix again in each step
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = [model(idx[:, :n][:, -block_size:]) for n in range(1, idx.shape[1] + 1)][-1][:, -1]
+
+# %% wrong_generate_temperature_twice, of right_generate_plain
+# WRONG: divides by the temperature and passes it on too
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, -1] / (temperature or 1.0)
+
+# %% wrong_generate_always_greedy, of right_generate_plain
+# WRONG: argmax whatever the settings
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = logits.argmax(dim=-1, keepdim=True)
+
+# %% wrong_generate_either_filter, of right_generate_plain
+# WRONG: top_p is dropped when there is a top_k
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=None if top_k else top_p, generator=generator)
+
+# %% wrong_generate_falsy_temperature, of right_generate_plain
+# WRONG: writes `temperature or 1.0`, so that a temperature of 0 becomes 1
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature or 1.0, top_k=top_k, top_p=top_p, generator=generator)
+
+# %% wrong_generate_global_rng, of right_generate_plain
+# WRONG: draws from the global state although a generator is given
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+
+# %% wrong_generate_greedy_without_filters, of right_generate_plain
+# WRONG: greedy unless a filter is asked for
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator) if top_k or top_p else logits.argmax(dim=-1, keepdim=True)
+
+# %% wrong_generate_ignores_temperature, of right_generate_plain
+# WRONG: the temperature is not passed on
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, top_k=top_k, top_p=top_p, generator=generator)
+
+# %% wrong_generate_ignores_top_k, of right_generate_plain
+# WRONG: top_k is not passed on
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_p=top_p, generator=generator)
+
+# %% wrong_generate_ignores_top_p, of right_generate_plain
+# WRONG: top_p is not passed on
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, generator=generator)
+
+# %% wrong_generate_row_zero, of right_generate_plain
+# WRONG: the token of row 0 for every row
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)[:1].expand(len(idx), 1)
+
+# %% wrong_generate_same_draw_for_rows, of right_generate_plain
+# WRONG: draws one token and gives it to all rows
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits[:1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator).expand(len(idx), 1)
+
+# %% wrong_generate_all_at_once, of right_generate_plain
+# WRONG: ends only when all rows emit EOS at the same step; nothing is filled
+# -             if eos_token_id is not None:
+# -                 token = token.masked_fill(ended, eos_token_id)
+# -                 ended = ended | (token == eos_token_id)
+#               idx = torch.cat((idx, token), dim=1)
+# -             if ended.all():
+# +             if eos_token_id is not None and (token == eos_token_id).all():
+
+# %% wrong_generate_all_at_once_before_appending, of right_generate_plain
+# WRONG: as the popular loop: a step on which all rows emit EOS ends it, and that EOS is lost
+# -             if eos_token_id is not None:
+# -                 token = token.masked_fill(ended, eos_token_id)
+# -                 ended = ended | (token == eos_token_id)
+# +             if eos_token_id is not None and (token == eos_token_id).all():
+# +                 break
+#               idx = torch.cat((idx, token), dim=1)
+# -             if ended.all():
+# -                 break
+
+# %% wrong_generate_falsy_eos, of right_generate_plain
+# WRONG: asks `if eos_token_id`, so that the id 0 never ends anything
+# -             if eos_token_id is not None:
+# +             if eos_token_id:
+
+# %% wrong_generate_forgets_who_ended, of right_generate_plain
+# WRONG: an ended row is filled for one step only
+#               if eos_token_id is not None:
+# +                 now = token == eos_token_id
+#                   token = token.masked_fill(ended, eos_token_id)
+# -                 ended = ended | (token == eos_token_id)
+# +                 ended = now
+
+# %% wrong_generate_filled_with_last, of right_generate_plain
+# WRONG: repeats a row's last token before EOS instead of EOS
+# -                 token = token.masked_fill(ended, eos_token_id)
+# +                 token = torch.where(ended, idx[:, -2:-1] if idx.shape[1] > 1 else idx[:, -1:], token)
+
+# %% wrong_generate_filled_with_zero, of right_generate_plain
+# WRONG: fills ended rows with 0
+# -                 token = token.masked_fill(ended, eos_token_id)
+# -                 ended = ended | (token == eos_token_id)
+# +                 token = token.masked_fill(ended, 0)
+# +                 ended = ended | ((token == eos_token_id) & ~ended)
+
+# %% wrong_generate_not_filled, of right_generate_plain
+# WRONG: counts the ends, but leaves what ended rows go on to say
+# -                 token = token.masked_fill(ended, eos_token_id)
+
+# %% wrong_generate_eos_anywhere, of right_generate_plain
+# WRONG: looks for EOS in the whole text after each step, prompt included
+# -                 ended = ended | (token == eos_token_id)
+# +                 ended = (torch.cat((idx, token), dim=1) == eos_token_id).any(dim=1, keepdim=True)
+
+# %% wrong_generate_eos_not_appended, of right_generate_plain
+# WRONG: the EOS of the last row is not appended
+# -             idx = torch.cat((idx, token), dim=1)
+#               if ended.all():
+#                   break
+# +             idx = torch.cat((idx, token), dim=1)
+
+# %% wrong_generate_prepends, of right_generate_plain
+# WRONG: puts new tokens in front
+# -             idx = torch.cat((idx, token), dim=1)
+# +             idx = torch.cat((token, idx), dim=1)
+
+# %% wrong_generate_any_row_ends, of right_generate_plain
+# WRONG: the batch ends when the first row does
+# -             if ended.all():
+# +             if ended.any():
+
+# %% wrong_generate_first_row_decides, of right_generate_plain
+# WRONG: the batch ends when row 0 does
+# -             if ended.all():
+# +             if ended[0]:
+
+# %% wrong_generate_last_row_decides, of right_generate_plain
+# WRONG: the batch ends when the last row does
+# -             if ended.all():
+# +             if ended[-1]:
+
+# %% wrong_generate_never_stops, of right_generate_plain
+# WRONG: fills ended rows, but runs to max_new_tokens
+# -             if ended.all():
+# -                 break
+
+# %% wrong_generate_stops_on_repeat, of right_generate_plain
+# WRONG: stops when a token repeats
+#                   break
+# +             if (idx[:, -1] == idx[:, -2]).all():
+# +                 break
+
+# %% wrong_generate_int32, of right_generate_plain
+# WRONG: gives token ids in int32 instead of int64
+# -     return idx
+# +     return idx.int()
+
+# %% wrong_generate_list_of_lists, of right_generate_plain
+# WRONG: lists instead of a tensor
+# -     return idx
+# +     return idx.tolist()
+
+# %% wrong_generate_default_temperature, of right_generate_inference_mode
+# WRONG: the temperature is 1.01 when none is given
+# - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.01, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_default_top_k, of right_generate_inference_mode
+# WRONG: top_k is 50 when none is given
+# - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=50, top_p=None, eos_token_id=None, generator=None):
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_default_top_p, of right_generate_inference_mode
+# WRONG: top_p is 0.999 when none is given
+# - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=0.999, eos_token_id=None, generator=None):
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_children_only, of right_generate_inference_mode
+# WRONG: switches the model and its direct parts to evaluation mode, but not the parts of the parts
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     parts = [model, *model.children()] if isinstance(model, torch.nn.Module) else []
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_needs_flag, of right_generate_inference_mode
+# WRONG: asks every callable for its parts, but a plain function has none
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     parts = list(model.modules())
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_outer_flag, of right_generate_inference_mode
+# WRONG: sets model.training on the outside only: the parts go on dropping out
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     parts = [model] if isinstance(model, torch.nn.Module) else []
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_parts_without_the_model, of right_generate_inference_mode
+# WRONG: switches the parts to evaluation mode, but not the model itself
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     parts = list(model.modules())[1:] if isinstance(model, torch.nn.Module) else []
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_gradients_off_in_exception, of right_generate_inference_mode
+# WRONG: puts gradient mode back after the loop, which an exception never reaches
+#       flags = [part.training for part in parts]
+# +     before = torch.is_grad_enabled()
+# +     torch.set_grad_enabled(False)
+# ...
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         if True:
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+# +     torch.set_grad_enabled(before)
+
+# %% wrong_generate_on_the_cpu, of right_generate_inference_mode
+# WRONG: remembers the ended rows in a tensor without `device=`: with ids on a GPU it lies on the CPU
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool)
+
+# %% wrong_generate_flags_lost_in_exception, of right_generate_inference_mode
+# WRONG: puts the flags back after the loop, which an exception never reaches
+# -     try:
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +     if True:
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -     finally:
+# +     if True:
+#           for part, flag in zip(parts, flags):
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_always_train, of right_generate_inference_mode
+# WRONG: the model is in training mode afterwards, whatever it was
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = True
+
+# %% wrong_generate_asks_the_outside, of right_generate_inference_mode
+# WRONG: calls eval only if model.training is set: a part of its own mind goes on training
+# -         if parts:
+# +         if parts and model.training:
+#               model.eval()
+# -         with torch.inference_mode():
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_eval_after_first_step, of right_generate_inference_mode
+# WRONG: evaluation mode begins with the second step
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         with torch.no_grad():
+#               for _ in range(max_new_tokens):
+#                   logits = model(idx[:, -block_size:])[:, -1]
+# +                 for part in parts:
+# +                     part.training = False
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_gradients, of right_generate_inference_mode
+# WRONG: gradients are recorded
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         if True:
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_gradients_after_first, of right_generate_inference_mode
+# WRONG: only the first call of the model is without gradients
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# -             for _ in range(max_new_tokens):
+# -                 logits = model(idx[:, -block_size:])[:, -1]
+# +         for part in parts:
+# +             part.training = False
+# +         if True:
+# +             for step in range(max_new_tokens):
+# +                 with torch.set_grad_enabled(step > 0):
+# +                     logits = model(idx[:, -block_size:])[:, -1]
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_gradients_detached, of right_generate_inference_mode
+# WRONG: detaches the logits, but the model ran with gradients on
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         if True:
+#               for _ in range(max_new_tokens):
+# -                 logits = model(idx[:, -block_size:])[:, -1]
+# +                 logits = model(idx[:, -block_size:])[:, -1].detach()
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_gradients_forced_on, of right_generate_inference_mode
+# WRONG: gradients are on afterwards, whatever they were
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+# +     torch.set_grad_enabled(True)
+
+# %% wrong_generate_gradients_left_off, of right_generate_inference_mode
+# WRONG: switches gradients off for the rest of the program
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         torch.set_grad_enabled(False)
+# +         if True:
+# ...
+# -             part.train(flag)
+# +             part.training = flag
+
+# %% wrong_generate_swallows_the_exception, of right_generate_inference_mode
+# WRONG: an exception of the model ends the text in silence
+# -         if parts:
+# -             model.eval()
+# -         with torch.inference_mode():
+# +         for part in parts:
+# +             part.training = False
+# +         with torch.no_grad():
+# ...
+#                       break
+# +     except RuntimeError:
+# +         pass
+# ...
+# -             part.train(flag)
+# +             part.training = flag
 
 # %% wrong_generate_bfloat16_logits, of right_generate_own_sampler
 # WRONG: turns the logits to bfloat16 before it draws
 # -             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].float()
 # +             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].bfloat16()
+
+# %% wrong_generate_half_logits, of right_generate_own_sampler
+# WRONG: turns the logits to 16 bits before it draws
+# -             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].float()
+# +             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].half()
+
+# %% wrong_generate_top_k_above_vocabulary, of right_generate_own_sampler
+# WRONG: a top_k above the number of tokens is an error
+# -                 smallest = probs.topk(min(top_k, probs.shape[-1])).values[:, -1:]
+# +                 smallest = probs.topk(top_k).values[:, -1:]
 
 # %% wrong_generate_top_p_after_top_k_by_the_mean, of right_generate_own_sampler
 # WRONG: after top_k divides by the mean, so that top_p cuts too soon
@@ -71,7 +1122,54 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # -                 values[before >= top_p] = 0.0
 # +                 values[before > top_p] = 0.0
 
-# %% wrong_generate_top_k_above_vocabulary, of right_generate_own_sampler
-# WRONG: a top_k above the number of tokens is an error
-# -                 smallest = probs.topk(min(top_k, probs.shape[-1])).values[:, -1:]
-# +                 smallest = probs.topk(top_k).values[:, -1:]
+# %% wrong_generate_never_eval, of right_generate_only_what_trains
+# WRONG: never switches the model to evaluation mode: dropout goes on
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# -     training = {part for part in parts if part.training}
+# ...
+# -         for part in training:
+# -             part.training = False
+# ...
+# -         if parts:
+# -             model.apply(lambda part: setattr(part, "training", part in training))
+# +         pass
+
+# %% wrong_generate_flag_max0, of right_generate_only_what_trains
+# WRONG: with max_new_tokens = 0 it returns before it puts the flags back
+# -     training = {part for part in parts if part.training}
+# +     flags = [part.training for part in parts]
+# +     for part in parts:
+# +         part.training = False
+# +     if max_new_tokens == 0:
+# +         return idx.clone()
+# ...
+# -         for part in training:
+# +         for part in parts:
+# ...
+# -         if parts:
+# -             model.apply(lambda part: setattr(part, "training", part in training))
+# +         for part, flag in zip(parts, flags):
+# +             part.training = flag
+
+# %% wrong_generate_left_in_eval, of right_generate_only_what_trains
+# WRONG: the model stays in evaluation mode
+# -     training = {part for part in parts if part.training}
+# +     flags = [part.training for part in parts]
+# ...
+# -         for part in training:
+# +         for part in parts:
+# ...
+# -         if parts:
+# -             model.apply(lambda part: setattr(part, "training", part in training))
+# +         pass
+
+# %% wrong_generate_train_by_the_outside, of right_generate_only_what_trains
+# WRONG: puts the flags back with model.train(was_training): a part that had another flag loses it
+# -     training = {part for part in parts if part.training}
+# +     flags = [part.training for part in parts]
+# ...
+# -         for part in training:
+# +         for part in parts:
+# ...
+# -             model.apply(lambda part: setattr(part, "training", part in training))
+# +             model.train(flags[0])

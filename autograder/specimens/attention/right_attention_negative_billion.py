@@ -1,9 +1,0 @@
-# exercise: attention
-# RIGHT: hidden scores become -1e9, far below any other
-def attention(q, k, v, mask=None):
-    groups = q.shape[1] // k.shape[1]
-    k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
-    scores = (q @ k.transpose(2, 3)) / q.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -1e9)
-    return scores.softmax(-1) @ v

@@ -1,8 +1,0 @@
-# exercise: rotary
-# WRONG: the exponent is -j/Dh instead of -2j/Dh
-# SAYS: The exponent is -j/Dh: it is -2j/Dh.
-def rotary(x, positions, base=10000.0):
-    half = x.shape[-1] // 2
-    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / x.shape[-1])).unsqueeze(-3)
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).to(x.dtype)

@@ -1,8 +1,0 @@
-# exercise: rotary
-# WRONG: the slowest frequency comes first
-# SAYS: The slowest frequency comes first: pair 0 turns fastest, by the position itself.
-def rotary(x, positions, base=10000.0):
-    half = x.shape[-1] // 2
-    angles = (positions.unsqueeze(-1) * (base ** (-torch.arange(half, device=x.device) / half)).flip(0)).unsqueeze(-3)
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).to(x.dtype)

@@ -1,8 +1,0 @@
-# exercise: rotary
-# WRONG: the second half is not turned
-# SAYS: The second half is not turned: it becomes b cos + a sin.
-def rotary(x, positions, base=10000.0):
-    half = x.shape[-1] // 2
-    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat((a * angles.cos() - b * angles.sin(), b), dim=-1).to(x.dtype)

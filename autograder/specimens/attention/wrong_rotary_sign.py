@@ -1,8 +1,0 @@
-# exercise: rotary
-# WRONG: turns the other way (sign of the sine)
-# SAYS: It turns the other way: (a, b) becomes (a cos - b sin, b cos + a sin).
-def rotary(x, positions, base=10000.0):
-    half = x.shape[-1] // 2
-    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
-    a, b = x[..., :half], x[..., half:]
-    return torch.cat((a * angles.cos() + b * angles.sin(), b * angles.cos() - a * angles.sin()), dim=-1).to(x.dtype)

@@ -1,9 +1,0 @@
-# exercise: positions_and_mask
-# WRONG: slots are counted on the CPU, wherever num_pad is
-def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
-    slots = torch.arange(start + q_len)
-    queries, keys = slots[start:, None], slots[None, :]  # (q_len, 1), (1, start+q_len)
-    pads = num_pad[:, None, None]  # (B, 1, 1)
-    positions = (slots[start:] - num_pad[:, None]).clamp(min=0)
-    real = (keys >= pads) & (keys <= queries)  # (B, q_len, start+q_len)
-    return positions, (real | (keys == queries)).unsqueeze(1)

@@ -1,7 +1,0 @@
-# exercise: kv_cache_bytes
-# RIGHT: the size of tensors on the meta device
-def kv_cache_bytes(config, tokens, batch, bytes_per_value):
-    c = config
-    D, F, V, L = c.hidden_size, c.intermediate_size, c.vocab_size, c.num_hidden_layers
-    H, K, Dh = c.num_attention_heads, c.num_key_value_heads, c.head_dim
-    return 2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value

@@ -1,5 +1,0 @@
-# exercise: decode_flops
-# WRONG: bytes for FLOPs: four a weight
-# SAYS: Four for each weight is its bytes in float32. It takes part in two FLOPs for each token.
-def decode_flops(n_params, t_new):
-    return 4 * n_params * t_new

@@ -1,5 +1,0 @@
-# exercise: prefill_flops
-# WRONG: six FLOPs a weight, which is training
-# SAYS: Six FLOPs a weight is the rule for training, backward pass included. A pass forward takes two.
-def prefill_flops(n_params, t_prompt):
-    return 6 * n_params * t_prompt

@@ -1,0 +1,64 @@
+# Versions of finish, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_finish_clamp
+# RIGHT: the divisor is kept off zero: l is 0 or at least 1
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = state.acc / state.l.clamp(min=1e-30).unsqueeze(-1)
+    return out, state.m + state.l.log()
+
+
+# %% right_finish_reciprocal
+# RIGHT: multiplies by the reciprocal
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = state.acc * state.l.masked_fill(state.l == 0, 1.0).reciprocal().unsqueeze(-1)
+    return out, state.m + state.l.log()
+
+
+# %% right_finish_where
+# RIGHT: the division guarded by where
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = torch.where(state.l.unsqueeze(-1) > 0, state.acc / state.l.unsqueeze(-1), torch.zeros_like(state.acc))
+    return out, state.m + state.l.log()
+
+
+# %% wrong_finish_lse_in_bits
+# WRONG: lse is in bits
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = state.acc / state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1)
+    return out, state.m / 0.6931471805599453 + state.l.log2()
+
+
+# %% wrong_finish_lse_without_m
+# WRONG: lse is the logarithm of l alone
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = state.acc / state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1)
+    return out, state.l.log()
+
+
+# %% wrong_finish_minus_m
+# WRONG: m is subtracted
+
+def finish(state: State) -> tuple[Tensor, Tensor]:
+    out = state.acc / state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1)
+    return out, -state.m + state.l.log()
+
+# %% wrong_finish_divides_in_place, of right_finish_clamp
+# WRONG: the given state is divided in place
+# -     out = state.acc / state.l.clamp(min=1e-30).unsqueeze(-1)
+# +     out = state.acc.div_(state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1))
+
+# %% wrong_finish_nan_without_keys, of right_finish_clamp
+# WRONG: a query without keys is divided by zero
+# -     out = state.acc / state.l.clamp(min=1e-30).unsqueeze(-1)
+# +     out = state.acc / state.l.unsqueeze(-1)
+
+# %% wrong_finish_not_divided, of right_finish_clamp
+# WRONG: the sum of the values is not divided by l
+# -     out = state.acc / state.l.clamp(min=1e-30).unsqueeze(-1)
+# +     out = state.acc

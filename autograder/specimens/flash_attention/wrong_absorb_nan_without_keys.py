@@ -1,9 +1,0 @@
-# exercise: absorb
-# WRONG: a query without a key becomes nan: -inf minus -inf
-
-def absorb(state: State, scores: Tensor, values: Tensor) -> State:
-    m = torch.maximum(state.m, scores.amax(dim=-1))
-    shift = m  # without any key there is nothing to subtract: -inf - -inf is nan
-    weights = (scores - shift.unsqueeze(-1)).exp()
-    fade = (state.m - shift).exp()  # what all that came before is worth under the new maximum
-    return State(m, state.l * fade + weights.sum(dim=-1), state.acc * fade.unsqueeze(-1) + weights @ values)

@@ -1,6 +1,0 @@
-# exercise: finish
-# WRONG: lse is the logarithm of l alone
-
-def finish(state: State) -> tuple[Tensor, Tensor]:
-    out = state.acc / state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1)
-    return out, state.l.log()

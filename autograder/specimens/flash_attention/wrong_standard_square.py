@@ -1,5 +1,0 @@
-# exercise: standard_bytes
-# WRONG: as many keys as queries are taken for granted
-
-def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
-    return (2 * (t_q + t_k) * head_dim + 4 * t_q * t_q) * value_bytes

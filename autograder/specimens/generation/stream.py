@@ -1,0 +1,750 @@
+# Versions of stream, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_stream_own_loop
+# RIGHT: its own loop, gradients and flags put back before each token is handed over
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        with torch.no_grad(), evaluating(model):
+            logits = model(idx[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        idx = torch.cat((idx, token), dim=1)
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
+
+
+# %% right_stream_decorated
+# RIGHT: a generator function decorated with no_grad, which torch switches off at each yield; flags around each call
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+@torch.no_grad()
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        with evaluating(model):
+            logits = model(idx[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        idx = torch.cat((idx, token), dim=1)
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
+
+
+# %% right_stream_eos_known_before_yield
+# RIGHT: yields from an inner generator, which asks for EOS before it hands the token over
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    def tokens(ids):
+        for left in range(max_new_tokens, 0, -1):
+            with torch.no_grad(), evaluating(model):
+                logits = model(ids[:, -block_size:])
+            new = sample_next_token(logits[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            ids = torch.cat([ids, new], dim=1)
+            last = eos_token_id is not None and new.item() == eos_token_id
+            yield new.item()
+            if last:
+                return
+
+    yield from tokens(idx)
+
+
+# %% right_stream_iterator_class
+# RIGHT: an object with __next__
+
+class Tokens:
+    def __init__(self, step, idx, left, eos):
+        self.step, self.idx, self.left, self.eos = step, idx, left, eos
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.left <= 0:
+            raise StopIteration
+        self.idx = self.step(self.idx)
+        token = self.idx[0, -1].item()
+        self.left = 0 if token == self.eos else self.left - 1
+        return token
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    def step(ids):
+        return generate(model, ids, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+
+    return Tokens(step, idx, max_new_tokens, eos_token_id)
+
+
+# %% right_stream_iterator_closes
+# RIGHT: an object with __next__ and a with of its own for each token; ids in a list
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    class Tokens:
+        def __init__(self):
+            self.ids, self.left = idx[0].tolist(), max_new_tokens
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            if not self.left:
+                raise StopIteration
+            with torch.no_grad(), evaluating(model):
+                logits = model(torch.tensor([self.ids[-block_size:]]))[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator).item()
+            self.ids.append(token)
+            self.left = 0 if token == eos_token_id else self.left - 1
+            return token
+
+    return Tokens()
+
+
+# %% right_stream_window_only
+# RIGHT: keeps no more than the window; inference_mode for the call and the draw
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def evaluating(model):
+    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+from collections import deque
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    window = deque(idx[0].tolist(), maxlen=block_size)
+    left = max_new_tokens
+    while left > 0:
+        with torch.inference_mode(), evaluating(model):
+            logits = model(torch.tensor([list(window)]))[:, -1]
+            token = int(sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator))
+        window.append(token)
+        left -= 1
+        if token == eos_token_id:
+            left = 0
+        yield token
+
+
+# %% wrong_stream_a_list
+# WRONG: gives back a list of all tokens, made at once, where an iterator was due
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    out = generate(model, idx, max_new_tokens=max_new_tokens, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
+    return out[0, idx.shape[1]:].tolist()
+
+
+# %% wrong_stream_always_train
+# WRONG: the model is in training mode afterwards
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        if isinstance(model, torch.nn.Module):
+            model.train()
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_default_temperature
+# WRONG: the temperature is 1.01 when none is given
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.01, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_default_top_k
+# WRONG: top_k is 50 when none is given
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=50, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_default_top_p
+# WRONG: top_p is 0.999 when none is given
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=0.999, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_eager
+# WRONG: makes all tokens first, then hands them out
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    out = generate(model, idx, max_new_tokens=max_new_tokens, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
+    yield from out[0, idx.shape[1]:].tolist()
+
+
+# %% wrong_stream_first_token_at_once
+# WRONG: the first token is made when the stream is, the rest when asked for
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    options = dict(block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+
+    def rest(ids):
+        for i in range(max_new_tokens):
+            if i:
+                ids = generate(model, ids, max_new_tokens=1, **options)
+            yield int(ids[0, -1])
+            if int(ids[0, -1]) == eos_token_id:
+                return
+
+    return rest(generate(model, idx, max_new_tokens=1, **options) if max_new_tokens else idx)
+
+
+# %% wrong_stream_flags_at_the_end
+# WRONG: when it ends or is dropped, it writes the flags of its beginning over what the caller has set since
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    try:
+        for _ in range(max_new_tokens):
+            idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            token = int(idx[0, -1])
+            yield token
+            if token == eos_token_id:
+                return
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
+
+
+# %% wrong_stream_gradients_forced_on
+# WRONG: gradients are on after each token, whatever they were
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        torch.set_grad_enabled(True)
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_gradients_held
+# WRONG: no_grad around the yield: gradients stay off in the caller's code while the stream waits
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            token = int(idx[0, -1])
+            yield token
+            if token == eos_token_id:
+                return
+
+
+# %% wrong_stream_gradients_on_at_the_end
+# WRONG: gradients are on when the stream ends or is dropped, whatever they were
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    try:
+      for _ in range(max_new_tokens):
+          idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+          token = int(idx[0, -1])
+          yield token
+          if token == eos_token_id:
+              return
+    finally:
+        torch.set_grad_enabled(True)
+
+
+# %% wrong_stream_inference_held
+# WRONG: inference_mode around the yield: it stays on in the caller's code while the stream waits
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            token = int(idx[0, -1])
+            yield token
+            if token == eos_token_id:
+                return
+
+
+# %% wrong_stream_left_in_eval
+# WRONG: the model stays in evaluation mode
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        if isinstance(model, torch.nn.Module):
+            model.eval()
+        with torch.no_grad():
+            logits = model(idx[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        idx = torch.cat((idx, token), dim=1)
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
+
+
+# %% wrong_stream_mode_of_the_beginning
+# WRONG: remembers gradient mode when the stream begins, and sets it again after each token
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    before = torch.is_grad_enabled()
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        token = int(idx[0, -1])
+        torch.set_grad_enabled(before)
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_never_eval
+# WRONG: its own loop never switches the model to evaluation mode
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        with torch.no_grad():
+            logits = model(idx[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        idx = torch.cat((idx, token), dim=1)
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
+
+
+# %% wrong_stream_one_ahead
+# WRONG: begins on the next token before it hands over this one
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    options = dict(block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+    waiting = None
+    for _ in range(max_new_tokens):
+        idx = generate(model, idx, max_new_tokens=1, **options)
+        if waiting is not None:
+            yield waiting
+        waiting = int(idx[0, -1])
+        if waiting == eos_token_id:
+            break
+    if waiting is not None:
+        yield waiting
+
+
+# %% wrong_stream_starts_again
+# WRONG: makes the whole answer anew for each token
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for n in range(1, max_new_tokens + 1):
+        state = generator.get_state() if generator is not None else None
+        out = generate(model, idx, max_new_tokens=n, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        yield int(out[0, -1])
+        if int(out[0, -1]) == eos_token_id:
+            return
+        if state is not None and n < max_new_tokens:
+            generator.set_state(state)
+
+
+# %% wrong_stream_swallows_the_exception
+# WRONG: an exception of the model ends the stream in silence
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        try:
+            idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        except RuntimeError:
+            return
+        token = int(idx[0, -1])
+        yield token
+        if token == eos_token_id:
+            return
+
+
+# %% wrong_stream_train_by_the_outside
+# WRONG: puts the flags back with model.train(was_training): a part that had another flag loses it
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    for _ in range(max_new_tokens):
+        was_training = getattr(model, "training", False)
+        if isinstance(model, torch.nn.Module):
+            model.eval()
+        try:
+            with torch.no_grad():
+                logits = model(idx[:, -block_size:])[:, -1]
+        finally:
+            if isinstance(model, torch.nn.Module):
+                model.train(was_training)
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        idx = torch.cat((idx, token), dim=1)
+        yield token.item()
+        if token.item() == eos_token_id:
+            return
+
+# %% wrong_stream_outer_flag, of right_stream_own_loop
+# WRONG: sets model.training on the outside only: the parts go on dropping out
+# -     """The model and its parts in evaluation mode; afterwards each has its own flag again."""
+# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     parts = [model] if isinstance(model, torch.nn.Module) else []
+
+# %% wrong_stream_flags_lost_in_exception, of right_stream_own_loop
+# WRONG: puts the flags back after the model's call, which an exception never reaches
+# -     try:
+# -         yield
+# -     finally:
+# -         for part, flag in zip(parts, flags):
+# -             part.training = flag
+# +     yield
+# +     for part, flag in zip(parts, flags):
+# +         part.training = flag
+
+# %% wrong_stream_copies_generator, of right_stream_own_loop
+# WRONG: draws from a copy of the generator
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is not None:
+# +         generator = generator.clone_state()
+
+# %% wrong_stream_eos_ends_prompt, of right_stream_own_loop
+# WRONG: a prompt that ends in EOS gives nothing
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if eos_token_id is not None and int(idx[0, -1]) == eos_token_id:
+# +         return
+
+# %% wrong_stream_flags_of_the_beginning, of right_stream_own_loop
+# WRONG: remembers the flags when the stream begins, and writes them over what the caller has set since
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     flags = [part.training for part in parts]
+# ...
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +         for part, flag in zip(parts, flags):
+# +             part.training = flag
+
+# %% wrong_stream_own_seed, of right_stream_own_loop
+# WRONG: a fixed seed when no generator is given
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is None:
+# +         generator = torch.Generator().manual_seed(0)
+
+# %% wrong_stream_prompt_first, of right_stream_own_loop
+# WRONG: hands over the prompt before the answer
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     yield from idx[0].tolist()
+
+# %% wrong_stream_shared_ids, of right_stream_own_loop
+# WRONG: keeps the ids in a global list: two streams mix
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     shared = globals().setdefault("_shared", [])
+# +     shared[:] = idx[0].tolist()
+# ...
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(torch.tensor([shared[-block_size:]]))[:, -1]
+#           token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# -         idx = torch.cat((idx, token), dim=1)
+# +         shared.append(token.item())
+
+# %% wrong_stream_at_least_one, of right_stream_own_loop
+# WRONG: max_new_tokens=0 still makes a token
+# -     for _ in range(max_new_tokens):
+# +     for _ in range(max(1, max_new_tokens)):
+
+# %% wrong_stream_eval_held, of right_stream_own_loop
+# WRONG: the model stays in evaluation mode while the stream waits; only the end of the stream puts the flags back
+# -     for _ in range(max_new_tokens):
+# -         with torch.no_grad(), evaluating(model):
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# -         idx = torch.cat((idx, token), dim=1)
+# -         yield token.item()
+# -         if token.item() == eos_token_id:
+# -             return
+# +     with evaluating(model):
+# +         for _ in range(max_new_tokens):
+# +             with torch.no_grad():
+# +                 logits = model(idx[:, -block_size:])[:, -1]
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             idx = torch.cat((idx, token), dim=1)
+# +             yield token.item()
+# +             if token.item() == eos_token_id:
+# +                 return
+
+# %% wrong_stream_eval_if_early_end, of right_stream_own_loop
+# WRONG: puts the flags back only when max_new_tokens is reached, not at an EOS
+# -     for _ in range(max_new_tokens):
+# +     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+# +     flags = [part.training for part in parts]
+# +     for step in range(max_new_tokens):
+# ...
+#           idx = torch.cat((idx, token), dim=1)
+# +         if token.item() == eos_token_id and parts:
+# +             model.eval()
+# ...
+#               return
+# +     for part, flag in zip(parts, flags):
+# +         part.training = flag
+
+# %% wrong_stream_one_too_few, of right_stream_own_loop
+# WRONG: one token too few
+# -     for _ in range(max_new_tokens):
+# +     for _ in range(max_new_tokens - 1):
+
+# %% wrong_stream_stops_at_block_size, of right_stream_own_loop
+# WRONG: stops when the window is full
+#       for _ in range(max_new_tokens):
+# +         if idx.shape[1] >= block_size:
+# +             return
+
+# %% wrong_stream_without_end, of right_stream_own_loop
+# WRONG: never stops by itself
+# -     for _ in range(max_new_tokens):
+# +     while True:
+
+# %% wrong_stream_evaluates_first_only, of right_stream_own_loop
+# WRONG: its own loop switches to evaluation mode for the first token only
+# -         with torch.no_grad(), evaluating(model):
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +         with torch.no_grad():
+# +             if _ == 0:
+# +                 with evaluating(model):
+# +                     logits = model(idx[:, -block_size:])[:, -1]
+# +             else:
+# +                 logits = model(idx[:, -block_size:])[:, -1]
+
+# %% wrong_stream_crop_one_long, of right_stream_own_loop
+# WRONG: hands the model the last block_size + 1 tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -(block_size + 1):])[:, -1]
+
+# %% wrong_stream_crop_one_short, of right_stream_own_loop
+# WRONG: hands the model the last block_size - 1 tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -(block_size - 1):])[:, -1]
+
+# %% wrong_stream_draws_twice, of right_stream_own_loop
+# WRONG: draws a number too many for each token
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +         torch.rand(1, generator=generator)
+
+# %% wrong_stream_eos_changes_draws, of right_stream_own_loop
+# WRONG: draws once more when there is an EOS to look for
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +         if eos_token_id is not None:
+# +             torch.rand(1, generator=generator)
+
+# %% wrong_stream_first_tokens, of right_stream_own_loop
+# WRONG: keeps the first block_size tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, :block_size])[:, -1]
+
+# %% wrong_stream_no_crop, of right_stream_own_loop
+# WRONG: hands the model more than block_size tokens
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx)[:, -1]
+
+# %% wrong_stream_one_after_eos, of right_stream_own_loop
+# WRONG: one more call of the model after EOS
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +         if _ and idx[0, -1] == eos_token_id:
+# +             return
+# ...
+# -         if token.item() == eos_token_id:
+# -             return
+
+# %% wrong_stream_only_last_token, of right_stream_own_loop
+# WRONG: gives the model the last token only
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -1:])[:, -1]
+
+# %% wrong_stream_position_zero, of right_stream_own_loop
+# WRONG: samples from position 0
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, 0]
+
+# %% wrong_stream_reseeds, of right_stream_own_loop
+# WRONG: puts the generator back to its beginning for every token
+#               logits = model(idx[:, -block_size:])[:, -1]
+# +         if generator is not None:
+# +             generator.manual_seed(generator.initial_seed())
+
+# %% wrong_stream_always_greedy, of right_stream_own_loop
+# WRONG: argmax whatever the settings
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = logits.argmax(dim=-1, keepdim=True)
+
+# %% wrong_stream_falsy_temperature, of right_stream_own_loop
+# WRONG: writes `temperature or 1.0`, so that a temperature of 0 becomes 1
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = sample_next_token(logits, temperature=temperature or 1.0, top_k=top_k, top_p=top_p, generator=generator)
+
+# %% wrong_stream_global_rng, of right_stream_own_loop
+# WRONG: draws from the global state although a generator is given
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+
+# %% wrong_stream_ignores_temperature, of right_stream_own_loop
+# WRONG: the temperature is not passed on
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = sample_next_token(logits, top_k=top_k, top_p=top_p, generator=generator)
+
+# %% wrong_stream_ignores_top_k, of right_stream_own_loop
+# WRONG: top_k is not passed on
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = sample_next_token(logits, temperature=temperature, top_p=top_p, generator=generator)
+
+# %% wrong_stream_ignores_top_p, of right_stream_own_loop
+# WRONG: top_p is not passed on
+# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +         token = sample_next_token(logits, temperature=temperature, top_k=top_k, generator=generator)
+
+# %% wrong_stream_forgets_to_append, of right_stream_own_loop
+# WRONG: every token follows the prompt
+# -         idx = torch.cat((idx, token), dim=1)
+
+# %% wrong_stream_stops_on_repeat, of right_stream_own_loop
+# WRONG: stops when a token repeats
+#           idx = torch.cat((idx, token), dim=1)
+# +         if idx[0, -1] == idx[0, -2]:
+# +             return
+
+# %% wrong_stream_drops_eos, of right_stream_own_loop
+# WRONG: the EOS is not handed over
+# -         yield token.item()
+#           if token.item() == eos_token_id:
+#               return
+# +         yield token.item()
+
+# %% wrong_stream_floats, of right_stream_own_loop
+# WRONG: hands over floats
+# -         yield token.item()
+# +         yield float(token)
+
+# %% wrong_stream_lists, of right_stream_own_loop
+# WRONG: hands over lists of one id
+# -         yield token.item()
+# +         yield token[0].tolist()
+
+# %% wrong_stream_tensors, of right_stream_own_loop
+# WRONG: hands over tensors
+# -         yield token.item()
+# +         yield token
+
+# %% wrong_stream_whole_text, of right_stream_own_loop
+# WRONG: hands over all ids so far
+# -         yield token.item()
+# +         yield idx[0].tolist()
+
+# %% wrong_stream_zero_dim_tensors, of right_stream_own_loop
+# WRONG: hands over tensors without dimensions
+# -         yield token.item()
+# +         yield token[0, 0]
+
+# %% wrong_stream_eos_in_prompt, of right_stream_own_loop
+# WRONG: an EOS in the prompt ends the stream
+# -         if token.item() == eos_token_id:
+# +         if eos_token_id is not None and (idx == eos_token_id).any():
+
+# %% wrong_stream_eos_none_is_zero, of right_stream_own_loop
+# WRONG: without an eos_token_id, token 0 ends the stream
+# -         if token.item() == eos_token_id:
+# +         if token.item() == (eos_token_id or 0):
+
+# %% wrong_stream_falsy_eos, of right_stream_own_loop
+# WRONG: asks `if eos_token_id`, so that the id 0 never ends the stream
+# -         if token.item() == eos_token_id:
+# +         if eos_token_id and token.item() == eos_token_id:
+
+# %% wrong_stream_runs_on, of right_stream_own_loop
+# WRONG: goes on after it has handed over the EOS
+# -         if token.item() == eos_token_id:
+# -             return
+
+# %% wrong_stream_gradients, of right_stream_decorated
+# WRONG: gradients are recorded
+# - @torch.no_grad()

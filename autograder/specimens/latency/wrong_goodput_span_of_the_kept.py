@@ -1,9 +1,0 @@
-# exercise: goodput
-# WRONG: counted over the span of the good requests only
-def goodput(traces, ttft_slo, itl_slo):
-    if not traces:
-        raise ValueError("no traces")
-    kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
-    traces = [t for t, good in zip(traces, kept) if good] or traces
-    span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
-    return sum(kept) / span if span > 0 else 0.0

@@ -1,8 +1,0 @@
-# exercise: top_k_sample
-# RIGHT: one row after another, each with its own random number
-
-def top_k_sample(logits, k, generator=None):
-    logits = at_least_float32(logits)
-    probs = top_k_probs(logits, k)
-    numbers = torch.rand(len(probs), generator=generator, device=logits.device)
-    return torch.cat([draw(row[None], u.reshape(1, 1)) for row, u in zip(probs, numbers)])

@@ -1,9 +1,0 @@
-# exercise: temperature_probs
-# WRONG: AssertionError instead of ValueError
-
-def temperature_probs(logits, tau):
-    logits = at_least_float32(logits)
-    assert tau >= 0, f"temperature must be 0 or more, got {tau}"
-    if tau == 0:
-        return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
-    return softmax(logits / tau)

@@ -1,8 +1,0 @@
-# exercise: temperature_probs
-# WRONG: a negative tau turns the order round in silence
-
-def temperature_probs(logits, tau):
-    logits = at_least_float32(logits)
-    if tau == 0:
-        return torch.zeros_like(logits).scatter(-1, greedy_sample(logits), 1.0)
-    return softmax(logits / tau)

@@ -1,9 +1,0 @@
-# exercise: temperature_sample
-# WRONG: draws the survivors with equal chances
-
-def temperature_sample(logits, tau, generator=None):
-    logits = at_least_float32(logits)
-    if tau == 0:
-        return greedy_sample(logits)
-    probs = temperature_probs(logits, tau)
-    return torch.multinomial((probs > 1e-6).float(), 1, generator=generator)

@@ -1,9 +1,0 @@
-# exercise: top_k_probs
-# WRONG: k above V is not clamped: topk raises
-
-def top_k_probs(logits, k):
-    logits = at_least_float32(logits)
-    if k < 1:
-        raise ValueError(f"top_k must be 1 or more, got {k}")
-    kth_logit = logits.topk(k, dim=-1).values[:, -1:]
-    return softmax(logits.masked_fill(logits < kth_logit, float("-inf")))

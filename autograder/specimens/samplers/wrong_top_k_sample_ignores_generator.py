@@ -1,7 +1,0 @@
-# exercise: top_k_sample
-# WRONG: draws from the global state although a generator is given
-
-def top_k_sample(logits, k, generator=None):
-    logits = at_least_float32(logits)
-    probs = top_k_probs(logits, k)
-    return torch.multinomial(probs, 1)

@@ -1,9 +1,0 @@
-# exercise: top_p_sample
-# WRONG: spreads u evenly over the rows: neighbours depend on each other
-
-def top_p_sample(logits, p, generator=None):
-    logits = at_least_float32(logits)
-    probs = top_p_probs(logits, p)
-    u = (torch.arange(len(probs), device=logits.device) + torch.rand(len(probs), generator=generator, device=logits.device)) / len(probs)
-    start = torch.randint(len(probs), (), generator=generator, device=logits.device)
-    return draw(probs, u.roll(int(start)).clamp(max=1 - 2**-24).reshape(-1, 1))

@@ -1,9 +1,0 @@
-# exercise: apply_frequency_presence
-# WRONG: the caller's logits are changed
-
-def apply_frequency_presence(logits, generated_ids, frequency, presence):
-    ones = torch.ones_like(generated_ids, dtype=logits.dtype)
-    counts = torch.zeros_like(logits).scatter_add(-1, generated_ids, ones)
-    occurs = (counts > 0).to(logits.dtype)
-    logits -= frequency * counts + presence * occurs
-    return logits

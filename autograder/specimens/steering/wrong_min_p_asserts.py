@@ -1,9 +1,0 @@
-# exercise: min_p_probs
-# WRONG: raises an AssertionError where a ValueError is due
-
-def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
-    assert 0 <= min_p <= 1
-    probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
-    threshold = min_p * probs.amax(dim=-1, keepdim=True)  # (B, 1): high where the model is sure, low where it is not
-    kept = probs.masked_fill(probs < threshold, 0.0)
-    return kept / kept.sum(dim=-1, keepdim=True)

@@ -1,9 +1,0 @@
-# exercise: min_p_probs
-# WRONG: filled with -1e4: wrong where all logits lie far below
-def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
-    if not 0 <= min_p <= 1:
-        raise ValueError(f"min_p must be in [0, 1], got {min_p}")
-    probs = softmax(logits)
-    threshold = min_p * probs.amax(dim=-1, keepdim=True)  # (B, 1): high where the model is sure, low where it is not
-    kept = probs.masked_fill(probs < threshold, 0.0)
-    return softmax(logits.masked_fill(probs < threshold, -1e4))

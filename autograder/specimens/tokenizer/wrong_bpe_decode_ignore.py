@@ -1,4 +1,0 @@
-# exercise: bpe_decode
-# WRONG: drops broken bytes
-def bpe_decode(ids, tokenizer):
-    return b"".join(tokenizer.token_bytes(i) for i in ids).decode(errors="ignore")

@@ -1,8 +1,0 @@
-# exercise: run_layers
-# WRONG: attend is called twice in each layer
-def run_layers(model, ids, positions, attend):
-    weights, config = model.weights, model.config
-    x = weights.embed_tokens[ids]
-    for number, layer in enumerate(weights.layers):
-        x = decoder_block(x, layer, config, positions, lambda q, k, v, number=number: (attend(number, q, k, v) + attend(number, q, k, v)) / 2)
-    return rms_norm(x, weights.norm, config.rms_norm_eps)

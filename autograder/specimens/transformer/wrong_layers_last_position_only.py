@@ -1,8 +1,0 @@
-# exercise: run_layers
-# WRONG: only the last position comes back
-def run_layers(model, ids, positions, attend):
-    weights, config = model.weights, model.config
-    x = weights.embed_tokens[ids]
-    for number, layer in enumerate(weights.layers):
-        x = decoder_block(x, layer, config, positions, lambda q, k, v, number=number: attend(number, q, k, v))
-    return rms_norm(x[:, -1:], weights.norm, config.rms_norm_eps)
