@@ -19,6 +19,7 @@ from autograder.authoring import CheckFailed, checks, show
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
 from autograder.grading import isolation, remote, warm, wire, zygotes
+from autograder.grading.comparing import same
 from autograder.grading.far import Cell, Far
 from autograder.grading.lane import grade_one
 from autograder.grading.limits import Limits
@@ -26,7 +27,6 @@ from autograder.grading.line import MAX_DEATHS
 from autograder.grading.near import Near
 from autograder.grading.raised import WorkerDied
 from autograder.grading.remote import Connection
-from autograder.grading.worker import same
 from autograder.lessons import find_day
 from autograder.runner import Check, run_check
 from tests.submissions import QUICK, hand_in, only_lost, solved, with_cell

@@ -73,3 +73,8 @@ def kit_dataclasses() -> dict[str, type]:
     names = ("Config", "LayerWeights", "Weights", "ChatMessage")
     found = {name: getattr(kit, name, None) for name in names} | {"Communicator": Communicator}
     return {name: cls for name, cls in found.items() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}
+
+
+def holds_tensors(value: Any) -> bool:
+    """A dataclass of weights: it stays with the worker when it has crossed, and `==` has no answer for it."""
+    return type(value).__name__ in ("Weights", "LayerWeights")

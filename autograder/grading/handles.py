@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ..authoring import CheckFailed, show
+from .comparing import snapshot
 from .raised import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
 from .wire import MAX_REPLY_NODES, WireError
-from .worker import snapshot
 
 
 class Asks(Protocol):

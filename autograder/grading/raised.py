@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from ..authoring import CheckFailed
-from .worker import same
+from .comparing import same
 
 ALLOWED_EXCEPTIONS = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)

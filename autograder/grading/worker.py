@@ -56,7 +56,7 @@ from torch import Tensor
 from course.kit.virtual_loop import run_virtual, virtual_asyncio
 
 from . import gpu, wire
-from .given import kit_dataclasses, named
+from .given import holds_tensors, kit_dataclasses, named
 from .meta import GivenByTheChecks, rehearse
 from .stand_in import StandIn
 from .watch import Print, watching
@@ -473,35 +473,6 @@ def is_student_file(filename: str) -> bool:
     return "ipykernel" in filename or filename.startswith(("<ipython-input", "<cell"))
 
 
-def snapshot(value: Any) -> Any:
-    """A copy deep enough to see a change in place of tensors, lists and dicts. Taken by the checks' side."""
-    if isinstance(value, Tensor):
-        return value.detach().clone()
-    if isinstance(value, list | tuple):
-        return [snapshot(v) for v in value]
-    if isinstance(value, dict):
-        return {k: snapshot(v) for k, v in value.items()}
-    return value
-
-
-def same(old: Any, new: Any) -> bool:
-    """Whether an argument is as it was: nan is nan, -inf is no large number. Objects that do not cross as data count as the same."""
-    if isinstance(old, Tensor):
-        if not isinstance(new, Tensor) or old.shape != new.shape or old.dtype != new.dtype:
-            return False
-        new = new.detach()
-        return torch.equal(old, new) or bool(((old == new) | ((old != old) & (new != new))).all())
-    if isinstance(old, list):
-        return isinstance(new, list | tuple) and len(old) == len(new) and all(map(same, old, new))
-    if isinstance(old, dict):
-        return isinstance(new, dict) and old.keys() == new.keys() and all(same(old[k], new[k]) for k in old)
-    if isinstance(old, float) and old != old:
-        return isinstance(new, float) and new != new
-    if old is None or isinstance(old, bool | int | float | str | bytes) or type(old) in kit_dataclasses().values():
-        return old is new or holds_tensors(old) or (type(old) is type(new) and bool(old == new))
-    return True
-
-
 def overwritten(old: Any, new: Any) -> Any:
     """`old` with what `new` holds: in the same memory where tensors are of one shape and dtype, in the same list or object."""
     if type(old) is not type(new):
@@ -516,11 +487,6 @@ def overwritten(old: Any, new: Any) -> Any:
             setattr(old, name, overwritten(getattr(old, name), value))
         return old
     return new
-
-
-def holds_tensors(value: Any) -> bool:
-    """A dataclass of weights: it stays with the worker when it has crossed, and `==` has no answer for it."""
-    return type(value).__name__ in ("Weights", "LayerWeights")
 
 
 def make_shell() -> Any:
