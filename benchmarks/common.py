@@ -22,8 +22,19 @@ def machine() -> str:
     return f"{processor()}, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
 
 
+def in_lines(value: Any, indent: str = "") -> str:
+    """JSON with each record, a dict without dicts in it, on a line of its own: a hundred runs are a hundred lines."""
+    text = json.dumps(value)
+    if "{" not in text[1:]:
+        return text
+    keys = [f"{json.dumps(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    items = value.values() if isinstance(value, dict) else value
+    lines = [f"{indent}  {key}{in_lines(item, indent + '  ')}" for key, item in zip(keys, items, strict=True)]
+    return text[0] + "\n" + ",\n".join(lines) + f"\n{indent}" + text[-1]
+
+
 def save(name: str, result: dict[str, Any], text: str) -> None:
     """Writes results/<name>.json and results/<name>.md."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(in_lines(result) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
