@@ -39,6 +39,7 @@ def certify(
     keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
     draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="With --keep or --mutate: judge everything, though nothing has changed.")] = False,
+    into: Annotated[Path | None, typer.Option(help="With --mutate: put the topics judged into this file of earlier results.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
@@ -55,7 +56,7 @@ def certify(
         learn_mistakes(topic, jobs)
         return
     if mutate:
-        judge_mutants(topic, exercise, origin, share, specimens, jobs, fresh, survivors, as_json)
+        judge_mutants(topic, exercise, origin, share, specimens, jobs, fresh, survivors, as_json, into)
         return
     if keep and as_json and not fresh:
         raise CourseError("--json tells of all specimens, and --keep judges some: add --fresh")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..errors import CourseError
+from ..files import write_whole
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
@@ -30,21 +32,28 @@ def judge_mutants(
     fresh: bool,
     survivors: bool,
     as_json: bool,
+    into: Path | None,
 ) -> None:
     """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
     from ..certify import circumstances
     from ..course_table import known_topics
     from ..mutation import equivalent, judge
+    from ..site.mutants import read
     from ..specimen_files import SPECIMENS
 
+    if into and exercise:
+        raise CourseError("--into keeps what was found of whole topics: leave --exercise out")
     results = []
     for name in [topic] if topic else known_topics():
         with ExitStack() as stack:
             begin = partial(told_of, stack, name)
             whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
             results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, fresh=fresh, begin=begin))
+    told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)}
+    if into:
+        older = read(into) if into.exists() else told
+        write_whole(into, (json.dumps(judge.joined(older, told), indent=2, ensure_ascii=False) + "\n").encode())
     if as_json:
-        told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)}
         print(json.dumps(told, indent=2, ensure_ascii=False))
     elif survivors:
         print("\n\n".join(equivalent.as_entries(r.surviving) for r in results if r.surviving))

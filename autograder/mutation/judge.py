@@ -275,5 +275,22 @@ def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
             ],
             "stale": [{**asdict(identity), "why": why} for identity, why in result.stale],
         }
+    return counted(topics)
+
+
+def counted(topics: dict[str, Any]) -> dict[str, Any]:
     kinds = ("made", "killed", "equivalent", "surviving", "left_out")
-    return {**{kind: sum(told[kind] for told in topics.values()) for kind in kinds}, "topics": topics}
+    return {**{kind: sum(told.get(kind, 0) for told in topics.values()) for kind in kinds}, "topics": topics}
+
+
+def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
+    """Two runs as one: a topic that the newer one judged stands as that found it, any other as it stood, each with its run."""
+    if (asked := tuple(newer[name] for name in ("origin", "share"))) != (
+        was := tuple(older.get(name, newer[name]) for name in ("origin", "share"))
+    ):
+        raise CourseError(
+            f"earlier results are of --origin {was[0]} --share {was[1]}, not of {asked[0]} {asked[1]}: they cannot stand in one file"
+        )
+    topics = {name: {"run": run["run"], **told} for run in (older, newer) for name, told in run["topics"].items()}
+    order = known_topics()
+    return {**older, **newer, **counted({name: topics[name] for name in sorted(topics, key=order.index)})}

@@ -1,7 +1,7 @@
 """The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --json` printed.
 
 `python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json and
-docs/mutants_right.json, which `autograder certify --mutate --json` printed; a test keeps both true.
+docs/mutants_right.json, which `autograder certify --mutate --into` wrote; a test keeps both true.
 """
 
 from __future__ import annotations

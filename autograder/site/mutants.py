@@ -14,7 +14,7 @@ KINDS = ("made", "killed", "equivalent", "surviving")
 
 
 FILES = ("mutants.json", "mutants_right.json")
-"""Runs of `autograder certify --mutate --json`: over the reference, and over right versions."""
+"""What `autograder certify --mutate --into FILE` found: of the reference, and of right versions. Each topic has its own date and commit."""
 
 
 def read_runs(folder: Path) -> list[dict[str, Any]]:
@@ -23,13 +23,13 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises CourseError where the file is not what `autograder certify --mutate --json` prints."""
+    """Raises CourseError where the file is not what `autograder certify --mutate --json` writes."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CourseError(f"{path}: {error}; make it with `autograder certify --mutate --json > {path}`") from None
+        raise CourseError(f"{path}: {error}; make it with `autograder certify --mutate --into {path}`") from None
     if not isinstance(told, dict) or not {"run", "origin", "topics", *KINDS} <= set(told):
-        raise CourseError(f"{path}: not the output of `autograder certify --mutate --json`")
+        raise CourseError(f"{path}: not what `autograder certify --mutate --into` writes")
     return told
 
 
@@ -41,14 +41,14 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
     for told in runs:
         lines += [
             f"**{told['made']:,} mutants of {whose(told)} were judged: {told['killed']:,} killed, {told['equivalent']:,} equivalent, "
-            f"{told['surviving']:,} surviving**, on {when(told['run'])}.",
+            f"{told['surviving']:,} surviving**.",
             "",
-            "| day | judged | killed | equivalent | surviving |",
-            "|---|---|---|---|---|",
+            "| day | judged | killed | equivalent | surviving | when |",
+            "|---|---|---|---|---|---|",
         ]
         rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
-        lines += [f"| Day {day.number}, {day.title} | {cells(topic)} |" for day, topic in rows]
-        lines += [f"| **all** | {cells(told)} |", ""]
+        lines += [f"| Day {day.number}, {day.title} | {cells(topic)} | {when(topic.get('run', told['run']))} |" for day, topic in rows]
+        lines += [f"| **all** | {cells(told)} | |", ""]
         alive = [(day.topic, entry) for day, topic in rows for entry in topic["survivors"]]
         lines += [f"- survives: a change in `{topic}/{entry['origin']}`, `{entry['where']}`" for topic, entry in alive]
         lines += [""] if alive else []
