@@ -32,11 +32,12 @@ from course.kit.paths import ROOT
 from . import __version__
 from .course_table import earlier_sources, known_topics, solution_source
 from .errors import CourseError
-from .grading.far import Cell, Far
+from .grading.far import Far
 from .grading.lane import measured
 from .grading.limits import Limits
 from .grading.near import Near
 from .grading.records import machine_name
+from .grading.submission import Cell
 from .grading.threads import one_thread
 from .grading.zygotes import level
 from .learning import told

@@ -9,37 +9,13 @@ from __future__ import annotations
 import functools
 import math
 import time
-from dataclasses import asdict, dataclass
-from html import escape
+from dataclasses import asdict
 from typing import Any
 
 import torch
 
-from . import desk, render
-
-BAR_WIDTH = 20
-
-
-@dataclass(frozen=True)
-class Rung:
-    """tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights once a step takes at this speed;
-    of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970."""
-
-    name: str
-    model: str
-    batch: int
-    tokens_per_second: float
-    bandwidth: float
-    of_bandwidth: float
-    when: float
-
-    @property
-    def line(self) -> str:
-        rows = f", {self.batch} rows" if self.batch > 1 else ""
-        return (
-            f"{self.name}: {self.tokens_per_second:.1f} tokens/s ({self.model}{rows}), "
-            f"{self.of_bandwidth:.0%} of the {self.bandwidth / self.of_bandwidth / 1e9:.0f} GB/s this machine reads"
-        )
+from . import desk
+from .rungs import Rung
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> Rung:
@@ -59,17 +35,6 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
     return made
 
 
-def rungs() -> list[Rung]:
-    """All rungs of this desk, in the order they were first set."""
-    found = []
-    for entry in desk.read_progress(desk.desk_folder()).get("ladder", {}).values():
-        try:
-            found.append(Rung(**entry))
-        except TypeError:
-            continue
-    return found
-
-
 @functools.cache
 def machine_bandwidth() -> float:
     """Bytes a second of a plain sum over 256 MB, the best of five, once a kernel."""
@@ -80,28 +45,3 @@ def machine_bandwidth() -> float:
         values.sum()
         fastest = min(fastest, time.perf_counter() - start)
     return values.nbytes / fastest
-
-
-def text(found: list[Rung]) -> str:
-    most = max(r.tokens_per_second for r in found)
-    lines = ["Your ladder, tokens per second:"]
-    for each in found:
-        bar = "#" * max(1, round(BAR_WIDTH * each.tokens_per_second / most))
-        speed = f"{each.tokens_per_second:8.1f}  {each.of_bandwidth:4.0%}"
-        lines.append(f"  {speed}  {bar:<{BAR_WIDTH}}  {each.name} ({each.model}, B = {each.batch})")
-    return "\n".join(lines)
-
-
-def html(found: list[Rung]) -> str:
-    """A table with a bar for each rung; the numbers stand beside the bars."""
-    most = max(r.tokens_per_second for r in found)
-    heads = ("rung", "model", "rows", "tokens/s", "", "of bandwidth")
-    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in heads)
-    rows = []
-    for each in found:
-        width = max(1, round(160 * each.tokens_per_second / most))
-        bar = f'<div aria-hidden="true" style="width:{width}px;height:0.8em;background:#2a6f97;margin-top:0.2em;"></div>'
-        cells = (escape(each.name), escape(each.model), str(each.batch), f"{each.tokens_per_second:.1f}", bar, f"{each.of_bandwidth:.0%}")
-        rows.append("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in cells) + "</tr>")
-    caption = '<caption style="text-align:left;font-weight:bold;padding:4px 0;">Your ladder</caption>'
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

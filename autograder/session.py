@@ -7,9 +7,9 @@ from pathlib import Path
 from . import desk, render
 from .course_table import earlier_sources, solution_source
 from .errors import CourseError
-from .grading.far import Cell, Far
+from .grading.far import Far
 from .grading.grade import explain_missing, our_cells
-from .grading.submission import Submission, read_submission
+from .grading.submission import Cell, Submission, read_submission
 from .lessons import Day, lesson
 from .runner import Check, run_checks, run_timing, select
 from .verdicts import Verdict, share

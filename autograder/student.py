@@ -10,12 +10,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import cells, desk, ladder, pace, render
+from . import cells, desk, durations, ladder, render
 from .checking import run_for_a_person
+from .earlier import earlier_module, not_from_here
 from .errors import CourseError
-from .lessons import Day, lesson, syllabus
+from .lessons import Day, lesson
+from .progress import progress
+from .rungs import rungs
 from .runner import select
-from .screen import Place, Table, sentences, shell, show, show_line, show_markdown
+from .screen import Place, Table, sentences, shell, show_line, show_markdown
 from .verdicts import STOPPED, Verdict, share
 
 __all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
@@ -53,7 +56,7 @@ def check(exercise: str | Callable[..., Any] | None = None) -> None:
 def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
     day, max_points = desk.find_exercise(exercise, here)
     function = namespace.get(exercise)
-    if whose := desk.not_from_here(function):
+    if whose := not_from_here(function):
         show_line(f"{exercise}: this function is {whose}. It is checked where it is written, in the notebook of Day {day.number}.")
         return
     with Place() as place:
@@ -115,7 +118,7 @@ def hint(exercise: str | Callable[..., Any]) -> None:
 
 def earlier(topic: str) -> types.ModuleType:
     """The functions of an earlier day: your own if that day's checks pass, else the course's. Says which in one line."""
-    module, line = desk.earlier_module(topic)
+    module, line = earlier_module(topic)
     print(line)
     return module
 
@@ -133,35 +136,10 @@ def if_solved(*exercises: str) -> bool:
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:
     """Puts a speed that you measured on your ladder, and says it in one line; `progress()` shows the whole ladder."""
     made = ladder.rung(name, tokens_per_second, model=model, batch=batch)
-    first = ladder.rungs()[:1]
+    first = rungs()[:1]
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
     more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
     print(f"{made.line}{more}")
-
-
-def progress() -> None:
-    """Days, exercises and points so far, by the checks that you have run, what to do next, and your ladder of tokens per second."""
-    folder = desk.desk_folder()
-    standings = desk.standings(folder)
-    rows, lines = [], []
-    for day in syllabus():
-        if not day.ready:
-            continue
-        exercises = lesson(day).exercises
-        have = sum(standings[k].points for e in exercises if (k := f"{day.topic}/{e.name}") in standings)
-        total = sum(e.points for e in exercises)
-        done = sum(k in standings and standings[k].passed for e in exercises if (k := f"{day.topic}/{e.name}"))
-        opened = [e.name for e in exercises if not ((k := f"{day.topic}/{e.name}") in standings and standings[k].passed)]
-        following = opened[0] if opened else "done"
-        points = f"{render.points_text(have)} of {render.points_text(total)}"
-        rows.append((str(day.number), day.title, f"{done} of {len(exercises)}", points, following))
-        lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{len(exercises)} exercises  {points} points  next: {following}")
-    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in ("day", "title", "exercises", "points", "next"))
-    body = "".join("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
-    html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
-    if found := ladder.rungs():
-        html, text = html + ladder.html(found), f"{text}\n\n{ladder.text(found)}"
-    show(Table(html, text))
 
 
 def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | None = None) -> tuple[list[Verdict], str]:
@@ -169,7 +147,7 @@ def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | No
     if place is None:
         return run_for_a_person(topic, namespace, exercise=exercise)
     checks = select(topic, exercise=exercise, hidden=False)
-    beforehand = pace.beforehand(topic, exercise, checks)
+    beforehand = durations.beforehand(topic, exercise, checks)
     place.say(beforehand)
     num_untimed, start, begun = sum(not c.timing for c in checks), time.monotonic(), itertools.count()
 
@@ -184,7 +162,7 @@ def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | No
 
 
 def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
-    if desk.not_from_here(namespace.get(exercise)):
+    if not_from_here(namespace.get(exercise)):
         return False
     function, passed = _verdicts.get(exercise, (None, False))
     if function is None or function is not namespace.get(exercise):

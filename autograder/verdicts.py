@@ -10,6 +10,10 @@ PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED = "pass", "fail", "error", "timeout"
 INCONCLUSIVE, INFRASTRUCTURE, SKIPPED = "inconclusive", "infrastructure", "skipped"
 STOPPED = "stopped"
 """By hand, in a notebook."""
+NOT_RUN = "the cell that defines"
+"""How every check of an exercise begins whose cell did not run to its end."""
+TOO_SLOW = "too slow"
+"""The message of whoever loses a race, or is stopped in it by the time limit."""
 OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)
 
 

@@ -170,7 +170,7 @@ def test_points_are_spread_over_ten_bins():
 
 
 def test_a_day_whose_checks_measure_no_speed_says_nothing_of_it(folder):
-    assert speeds.speed_lines(SOFTMAX, read(folder).results) == []
+    assert speeds.speed_lines(read(folder).results) == []
     assert "Speed" not in report.html(read(folder), NOW)
 
 

@@ -57,7 +57,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("speed")
     with pytest.MonkeyPatch.context() as patch:
         checks = (*runner.load_checks("softmax"), *TIMED)
-        for module in (runner, lane, speeds, report):
+        for module in (runner, lane):
             patch.setattr(module, "load_checks", lambda topic: checks)
         tasks = [hand_in(root, student, notebook) for student, notebook in CLASS.items()]
         folder = ClassFolder.of(root / "submitted")
@@ -66,7 +66,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
 
 
 def lines(results: ClassResults) -> dict[str, speeds.SpeedLine]:
-    return {line.check: line for line in speeds.speed_lines(SOFTMAX, results.results)}
+    return {line.check: line for line in speeds.speed_lines(results.results)}
 
 
 def test_the_class_is_counted_by_what_became_of_its_race(results):

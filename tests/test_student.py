@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import checking, desk, ladder, pace, student
+from autograder import checking, desk, durations, ladder, rungs, student
 from autograder.course_table import solution_source
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.runner import reference, select
@@ -218,7 +218,7 @@ def test_speeds_stand_on_the_ladder_from_day_to_day(tmp_path, monkeypatch, capsy
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("Day 7, recomputing: 10.0 tokens/s (tiny), 10% of the ")
     assert said[2].endswith("6.0 times Day 7, recomputing")
-    assert [(r.name, r.tokens_per_second, round(r.of_bandwidth, 2)) for r in ladder.rungs()] == [
+    assert [(r.name, r.tokens_per_second, round(r.of_bandwidth, 2)) for r in rungs.rungs()] == [
         ("Day 7, recomputing", 10.0, 0.1),
         ("Day 10, KV cache", 60.0, 0.6),
         ("Day 11, 16 rows", 320.0, 0.2),  # one read of the weights serves 16 rows
@@ -227,7 +227,7 @@ def test_speeds_stand_on_the_ladder_from_day_to_day(tmp_path, monkeypatch, capsy
     shown = capsys.readouterr().out
     assert "Your ladder" in shown
     assert "Day 11, 16 rows (tiny, B = 16)" in shown
-    assert 'scope="col"' in ladder.html(ladder.rungs())
+    assert 'scope="col"' in rungs.html(rungs.rungs())
 
 
 @pytest.mark.parametrize("speed", [0, -1.0, float("nan"), float("inf"), "fast"])
@@ -274,7 +274,7 @@ def test_how_long_checks_take_is_known_of_every_exercise():
     for day in (day for day in syllabus() if day.ready):
         for exercise in lesson(day).exercises:
             checks = select(day.topic, exercise=exercise.name, hidden=False)
-            told = pace.beforehand(day.topic, exercise.name, checks)
+            told = durations.beforehand(day.topic, exercise.name, checks)
             assert f"{len(checks)} check" in told
             assert ("about" in told) or ("under a second" in told)
             assert ("leave the machine alone" in told) == any(check.timing for check in checks)

@@ -71,7 +71,7 @@ def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: 
 
 def progress() -> None:
     """Days, exercises and points so far."""
-    from ..student import progress as show
+    from ..progress import progress as show
 
     show()
 

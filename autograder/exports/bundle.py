@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .. import pace
+from .. import durations
 from ..errors import CourseError
 from ..imports import imported_files
 from ..lessons import Day, lesson, marks, release_notebook_path, start_bytes, syllabus
@@ -96,7 +96,7 @@ def _lay_out(day: Day, place: Path) -> None:
         for path in [source] if source.is_file() else _plain_files(source):
             _copy(root, place, path.relative_to(root))
     _write(place / "datasets" / "hand_computed.toml", numbers(days))
-    _write(place / "autograder" / "pace.json", pace.table_text({each.topic for each in days}))
+    _write(place / "autograder" / "pace.json", durations.table_text({each.topic for each in days}))
     _copy(root, place, Path("course/syllabus.toml"))
     _copy(root, place, Path("course/start_here.md"))
     (place / "course" / "start_here.ipynb").write_bytes(start_bytes(place))

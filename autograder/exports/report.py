@@ -10,11 +10,9 @@ from pathlib import Path
 from statistics import mean, median
 
 from .. import __version__
-from ..grading.grade import NOT_RUN
 from ..lessons import Day
 from ..render import WORDS, points_text
-from ..runner import load_checks
-from ..verdicts import Verdict
+from ..verdicts import NOT_RUN, Verdict
 from .results import ClassResults, Result, lost, need_person
 from .speeds import SpeedLine, axis, place, speed_lines
 from .tables import harmless, written
@@ -101,8 +99,8 @@ def day_report(day: Day, results: Sequence[Result]) -> DayReport:
         max_points=most,
         bins=histogram(points, most),
         exercises=tuple(exercise_lines(graded)),
-        checks=tuple(check_lines(day, read)),
-        speeds=tuple(speed_lines(day, read)),
+        checks=tuple(check_lines(read)),
+        speeds=tuple(speed_lines(read)),
         stopped=tuple(line for r in read for line in stopped_lines(r)),
         unreadable=tuple(r for r in graded if r.record.problem is not None),
         late=tuple(r for r in results if r.late),
@@ -142,11 +140,12 @@ def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
     return lines
 
 
-def check_lines(day: Day, read: Sequence[Result]) -> list[CheckLine]:
+def check_lines(read: Sequence[Result]) -> list[CheckLine]:
     """The checks that wrong answers fail, the commonest first; exercises that are not begun, or whose cell did not run, do not count."""
     attempts: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = {}
+    known: dict[str, Verdict] = {}
     for result in read:
         for exercise in result.exercises:
             verdicts = result.record.exercise(exercise.exercise)
@@ -155,13 +154,13 @@ def check_lines(day: Day, read: Sequence[Result]) -> list[CheckLine]:
             for v in verdicts:
                 attempts[v.check] += v.outcome != "skipped"
                 if v.outcome in WRONG:
+                    known[v.check] = v
                     failed[v.check] += 1
                     causes.setdefault(v.check, Counter())[v.cause or v.message.split("\n")[0][:200]] += 1
-    known = {c.name: c for c in load_checks(day.topic)}
     lines = [
         CheckLine(name, known[name].exercise, known[name].title, known[name].hidden, number, attempts[name],
                   tuple(causes[name].most_common(MAX_CAUSES)))
-        for name, number in failed.items() if name in known
+        for name, number in failed.items()
     ]  # fmt: skip
     return sorted(lines, key=lambda line: (-line.share, line.exercise, line.check))
 

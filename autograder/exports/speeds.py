@@ -11,10 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from ..grading.timing import TOO_SLOW
-from ..lessons import Day
-from ..runner import Check, load_checks
-from ..verdicts import FAIL, INCONCLUSIVE, PASS, Verdict
+from ..verdicts import FAIL, INCONCLUSIVE, PASS, TOO_SLOW, Verdict
 from .results import ClassResults, Result
 from .tables import harmless, written
 
@@ -84,24 +81,21 @@ def axis() -> list[float]:
     return [FIRST_EDGE * 2**n for n in range(round(math.log2(LAST_EDGE / FIRST_EDGE)) + 1)]
 
 
-def measured(day: Day, results: Sequence[Result]) -> Iterator[tuple[Result, Check, Verdict]]:
+def measured(results: Sequence[Result]) -> Iterator[tuple[Result, Verdict]]:
     """Every verdict of a check that measures speed."""
-    timing = {c.name: c for c in load_checks(day.topic) if c.timing}
     for result in results:
         if result.points is not None and result.record.problem is None:
-            yield from ((result, timing[v.check], v) for v in result.record.verdicts if v.check in timing)
+            yield from ((result, v) for v in result.record.verdicts if v.timing)
 
 
-def speed_lines(day: Day, results: Sequence[Result]) -> list[SpeedLine]:
+def speed_lines(results: Sequence[Result]) -> list[SpeedLine]:
     """A line for each check of a day that measures speed, in their order."""
     found: dict[str, list[Verdict]] = {}
-    checks: dict[str, Check] = {}
-    for _, check, verdict in measured(day, results):
-        checks[check.name] = check
-        found.setdefault(check.name, []).append(verdict)
+    for _, verdict in measured(results):
+        found.setdefault(verdict.check, []).append(verdict)
     lines = []
     for name, verdicts in found.items():
-        check, raced = checks[name], [v for v in verdicts if v.ratio is not None]
+        check, raced = verdicts[-1], [v for v in verdicts if v.ratio is not None]
         passed = sum(v.outcome == PASS for v in verdicts)
         slow = sum(v.outcome == FAIL and (v.ratio is not None or v.message == TOO_SLOW) for v in verdicts)
         unclear = sum(v.outcome == INCONCLUSIVE for v in verdicts)
@@ -119,10 +113,10 @@ def speed_csv(results: ClassResults) -> bytes:
     """A row for each submission and check that measures speed."""
     rows: list[Sequence[object]] = [("day", "student", "exercise", "check", "outcome", "ratio", "limit", "ratio_of", "message")]
     for day in results.days:
-        for result, check, verdict in measured(day, results.by_day[day]):
+        for result, verdict in measured(results.by_day[day]):
             numbers = ("" if n is None else f"{n:.3f}" for n in (verdict.ratio, verdict.ratio_limit))
             rows.append((
-                day.slug, harmless(result.record.student), check.exercise, check.name, verdict.outcome, *numbers,
+                day.slug, harmless(result.record.student), verdict.exercise, verdict.check, verdict.outcome, *numbers,
                 verdict.ratio_of or "", harmless(verdict.message.split("\n")[0][:200]),
             ))  # fmt: skip
     return written(rows)

@@ -18,9 +18,10 @@ import torch
 from ..authoring import CheckFailed
 from .handles import FarFunction, Handle
 from .limits import Limits, cpu_seconds, main_thread_seconds
-from .line import Cell, CellOutcome, Line
+from .line import CellOutcome, Line
 from .ranks import Ranks
 from .story import Outcome, Story
+from .submission import Cell
 from .warm import Zygote
 from .watch import Print, is_print
 from .work import Work

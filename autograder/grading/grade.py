@@ -17,17 +17,14 @@ from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
 from ..runner import run_checks, select
-from ..verdicts import ERROR, Verdict, share
+from ..verdicts import ERROR, NOT_RUN, Verdict, share
 from . import zygotes
-from .far import Cell, Far
+from .far import Far
 from .handed_in import collect, file_sha256
 from .limits import Limits
 from .records import ExerciseScore, Record, machine_name
-from .submission import BadSubmission, Submission, read_submission, submission_in
+from .submission import BadSubmission, Cell, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id
-
-NOT_RUN = "the cell that defines"
-"""How every check of an exercise begins whose cell did not run to its end."""
 
 
 @dataclass

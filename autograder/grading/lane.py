@@ -14,9 +14,10 @@ from ..errors import InfrastructureFault
 from ..lessons import Day
 from ..runner import Check, load_checks, run_timing, select
 from ..verdicts import INCONCLUSIVE, Verdict
-from .far import Cell, Far
+from .far import Far
 from .grade import Options, explain_missing, grade_task, is_line_of, read_task, scores, start_cells, submission_sha256
 from .records import Record, write_record
+from .submission import Cell
 from .tasks import Task
 
 

@@ -20,6 +20,7 @@ from .limits import Limits
 from .raised import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
 from .remote import Connection
 from .story import Outcome, Story, leaves
+from .submission import Cell
 from .warm import Zygote
 
 MAX_CELL_CHARS = 1_000_000
@@ -33,14 +34,6 @@ before the clock runs, where a submission names them."""
 def worker_seed(seed: int) -> int:
     """What the worker's own random state is seeded with: nobody comes back from it to the run's seed, of which the checks draw."""
     return int.from_bytes(hashlib.sha256(f"the worker's, of {seed}".encode()).digest()[:7], "big")
-
-
-@dataclass
-class Cell:
-    """A cell of a submission: a name for messages (the exercise, or its place) and its source."""
-
-    name: str
-    source: str
 
 
 @dataclass

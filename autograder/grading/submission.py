@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CourseError
-from .far import Cell
 from .handed_in import HandedIn, collect
 
 MAX_CELLS = 2_000
@@ -24,6 +23,14 @@ DEFINITION = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 
 class BadSubmission(CourseError):
     """A file that cannot be graded; the message says why and what to hand in instead."""
+
+
+@dataclass
+class Cell:
+    """A cell of a submission: a name for messages (the exercise, or its place) and its source."""
+
+    name: str
+    source: str
 
 
 @dataclass(frozen=True)

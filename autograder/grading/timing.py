@@ -33,16 +33,16 @@ from torch import Tensor
 from ..authoring import CheckFailed, Student, close, equal
 from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
+from ..verdicts import TOO_SLOW
 from . import zygotes
-from .far import Cell, Far
+from .far import Far
 from .limits import Limits
 from .near import Near
 from .raised import WorkerDied
+from .submission import Cell
 from .threads import one_thread
 from .warm import Zygote
 
-TOO_SLOW = "too slow"
-"""The message of whoever loses a race, or is stopped in it by the time limit."""
 MIN_ROUNDS = 3
 MAX_ROUNDS = 15
 HOPELESS = 3.0

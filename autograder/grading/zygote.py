@@ -137,7 +137,10 @@ def warm_up() -> None:
 
     import course.kit.machine
     import course.kit.plots
-    import course.kit.widgets  # noqa: F401
+    import course.kit.widgets
+
+    for name in course.kit.__all__:
+        getattr(course.kit, name)  # it is imported when it is asked for
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

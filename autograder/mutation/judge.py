@@ -20,9 +20,10 @@ from ..course_table import earlier_sources, known_topics, solution_source
 from ..datafiles import hand_computed
 from ..errors import CourseError
 from ..files import write_whole
-from ..grading.far import Cell, Far
+from ..grading.far import Far
 from ..grading.lane import measured
 from ..grading.limits import Limits
+from ..grading.submission import Cell
 from ..grading.threads import one_thread
 from ..runner import Check, run_check, select
 from ..specimen_files import SPECIMENS

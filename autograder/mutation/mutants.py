@@ -20,7 +20,7 @@ from pathlib import Path
 from ..certify import read_specimen
 from ..course_table import solution_source
 from ..errors import CourseError
-from ..grading.far import Cell
+from ..grading.submission import Cell
 from ..lessons.marks import BEGIN, END
 from ..specimen_files import SPECIMENS, find_specimens
 

@@ -10,8 +10,8 @@ from html import escape
 from nbformat import NotebookNode
 
 from .. import render
+from ..exception_causes import cause_of
 from ..grading.records import ExerciseScore, Record
-from ..runner import cause_of
 from ..verdicts import Verdict
 from .cells import display, result
 

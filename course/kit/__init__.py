@@ -1,15 +1,21 @@
 """What lessons need and do not teach: models and tokenizers.
 
 `course.kit.plots` and `course.kit.widgets` are imported by the cells that use them.
+
+A name is imported when it is first asked for (PEP 562): who wants `course.kit.paths` alone does not wait for torch.
 """
 
-from .chat import ChatMessage
-from .config import Config
-from .errors import ModelError, ModelUnavailable
-from .loading import load_model, load_tokenizer
-from .model import Model, WeightsOnly
-from .tokenizer import Tokenizer
-from .weights import LayerWeights, Weights
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .chat import ChatMessage
+    from .config import Config
+    from .errors import ModelError, ModelUnavailable
+    from .loading import load_model, load_tokenizer
+    from .model import Model, WeightsOnly
+    from .tokenizer import Tokenizer
+    from .weights import LayerWeights, Weights
 
 __all__ = [
     "ChatMessage",
@@ -24,3 +30,29 @@ __all__ = [
     "load_model",
     "load_tokenizer",
 ]
+
+HOMES = {
+    "ChatMessage": "chat",
+    "Config": "config",
+    "LayerWeights": "weights",
+    "Model": "model",
+    "ModelError": "errors",
+    "ModelUnavailable": "errors",
+    "Tokenizer": "tokenizer",
+    "Weights": "weights",
+    "WeightsOnly": "model",
+    "load_model": "loading",
+    "load_tokenizer": "loading",
+}
+"""Name -> the module that defines it."""
+
+if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f".{HOMES[name]}", __name__), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

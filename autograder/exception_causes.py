@@ -1,0 +1,26 @@
+"""What an exception proves by its class and its words, for whoever reads of it in a verdict."""
+
+from __future__ import annotations
+
+import re
+
+
+def cause_of(name: str, message: str) -> str | None:
+    """What an exception of Python's or torch's proves."""
+    if name == "NameError":
+        return "Is the cell that defines it run, and is the name spelled as in the stub?"
+    if name == "EOFError" and message == "EOF when reading a line":
+        return "It asks for input, and nobody answers while a check runs: what it needs comes in its arguments."
+    if name == "SystemExit":
+        return "It ends the program that calls it. A function ends by `return`, or by an exception that says what is wrong."
+    if name == "RecursionError":
+        return "The function calls itself without an end."
+    if found := re.search(r"'torch\.return_types\.(\w+)'", message):
+        return f"`{found[1]}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+    if found := re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)", message):
+        return f"Two shapes do not fit each other: in dimension {found[3]} one has {found[1]} and the other {found[2]}."
+    if found := re.search(r"cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", message):
+        a, b, c, d = map(int, found.groups())
+        turned = f" With the second one transposed they would: {a}x{b} times {d}x{c}." if b == d else ""
+        return f"In a matrix product the inner sizes must agree, and {b} is not {c}.{turned}"
+    return None
