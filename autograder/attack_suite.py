@@ -18,6 +18,7 @@ must fail. Marks begin other parts:
     # %% last       a cell at the end of the notebook
     # %% notebook   is run by the suite, not by the worker: changes `notebook` (the notebook's JSON)
     # %% file       the same, and writes the file `path` itself; `neighbour` is another student's notebook
+    # %% checks     checks that join the day's for this attack, as a check's file defines them: they ask for what no day's checks ask for
 
 `__COURSE__`, `__CLASS__`, `__DAY__`, `__TCP__`, `__UDP__` and `__ABSTRACT__` stand for the course's folder, the class's, the
 day's name and the addresses at which the suite listens.
@@ -55,12 +56,14 @@ from .grading.records import Record, read_record, record_path
 from .grading.tasks import Task
 from .lessons import ROOT, Day, find_day, lesson, release_notebook_path, solved_notebook
 from .render import html_table, points_text
+from .runner import more_checks
 
 FOLDER = Path(__file__).parent / "specimens" / "attacks"
 HEAD = re.compile(r"# honest: (\d+) of (\d+)(?: less (test_\w+(?:, test_\w+)*))?: (.+)\n# ATTACK: (.+)\n")
 PART = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 DEFINES = re.compile(r"^(def )?(softmax|log_softmax|entropy)\b", re.MULTILINE)
 KINDS = ("read", "forge", "persist", "damage", "network")
+PART_KINDS = ("cell", "last", "notebook", "file", "checks")
 DEADLINE_SECONDS = 90.0
 SETTLE_SECONDS = 30.0
 """For what is still ending, and for our own removal of thousands of files."""
@@ -127,7 +130,7 @@ def read_attack(path: Path, exercises: dict[str, float]) -> Attack:
         raise CourseError(f"{path}: {points} of {total} are not the points of {honest!r}")
     pieces = PART.split(text[match.end() :])
     parts = [("cell", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
-    if path.stem.split("_")[0] not in KINDS or any(kind not in ("cell", "last", "notebook", "file") for kind, _ in parts):
+    if path.stem.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
         raise CourseError(f"{path}: a kind of attack or of part that there is not")
     named = frozenset(filter(None, re.split(r", ", less or "")))
     return Attack(path.stem, tries_to, names, float(points), named, tuple((k, s) for k, s in parts if s.strip()))
@@ -239,7 +242,7 @@ def hand_in(attack: Attack, place: Place) -> Task:
             notebook["cells"].insert(at, code_cell(f"attack-{kind}", source))
             if "def attempt(" in source:
                 notebook["cells"].append(code_cell("attack-reward", REWARD))
-        else:
+        elif kind != "checks":
             if kind == "file":
                 path.unlink()
                 written = True
@@ -262,7 +265,8 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
     before, processes = snapshot(place), len(list(worker_processes()))
     memory = peak_memory()
     start = time.perf_counter()
-    record = grade_one(task, options, place.root / "records")
+    with more_checks(place.day.topic, checks_of(attack)):
+        record = grade_one(task, options, place.root / "records")
     seconds = time.perf_counter() - start
     after_next = grade_one(place.task("neighbour"), options, place.root / "records")
     result = Result(attack.name, attack.kind, attack.tries_to, due(attack, record), record.points, round(seconds, 2), record.status)
@@ -288,6 +292,15 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
     if peak_memory() - memory > MEMORY_BYTES:
         trouble.append(f"the grader's memory grew by {(peak_memory() - memory) / 1e6:.0f} MB")
     return result, changes(before, snapshot(place))
+
+
+def checks_of(attack: Attack) -> list[Callable[..., None]]:
+    """The checks that an attack brings along."""
+    found: dict[str, Any] = {}
+    for kind, source in attack.parts:
+        if kind == "checks":
+            exec(compile(source, f"{attack.name}.py", "exec"), found)
+    return [each for each in found.values() if hasattr(each, "check")]
 
 
 def due(attack: Attack, record: Record) -> float:

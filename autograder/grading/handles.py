@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -118,9 +119,14 @@ class FarFunction:
 
 def _awaited(line: Asks, reply: Any) -> Awaited:
     match reply:
-        case {"result": result, "seconds": float(seconds), "times": list(times)} if all(type(each) is float for each in times):
+        case {"result": result, "seconds": float(seconds), "times": list(times)} if _is_clock([0.0, *times, seconds]):
             return Awaited(result, seconds, times)
     raise line.nonsense("a coroutine without its result")
+
+
+def _is_clock(readings: list[Any]) -> bool:
+    """Whether these are numbers of seconds, none before the one that came earlier."""
+    return all(type(each) is float and math.isfinite(each) for each in readings) and readings == sorted(readings)
 
 
 def _rehearsal(line: Asks, reply: Any) -> Rehearsal:

@@ -47,6 +47,10 @@ class Living:
         self.peak_bytes = max(self.peak_bytes, self._now)
         self.largest_bytes = max(self.largest_bytes, self._bytes[place])
 
+    def known(self, storage: torch.UntypedStorage) -> int:
+        """How many bytes `storage` had when it was last looked at: one made here may have grown without an operation of torch's."""
+        return self._bytes.get(storage._cdata, storage.nbytes())
+
     def _forget(self, place: int) -> None:
         self._now -= self._bytes.pop(place)
 

@@ -18,10 +18,14 @@ from torch import Tensor
 from course.kit.ranks import Communicator
 
 from ..authoring import CheckFailed
+from ..errors import InfrastructureFault
 from .handles import FarFunction
 from .line import Line
 
 POLL_SECONDS = 0.1
+MAX_WAITING_BYTES = 256 * 1024 * 1024
+MAX_WAITING = 10_000
+"""What may lie in the switch at one time, sent and not yet received: it is the grader's memory."""
 
 
 @dataclass
@@ -42,13 +46,15 @@ class Traffic:
 
 
 class Switch:
-    """Between ranks. deadlock: the sentence about who waits for whom, once nobody could go on; ended: who had ended by then."""
+    """Between ranks, for one call of each. deadlock: the sentence about who waits for whom, once nobody could go on; ended: who had ended
+    by then. overfull: the sentence about who has sent more than may wait."""
 
     def __init__(self, world: int) -> None:
         self.traffic = Traffic(world)
-        self.deadlock, self.ended = "", frozenset[int]()
+        self.deadlock, self.ended, self.overfull = "", frozenset[int](), ""
         self._world = world
         self._boxes: defaultdict[tuple[int, int], deque[Tensor]] = defaultdict(deque)
+        self._waiting = self._waiting_bytes = 0
         self._waits: dict[int, int] = {}
         self._left: set[int] = set()
         self._turn = 0
@@ -67,6 +73,10 @@ class Switch:
         self._known(rank, dst)
         if not isinstance(tensor, Tensor):
             raise TypeError(f"a tensor is sent, not a {type(tensor).__name__}")
+        if self._waiting >= MAX_WAITING or self._waiting_bytes + tensor.nbytes > MAX_WAITING_BYTES:
+            self.overfull = f"rank {rank} sends without end: {self._waiting:,} messages wait to be received"
+            raise RuntimeError(self.overfull)
+        self._waiting, self._waiting_bytes = self._waiting + 1, self._waiting_bytes + tensor.nbytes
         self.traffic.log.append((rank, dst, tensor.nbytes))
         self._boxes[rank, dst].append(tensor.detach().clone())
 
@@ -81,12 +91,16 @@ class Switch:
                 del self._waits[rank]
             if not box:
                 raise RuntimeError(self.deadlock)
-            return box.popleft()
+            tensor = box.popleft()
+            self._waiting, self._waiting_bytes = self._waiting - 1, self._waiting_bytes - tensor.nbytes
+            return tensor
 
     def unread(self) -> list[str]:
         return [f"{len(box)} from rank {src} to rank {dst}" for (src, dst), box in sorted(self._boxes.items()) if box]
 
     def _known(self, rank: int, other: int) -> None:
+        if rank in self._left:  # one that was kept from an earlier call: it would wait for a turn that never comes
+            raise RuntimeError("the call that this communicator was given to has ended")
         if type(other) is not int or not 0 <= other < self._world or other == rank:
             raise ValueError(f"rank {rank} of {self._world} has no neighbour {other!r}")
 
@@ -133,6 +147,10 @@ class Ranks:
 
         self._in_threads([functools.partial(run, rank) for rank in range(world)])
         by_itself = [errors[rank] for rank in sorted(errors) if not switch.deadlock or rank in switch.ended]
+        for ours in (error for error in errors.values() if isinstance(error, InfrastructureFault)):
+            raise ours
+        if switch.overfull:
+            raise CheckFailed(switch.overfull)
         if by_itself:
             raise by_itself[0]
         if switch.deadlock:

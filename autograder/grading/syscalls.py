@@ -19,13 +19,13 @@ _NAMES = """
 read write readv writev pread64 pwrite64 preadv pwritev close close_range lseek
 open openat stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
 getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fallocate fsync fdatasync
-flock umask dup dup2 dup3 pipe pipe2 copy_file_range sendfile fadvise64 statfs fstatfs
+umask dup dup2 dup3 pipe pipe2 copy_file_range sendfile fadvise64 statfs fstatfs
 mmap munmap mprotect mremap madvise brk mincore msync membarrier get_mempolicy
 rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack alarm setitimer getitimer pause
 futex futex_waitv set_robust_list get_robust_list rseq set_tid_address
-sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min getpriority
+sched_yield sched_get_priority_max sched_get_priority_min
 nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time times getrusage sysinfo uname
-getpid gettid getppid getpgid getpgrp getsid getuid geteuid getgid getegid getresuid getresgid getgroups
+getpid gettid getppid getpgrp getuid geteuid getgid getegid getresuid getresgid getgroups
 poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2
 sendto recvfrom sendmsg recvmsg getsockopt getsockname getpeername shutdown
 getrandom getrlimit wait4 waitid exit exit_group arch_prctl restart_syscall
@@ -36,12 +36,19 @@ PLAIN = tuple(_NAMES.split())
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)
 # prctl: names, the dumpable flag's reading, names of memory, speculation's reading.
 PRCTLS = (15, 16, 3, 0x53564D41, 52, 39, 21)
-# fcntl: duplicates, flags, locks, sizes and seals. Not who is sent which signal when a file is ready (F_SETOWN, F_SETSIG), not leases,
-# for which everybody else who opens the file has to wait.
+# fcntl: duplicates, flags, sizes and seals. Not who is sent which signal when a file is ready (F_SETOWN, F_SETSIG), not leases, for which
+# everybody else who opens the file has to wait, and no locks: those of a file that all may read are a blackboard for all.
 F_SETFL = 4
-FCNTLS = (0, 1, 2, 3, 5, 6, 7, 9, 11, 16, 36, 37, 38, 1030, 1032, 1033, 1034)
+FCNTLS = (0, 1, 2, 3, 9, 11, 16, 1030, 1032, 1033, 1034)
 O_ASYNC = 0x2000
 CLONE_THREAD = 0x00010000
+
+# What tells of a process by its number: its own alone. Another could write there what a second one reads.
+OF_A_PROCESS = {
+    "sched_getaffinity": 0, "sched_setaffinity": 0, "sched_getparam": 0, "sched_getscheduler": 0, "getpgid": 0, "getsid": 0,
+    "getpriority": 1,
+}  # fmt: skip
+"""{system call: which of its arguments is the number}."""
 
 SOME_PID = 0x7FFFFF01
 """Stands for the worker's process id in the compiled filter; above the kernel's largest."""
@@ -80,8 +87,9 @@ def compiled() -> bytes:
     rules.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, CLONE_THREAD, CLONE_THREAD))
     rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags cannot be seen by a filter; glibc then takes clone
     rules.add_rule(seccomp.ALLOW, "prlimit64", seccomp.Arg(2, seccomp.EQ, 0))  # reading a limit
-    for pid in (0, SOME_PID):  # its own processors, nobody else's
-        rules.add_rule(seccomp.ALLOW, "sched_setaffinity", seccomp.Arg(0, seccomp.EQ, pid))
+    for name, place in OF_A_PROCESS.items():
+        for pid in (0, SOME_PID):
+            rules.add_rule(seccomp.ALLOW, name, seccomp.Arg(place, seccomp.EQ, pid))
     rules.add_rule(seccomp.ALLOW, "tgkill", seccomp.Arg(0, seccomp.EQ, SOME_PID))
     rules.add_rule(seccomp.ALLOW, "kill", seccomp.Arg(0, seccomp.EQ, SOME_PID))
     with tempfile.TemporaryFile() as file:

@@ -27,7 +27,8 @@ else is an object {"$": kind, ...}:
     named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
 
-Nothing is ever pickled. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
+Nothing is ever pickled, and no method of a value's own class is called: what is sent is what lies in a list, not what its class
+would say. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
 of nodes are checked before a byte is allocated for them, and any lie raises `WireError`. No byte of the payload may be
 used twice, so that a frame never grows when it is read. What a worker sends has smaller limits than what it is sent.
 """
@@ -38,6 +39,7 @@ import dataclasses
 import json
 import math
 import struct
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,6 +77,12 @@ PARTS_PER_NODE = 8
 """So many of these a value has at most: a tensor with its seven fields and two lists; long texts have more, and fewer values."""
 PLAIN_JSON = frozenset({type(None), bool, str, int, float})
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+_no_torch_function = torch._C.DisableTorchFunction
+_requires_grad = vars(torch._C.TensorBase)["requires_grad"].__get__
+_as_subclass, _own_dispatch = Tensor.as_subclass, Tensor.__torch_dispatch__
+"""Torch's own, whatever a class of the student's would do instead."""
 
 
 class WireError(Exception):
@@ -166,25 +174,25 @@ class _Encoder:
             return value
         if kind is list:
             return [self.tree(v, depth + 1) for v in value]
-        if isinstance(value, bool):
-            return bool(value)
-        if isinstance(value, int) and not hasattr(value, "_fields_"):
-            number = int(value)
+        if issubclass(kind, int) and not hasattr(value, "_fields_"):
+            number = int.__int__(value)
             return number if abs(number) <= SAFE_INTEGER else {"$": "int", "v": str(number)}
-        if isinstance(value, float):
-            real = float(value)
+        if issubclass(kind, float):
+            real = float.__float__(value)
             return real if math.isfinite(real) else {"$": "float", "v": str(real)}
-        if isinstance(value, str):
+        if issubclass(kind, str):
             return str.__str__(value)
-        if isinstance(value, list):
-            return [self.tree(v, depth + 1) for v in value]
-        if isinstance(value, tuple):
-            return {"$": "tuple", "v": [self.tree(v, depth + 1) for v in value]}
-        if isinstance(value, dict):
-            return {"$": "dict", "v": [[self.tree(k, depth + 1), self.tree(v, depth + 1)] for k, v in value.items()]}
-        if isinstance(value, bytes | bytearray):
-            return {"$": "bytes", "at": self._put(bytes(value)), "n": len(value)}
-        if isinstance(value, Tensor):
+        if issubclass(kind, list):
+            return [self.tree(v, depth + 1) for v in list.__iter__(value)]
+        if issubclass(kind, tuple):
+            return {"$": "tuple", "v": [self.tree(v, depth + 1) for v in tuple.__iter__(value)]}
+        if issubclass(kind, dict):
+            items = OrderedDict.items(value) if issubclass(kind, OrderedDict) else dict.items(value)
+            return {"$": "dict", "v": [[self.tree(k, depth + 1), self.tree(v, depth + 1)] for k, v in items]}
+        if issubclass(kind, bytes | bytearray):
+            raw = bytes(memoryview(value))
+            return {"$": "bytes", "at": self._put(raw), "n": len(raw)}
+        if issubclass(kind, Tensor):
             return self._tensor(value)
         if isinstance(value, torch.dtype) and value in DTYPE_NAMES:
             return {"$": "dtype", "v": DTYPE_NAMES[value]}
@@ -198,14 +206,18 @@ class _Encoder:
         return tree
 
     def _tensor(self, value: Tensor) -> dict[str, Any]:
-        grad = value.requires_grad
+        with _no_torch_function():
+            return self._tensor_tree(value)
+
+    def _tensor_tree(self, value: Tensor) -> dict[str, Any]:
+        grad = _requires_grad(value)
+        if type(value) is not Tensor:
+            value = _plain_tensor(value)
         if value.device.type not in ("cpu", "meta") and (left := self.extra(value)) is not None and left["$"] == "here":
             return left
         if value.layout != torch.strided or value.dtype not in DTYPE_NAMES or value.is_meta:
             raise WireError(f"a tensor of dtype {value.dtype}, layout {value.layout}, device {value.device} cannot be sent")
         data = value.detach()
-        if type(data) is not Tensor:
-            data = data.as_subclass(Tensor)
         self.nodes += nodes_of_empty(data.shape)
         if self.nodes > self.max_nodes:
             raise WireError(f"a tensor of shape {tuple(data.shape)} is too large to send")
@@ -317,6 +329,13 @@ class _Decoder:
         if tree.get("grad") is True and (dtype.is_floating_point or dtype.is_complex):
             data.requires_grad_(True)
         return data
+
+
+def _plain_tensor(value: Tensor) -> Tensor:
+    """The same tensor without its class. Raises WireError for one whose class would make the values only now."""
+    if type(value).__torch_dispatch__ is not _own_dispatch:
+        raise WireError(f"a {type(value).__name__} cannot be sent: a plain tensor can")
+    return _as_subclass(value, Tensor)
 
 
 def nodes_of_empty(shape: Sequence[int]) -> int:

@@ -147,11 +147,15 @@ class counting(TorchDispatchMode):
     def __exit__(self, *error: Any) -> None:
         self._depth -= 1
         if self._depth == 0:
-            if self.python:
-                self.work.python_bytes = max(self.work.python_bytes, tracemalloc.get_traced_memory()[1])
-                tracemalloc.stop()
+            self.note_python()
             self._asked.__exit__(*error)
         super().__exit__(*error)
+
+    def note_python(self) -> None:
+        """Python's memory is watched up to here."""
+        if self.python and tracemalloc.is_tracing():
+            self.work.python_bytes = max(self.work.python_bytes, tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -160,6 +164,7 @@ class counting(TorchDispatchMode):
             with self:  # linear, matmul and their like: count what they are made of
                 return function.decompose(*args, **kwargs)
         given = list(tensors_in((args, kwargs.values())))
+        self._note_storages(given, {storage_of(tensor): self._living.known(tensor.untyped_storage()) for tensor in given})
         sizes = {storage_of(tensor): tensor.untyped_storage().nbytes() for tensor in given}
         out = function(*args, **kwargs)
         made = list(tensors_in((out,)))

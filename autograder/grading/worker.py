@@ -97,6 +97,7 @@ DUNDERS: dict[str, Callable[..., Any]] = {
 _random_state = torch.default_generator.get_state
 _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
 _inference_mode = torch.is_inference_mode_enabled
+_identity = id
 
 
 def gradients(on: bool | None = None) -> str:
@@ -171,9 +172,12 @@ class Worker:
         while (request := self.receive()) is not None:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
-                with virtual_asyncio(), self.counter or contextlib.nullcontext(), self.watcher or contextlib.nullcontext():
-                    result = self.handle(request)
-                frame = self.encode({**reply, "ok": result})
+                with virtual_asyncio(), self.counter or contextlib.nullcontext():
+                    with self.watcher or contextlib.nullcontext():
+                        result = self.handle(request)
+                    if isinstance(self.counter, counting):
+                        self.counter.note_python()
+                    frame = self.encode({**reply, "ok": result})  # in here: what an answer leaves for now is counted too
             except StopIteration:
                 frame = self.encode({**reply, "stop": True})
             except wire.WireError as error:
@@ -362,7 +366,7 @@ class Worker:
         data = wire.data_tree(value, kit_dataclasses())
         if data is not None and type(value).__name__ in ("Config", "ChatMessage"):
             return data
-        number = id(value)
+        number = _identity(value)
         self.handles[number] = value
         return {"$": "handle", "id": number, "type": type(value).__name__, "callable": callable(value)}
 
