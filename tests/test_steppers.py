@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 
 from autograder.lessons import find_day, lesson
 from course.kit import paths
@@ -16,12 +17,14 @@ from course.kit.machine import Machine
 from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
 from course.kit.roofline_steps import DOUBLINGS, up_the_roof
 from course.kit.stepper import SHAPES, prefill_and_decode
+from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
 from solutions.costs import roofline_seconds
+from solutions.flash_attention import State, absorb, finish
 from solutions.latency import Trace, goodput, summarize
 
 from . import lab
 
-FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline]
+FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile]
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
 
@@ -42,6 +45,7 @@ def test_this_machine_joins_the_list_where_it_was_measured(figure):
 
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
+    (tile_by_tile, {"order": "at random"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -234,3 +238,47 @@ def test_the_timeline_says_what_the_exercises_say(shown):
             assert ("the queue grows" in warning(page)) == (load > servers / (prefill + GAP * (NUM_TOKENS - 1)))
             page.keyboard.press("ArrowRight")
     assert page.locator("svg rect").count() > 12
+
+
+def four_digits(number: float) -> str:
+    return f"{number:.4f}".replace("-", "\u2212") if number > float("-inf") else "\u2212\u221e"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_tiles_say_what_absorb_and_finish_say(shown):
+    """Both orders, with and without a mask: m, l and acc after each tile, then out and lse."""
+    page = shown(tile_by_tile())
+    scores = torch.tensor([EXPONENTIALS], dtype=torch.float64).log()
+    values = torch.tensor(VALUES, dtype=torch.float64)[:, None]
+    for order in ORDERS:
+        for sees in SEEN:
+            page.get_by_label("the tiles come").select_option(order)
+            page.get_by_label("the query sees").select_option(sees)
+            back_to_the_first(page)
+            assert words(page).startswith("Nothing is absorbed yet: m \u2212\u221e")
+            visible = len(VALUES) if sees == SEEN[0] else 5
+            masked = scores.masked_fill(torch.arange(len(VALUES)) >= visible, float("-inf"))
+            starts = range(0, len(VALUES), TILE) if order == ORDERS[0] else range(len(VALUES) - TILE, -1, -TILE)
+            state = State.empty((1,), 1, torch.float64)
+            for step, start in enumerate(starts, 1):
+                page.keyboard.press("ArrowRight")
+                before, state = state, absorb(state, masked[:, start : start + TILE], values[start : start + TILE])
+                said = words(page)
+                assert said.startswith(f"Tile {step} of 4, keys {start} and {start + 1}")
+                assert said.endswith(" ".join(f"{n} {four_digits(float(x))}{p}" for n, x, p in zip(
+                    ("m", "l", "acc"), (state.m, state.l, state.acc), ",,.", strict=True)))  # fmt: skip
+                assert ("not in the plan" in said) == (start >= visible)
+                assert ("is masked" in said) == (start < visible < start + TILE)
+                fades = float("-inf") < float(before.m) < float(state.m)
+                assert (f"counts {four_digits(float((before.m - state.m).exp()))} times" in said) == fades
+            page.keyboard.press("ArrowRight")
+            out, lse = finish(state)
+            assert words(page).startswith(f"Finished: out {four_digits(float(out))}, lse {four_digits(float(lse))}. Three numbers")
+
+
+def test_the_first_two_tiles_of_the_stepper_are_the_lessons_example():
+    text = (paths.ROOT / "course" / "day12_flash_attention" / "lesson.md").read_text(encoding="utf-8")
+    assert EXPONENTIALS[:4] == (1, 2, 3, 4)
+    assert VALUES[:4] == (6, 3, 0, 10)
+    assert "the scores ln 1, ln 2, ln 3, ln 4, values 6, 3, 0, 10" in text

@@ -266,6 +266,28 @@ def test_on_another_device(student, rng):
     on_one_device(student.flash_attention.on_meta(q, k, v, causal=True, q_block=2, k_block=3))
 
 
+ONE_KEY_AT_A_TIME = """
+in_tiles = flash_attention
+
+
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    return in_tiles(q, k, v, causal=causal, q_block=q_block, k_block=1)
+"""
+
+
+@checks("flash_attention", timing=True)
+def test_faster_than_one_key_at_a_time(race):
+    """speed: 512 tokens in tiles of 64 keys, against one key at a time"""
+
+    def heads(rng):
+        return draw_heads(rng, 1, 4, 2, 512, 512, 32, dtype=torch.float32)
+
+    def call(s, inputs):
+        return pair(s.flash_attention(*inputs, causal=True))[0]
+
+    race.against(ONE_KEY_AT_A_TIME, heads, call, cause="The keys of a tile are taken in together, not one by one.")
+
+
 # ---- bytes ---------------------------------------------------------------------------------------------------------
 
 

@@ -240,7 +240,7 @@ class Rivals:
         if naive not in self.namespaces:
             source = solution_source(self.topic)
             if self.near:
-                namespace: dict[str, Any] = {"__name__": "rival"}
+                namespace: dict[str, Any] = {"__name__": __name__}  # of a module that there is: a dataclass looks up its own
                 for text in (source, naive):
                     exec(compile(text, "<rival>", "exec"), namespace)
                 self.namespaces[naive] = Near(namespace, limits=LIMITS)

@@ -160,3 +160,18 @@ def flash_attention(
 # ...
 # -         out[:, :, rows.start : rows.stop] = tile_out.reshape(B, H, -1, Dv)
 # +         out[:, :, rows] = tile_out.unflatten(2, (H // K, -1)).transpose(1, 2).reshape(B, H, -1, Dv)
+
+# %% wrong_flash_three_keys_at_a_time, of right_flash_mask_everywhere
+# WRONG: the keys of a tile are absorbed three by three, whatever k_block is
+# -             scores = queries @ k[:, :, start:end].to(precise).transpose(-2, -1)
+# -             if causal:
+# -                 seen = positions[start:end] <= positions[Tk - Tq :][rows, None]  # (n, keys)
+# -                 scores = scores.masked_fill(~seen.repeat(H // K, 1), -torch.inf)
+# -             state = absorb(state, scores, v[:, :, start:end].to(precise))
+# +             for first in range(start, end, 3):
+# +                 few = slice(first, min(first + 3, end))
+# +                 scores = queries @ k[:, :, few].to(precise).transpose(-2, -1)
+# +                 if needs_mask:
+# +                     seen = positions[few] <= positions[Tk - Tq :][rows, None]  # (n, keys)
+# +                     scores = scores.masked_fill(~seen.repeat(H // K, 1), -torch.inf)
+# +                 state = absorb(state, scores, v[:, :, few].to(precise))
