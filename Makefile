@@ -27,8 +27,9 @@ test: $(VENV)/dev.done model
 	$(BIN)/mypy
 	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME)
 
+# What needs no process besides pytest's own: no worker, no command, no kernel.
 quick: $(VENV)/dev.done
-	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser" --one-process
 
 # Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
 gpu: $(VENV)/course.done model

@@ -2,11 +2,16 @@
 
 And which tests one process of several runs (`make test` has two): those of a file that share a server or a class stay together, all
 others go to whoever is free. The long ones begin, so that no core waits for the other at the end.
+
+`--one-process` (`make quick`) skips a test where it starts another process: a worker, a command, a kernel. That is where the time goes.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +23,36 @@ LONG_FIRST = (
 """Files with a test, or a shared set-up, of many seconds. The others follow in the order of their names."""
 APART = ("test_days", "test_near", "test_certify", "test_attacks", "test_mistakes", "test_mutation")
 """Files whose tests share nothing: each goes by itself."""
+
+
+STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
+"""Python's audit events of a process that is about to start."""
+at_test = False
+"""Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--one-process", action="store_true", help="skip a test where it starts a process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--one-process"):
+        sys.addaudithook(skip_at_a_process)  # for good: there is no way to take one back
+
+
+def skip_at_a_process(event: str, arguments: tuple[Any, ...]) -> None:
+    if at_test and event in STARTS:
+        pytest.skip("it starts a process: `make test` runs it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    global at_test
+    at_test = True
+    try:
+        return (yield)
+    finally:
+        at_test = False
 
 
 @pytest.hookimpl(tryfirst=True)

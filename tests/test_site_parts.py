@@ -3,6 +3,8 @@
 import contextlib
 import re
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ipywidgets
@@ -12,6 +14,7 @@ import torch
 from nbclient import NotebookClient
 
 from autograder.errors import CourseError
+from autograder.imports import imported_files
 from autograder.lessons import find_day, marks, solved_notebook, syllabus
 from autograder.runner import load_checks
 from autograder.site import certification, checks_page, execute, lesson_pages, links, mutants, pages, sphinx_ext
@@ -103,6 +106,41 @@ def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
     for _ in range(2):
         execute.executed([day], tmp_path, say=lambda line: None)
     assert calls == [day.slug]
+
+
+def test_a_run_that_failed_is_not_kept(tmp_path, monkeypatch):
+    def fails(day, ladder):
+        raise CourseError("a cell failed")
+
+    monkeypatch.setattr(execute, "run", fails)
+    for _ in range(2):
+        with pytest.raises(CourseError, match="a cell failed"):
+            execute.executed([find_day("softmax")], tmp_path, say=lambda line: None)
+    assert list(tmp_path.glob("*.ipynb")) == []
+
+
+def test_two_who_want_the_same_day_run_it_once(tmp_path, monkeypatch):
+    """Threads stand for processes: each opens the lock anew, and so waits for the other."""
+    day = find_day("softmax")
+    ran = solved_notebook(day)
+    ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
+    calls = []
+    monkeypatch.setattr(execute, "run", lambda day, ladder: (calls.append(day.slug), time.sleep(0.5)) and ran)
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda _: execute.executed([day], tmp_path, say=lambda line: None), range(2)))
+    assert calls == [day.slug]
+
+
+def test_a_day_that_shows_the_ladder_needs_the_days_that_set_its_rungs():
+    by_topic = {day.topic: execute.needed(day, READY) for day in READY}
+    assert [day.topic for day in by_topic["attention"]] == ["attention"]
+    assert {"generation", "kv_cache", "batching"} <= {day.topic for day in by_topic["batching"]}
+
+
+def test_what_notebooks_import_counts_and_what_only_grading_needs_does_not():
+    counted = {path.name for path in imported_files(ROOT, ["autograder.student"])}
+    assert {"student.py", "progress.py", "earlier.py", "near.py", "runner.py", "authoring.py"} <= counted
+    assert counted.isdisjoint({"certify.py", "attack_suite.py", "demo.py"})
 
 
 def test_a_widget_becomes_a_picture_of_itself_and_a_progress_bar_goes():

@@ -76,7 +76,7 @@ def due(
     """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
     from ..exports.deadlines import due_dates, parse_time, set_due
     from ..lessons import find_day
-    from ..nbgrader_bridge.bulk import ClassFolder
+    from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date
 
     root = submitted.absolute().parent

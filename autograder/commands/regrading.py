@@ -38,7 +38,7 @@ def regrade(
     from ..grading.records import alone
     from ..grading.tasks import find_tasks
     from ..lessons.notebooks import write_if_changed
-    from ..nbgrader_bridge.bulk import ClassFolder
+    from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook
     from .grading import On
 

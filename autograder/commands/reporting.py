@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None) -> ClassResults:
     from ..exports.results import class_results
     from ..exports.roster import find_roster
-    from ..nbgrader_bridge.bulk import ClassFolder
+    from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook
 
     folder = ClassFolder.of(submitted, db)

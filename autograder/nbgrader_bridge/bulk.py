@@ -7,7 +7,6 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +17,10 @@ from traitlets.config import Config
 
 from ..grading.tasks import Task
 from ..lessons import Day
-from .gradebook import enter_day, gradebook_url, one_engine
+from .class_folder import ClassFolder
+from .gradebook import enter_day, one_engine
 from .reading import submitted_at
 from .settings import configure
-
-
-@dataclass(frozen=True)
-class ClassFolder:
-    """Where the work of one class lies: everything beside its folder of submissions."""
-
-    submitted: Path
-    db_url: str
-
-    @classmethod
-    def of(cls, submitted: Path, db: str | None = None) -> ClassFolder:
-        submitted = submitted.absolute()
-        return cls(submitted, gradebook_url(db or submitted.parent / "gradebook.db"))
-
-    @property
-    def root(self) -> Path:
-        return self.submitted.parent
-
-    @property
-    def records(self) -> Path:
-        return self.root / "records"
-
-    @property
-    def autograded(self) -> Path:
-        return self.root / "autograded"
-
-    @property
-    def feedback(self) -> Path:
-        return self.root / "feedback"
-
 
 Progress = Callable[[str], None]
 

@@ -12,10 +12,9 @@ from autograder.lessons import ROOT, Day, syllabus
 from course.kit import paths
 
 from . import pages
-from .execute import executed
+from .execute import CACHE, executed
 
 OUT = ROOT / "build" / "site"
-CACHE = ROOT / "build" / "site-cache"
 
 
 def build(

@@ -1,12 +1,17 @@
-"""Solved notebooks with their outputs. A day is run again only when something that its outputs come from has changed."""
+"""Solved notebooks with their outputs, executed once: the site shows what the tests look at, whichever of them comes first.
+
+A day is run again only when something that its outputs come from has changed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import math
 import os
+import resource
 import tempfile
 import threading
 import time
@@ -21,7 +26,8 @@ from autograder import desk
 from autograder.datafiles import hand_computed
 from autograder.errors import CourseError
 from autograder.grading.records import machine_name
-from autograder.lessons import Day, lesson, solved_notebook, syllabus
+from autograder.imports import imported_files
+from autograder.lessons import ROOT, Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
 from autograder.runner import load_checks
 from course.kit import paths
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from nbclient import NotebookClient
     from nbformat import NotebookNode
 
+CACHE = ROOT / "build" / "executed"
 MAX_SECONDS = 600
 """For one cell; a machine may be slow, but a build must end."""
 
@@ -38,9 +45,6 @@ STALL_PROCESSOR_SECONDS = 0.5
 """A kernel that has used less than this for so long while a cell is due: request or answer went astray, and the build would wait for
 MAX_SECONDS (seen once, with ipykernel 7.4). It is ended, and the notebook run anew."""
 ATTEMPTS = 3
-
-SHOWN_BY = ("student", "desk", "ladder", "render", "pictures", "authoring")
-"""Modules of the autograder whose output stands in a notebook."""
 
 # Runs in the kernel before the first cell. A picture of a plot says nothing to who cannot see it; the plot's own words do.
 DESCRIBE_PLOTS = '''
@@ -61,40 +65,59 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 '''
 
 
-def executed(days: Sequence[Day], cache: Path, *, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
+def executed(days: Sequence[Day], cache: Path = CACHE, *, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
     """{slug: the solved notebook with outputs}, the days in order. What is not in the cache is run and put there.
 
-    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass.
+    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run is not kept. Where two
+    processes want the same day, one runs it and the other waits.
     """
     import nbformat
 
     done: dict[str, NotebookNode] = {}
     for day in days:
         path = cache / f"{day.slug}-{key(day, days)}.ipynb"
-        if path.exists():
-            ran = nbformat.read(path, as_version=4)
-        else:
-            say(f"{day.slug}: running its notebook")
-            ran = run(day, [rung for slug in done for rung in done[slug].metadata["site"]["ladder"].items()])
-            say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
-            for old in cache.glob(f"{day.slug}-*.ipynb"):
-                old.unlink()
-            write_if_changed(path, as_bytes(ran))
+        with alone(cache / f".{day.slug}.lock"):
+            if path.exists():
+                ran = nbformat.read(path, as_version=4)
+            else:
+                say(f"{day.slug}: running its notebook")
+                ran = run(day, [rung for slug in done for rung in done[slug].metadata["site"]["ladder"].items()])
+                say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
+                for old in cache.glob(f"{day.slug}-*.ipynb"):
+                    old.unlink()
+                write_if_changed(path, as_bytes(ran))
         done[day.slug] = with_outputs(solved_notebook(day), ran)
     return done
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Nobody else holds this lock meanwhile. It goes with its process, however that ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def needed(day: Day, days: Sequence[Day]) -> list[Day]:
+    """Of these days those that are to be executed for this one to be: it, and where it shows the ladder, those that set a rung before."""
+    earlier = [other for other in days if other.number < day.number and _uses(other, "rung(")]
+    return [*(earlier if _uses(day, "rung(", "progress(") else []), day]
+
+
 def key(day: Day, days: Sequence[Day]) -> str:
-    """Changes with whatever the outputs depend on: code cells, answers so far, kit, checks, the model. Prose does not count."""
+    """Changes with whatever the outputs depend on: code cells, answers so far, checks, kit, what notebooks import, the model, torch.
+
+    Prose does not count.
+    """
     parts: list[Any] = [torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS]
     parts += [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
-    files = [*(day.root / "course" / "kit").glob("*.py"), *(day.root / "autograder" / f"{name}.py" for name in SHOWN_BY)]
+    files = [*(day.root / "course" / "kit").glob("*.py"), *(day.root / path for path in imported_files(day.root, ["autograder.student"]))]
     files += [other.solutions_path for other in syllabus(day.root) if other.number <= day.number and other.solutions_path.exists()]
     files += [day.root / "autograder" / "checks" / f"test_{day.topic}.py"]
     parts += [path.read_bytes() for path in sorted(files)]
-    if _uses(day, "rung(", "progress("):  # its outputs show the ladder, and so what earlier days put on it
-        parts += [other.slug for other in days if other.number < day.number and _uses(other, "rung(")]
+    parts += [other.slug for other in needed(day, days)]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -191,6 +214,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
     notebook.metadata["site"] = {
         "ladder": mine,
         "seconds": round(time.monotonic() - start, 1),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,  # of all notebooks that this process has run
         "machine": machine_name(),
         "date": time.strftime("%Y-%m-%d"),
     }
