@@ -182,7 +182,7 @@ def test_a_filter_that_compares_nothing_with_a_process_id_is_not_loaded():
     pytest.importorskip("pyseccomp")
     program = syscalls.compiled()
     mine = syscalls.of_process(program, 4711)
-    assert [each[3] for each in syscalls.INSTRUCTION.iter_unpack(mine)].count(4711) in (1, 2)
+    assert [each[3] for each in syscalls.INSTRUCTION.iter_unpack(mine)].count(4711) >= 1
     with pytest.raises(OSError, match="not as it should be"):
         syscalls.of_process(mine, 4712)
 
