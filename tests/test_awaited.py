@@ -45,6 +45,13 @@ async def endless():
     while True: await asyncio.sleep(1)
 async def spins():
     while True: pass
+async def no_number():
+    asyncio.get_running_loop().time = lambda: float("nan")
+    yield 1
+async def back():
+    for seconds in (2.0, 1.0):
+        asyncio.get_running_loop().time = lambda: seconds
+        yield seconds
 async def bad(): raise ValueError("p is 2")
 async def threaded(): return await asyncio.to_thread(lambda: 5)
 async def send_all(send, n):
@@ -113,6 +120,12 @@ def test_functions_of_the_checks_are_awaited_too(student):
 
     student.send_all.awaited(send, 3)
     assert sent == [{"i": 0}, {"i": 1}, {"i": 2}]
+
+
+@pytest.mark.parametrize("name", ["no_number", "back"])
+def test_a_clock_that_no_loop_has_is_nonsense(student, name):
+    with pytest.raises(WorkerDied, match="nonsense"):
+        getattr(student, name).awaited()
 
 
 @pytest.mark.parametrize("name", ["endless", "spins"])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
 import torch
 
 from autograder.authoring import CheckFailed
+from autograder.errors import InfrastructureFault
+from autograder.grading import ranks
 from autograder.grading.limits import Limits
 from autograder.grading.raised import WorkerDied
+from autograder.grading.remote import Connection
 from tests.ways import student_of, way
 
 __all__ = ["student_of", "way"]
@@ -40,6 +45,16 @@ def unread(x, comm):
     return x
 def to_itself(x, comm): return comm.send(comm.rank, x)
 SHARED = {}
+def floods(x, comm):
+    while True:
+        try: comm.send(1 - comm.rank, x)
+        except RuntimeError: return comm.rank
+KEPT = []
+class Thing: pass
+def keeps(x, comm):
+    KEPT.append(comm)
+    return Thing()
+def waits_for_earlier(x, comm): return KEPT[comm.rank % len(KEPT)].recv(1 - comm.rank)
 def cheat(x, comm):
     SHARED[comm.rank] = x
     return sum(SHARED[rank] for rank in range(comm.rank + 1))
@@ -66,15 +81,15 @@ def test_messages_arrive_and_are_counted(student, world):
 
 
 def test_a_deadlock_is_a_verdict_at_once(student):
-    ranks = student.ranks(2)
-    ranks.each("ring_sum", inputs(2))
+    two = student.ranks(2)
+    two.each("ring_sum", inputs(2))
     start = time.monotonic()
     with pytest.raises(CheckFailed, match="nobody can go on: rank 0 waits for rank 1; rank 1 waits for rank 0"):
-        ranks.each("all_wait", inputs(2))
+        two.each("all_wait", inputs(2))
     with pytest.raises(CheckFailed, match="rank 0 waits for rank 1, which has ended"):
-        ranks.each("one_leaves", inputs(2))
+        two.each("one_leaves", inputs(2))
     assert time.monotonic() - start < 10
-    assert len(ranks.each("ring_sum", inputs(2))[0]) == 2
+    assert len(two.each("ring_sum", inputs(2))[0]) == 2
 
 
 def test_what_a_rank_raised_comes_before_what_others_waited_for(student):
@@ -93,6 +108,51 @@ def test_a_rank_that_does_not_end_is_stopped(student_of):
     student = student_of(SOURCE, limits=Limits(call_seconds=0.5))
     with pytest.raises(WorkerDied, match="does it end"):
         student.ranks(2).each("one_spins", inputs(2))
+
+
+def test_what_waits_in_the_switch_is_bounded(student, monkeypatch):
+    monkeypatch.setattr(ranks, "MAX_WAITING", 20)
+    with pytest.raises(CheckFailed, match="rank 1 sends without end: 20 messages"):
+        student.ranks(2).each("floods", inputs(2))
+    monkeypatch.setattr(ranks, "MAX_WAITING_BYTES", 100)
+    with pytest.raises(CheckFailed, match="sends without end: 8 messages"):
+        student.ranks(2).each("floods", inputs(2))
+    assert len(student.ranks(3).each("ring_sum", inputs(3))[0]) == 3
+
+
+def test_a_communicator_that_was_kept_waits_for_nobody(student):
+    held, _ = student.ranks(2).each("keeps", inputs(2))
+    with pytest.raises(RuntimeError, match="has ended"):
+        student.ranks(2).each("waits_for_earlier", inputs(2))
+    assert len(held) == 2
+
+
+def test_a_fault_of_ours_is_not_taken_for_a_ranks(student, monkeypatch):
+    class Broken(ranks.FarFunction):
+        def __call__(self, x, comm):
+            raise InfrastructureFault("no worker could be started") if comm.rank == 1 else ValueError("rank 0 goes first")
+
+    monkeypatch.setattr(ranks, "FarFunction", Broken)
+    with pytest.raises(InfrastructureFault):
+        student.ranks(2).each("ring_sum", inputs(2))
+
+
+def test_a_rank_whose_worker_is_killed_while_its_cells_run_has_no_error_of_the_students(student, way, monkeypatch):
+    if way == "near":
+        return
+    with monkeypatch.context() as patch:
+        real = Connection.request
+
+        def request(connection, op, *arguments, **more):
+            if op == "cell":
+                os.kill(connection.pid, signal.SIGKILL)
+            return real(connection, op, *arguments, **more)
+
+        patch.setattr(Connection, "request", request)
+        with pytest.raises(WorkerDied, match="in a rank's worker") as died:
+            student.ranks(2).each("ring_sum", inputs(2))
+    assert died.value.outcome == "crashed"
+    assert len(student.ranks(2).each("ring_sum", inputs(2))[0]) == 2
 
 
 def test_ranks_have_nothing_in_common_where_it_counts(student, way):

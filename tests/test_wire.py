@@ -7,6 +7,7 @@ import json
 import math
 import socket
 import struct
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -376,3 +377,92 @@ def test_replies_that_nobody_asked_for_are_nonsense(talk, reply):
     died = talk(frame(reply))
     assert died.outcome == "crashed"
     assert "nonsense" in str(died)
+
+
+# Nothing of a value's own class runs while it is sent
+
+
+class Busy:
+    """What a class of a submission's may do at each turn."""
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("it ran")
+
+
+class BusyList(list, Busy):
+    __iter__ = __len__ = Busy.refuse
+
+
+class BusyDict(dict, Busy):
+    items = __iter__ = Busy.refuse
+
+
+class BusyTuple(tuple, Busy):
+    __iter__ = Busy.refuse
+
+
+class BusyFloat(float, Busy):
+    __float__ = Busy.refuse
+
+
+class BusyInt(int, Busy):
+    __int__ = __index__ = Busy.refuse
+
+
+class BusyBytes(bytes, Busy):
+    __bytes__ = __iter__ = __len__ = Busy.refuse
+
+
+class BusyTensor(torch.Tensor):
+    detach = numpy = Busy.refuse
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise AssertionError("it ran")
+
+
+@pytest.mark.parametrize(
+    ("base", "busy", "content"),
+    [
+        (list, BusyList, [1, 2]), (dict, BusyDict, {"a": 1}), (tuple, BusyTuple, (1, 2)), (float, BusyFloat, 1.5), (int, BusyInt, 3),
+        (bytes, BusyBytes, b"ab"),
+    ],
+)  # fmt: skip
+def test_a_class_of_the_students_does_nothing_while_it_is_sent(base, busy, content):
+    value = busy(content)
+    got = there_and_back(value)
+    assert type(got) is base
+    assert base.__eq__(got, value) is True
+
+
+def test_an_ordered_dict_keeps_its_order():
+    value = OrderedDict(a=1, b=2)
+    value.move_to_end("a")
+    assert list(there_and_back(value)) == ["b", "a"]
+
+
+def test_a_tensor_of_a_class_of_the_students_is_what_lies_in_memory():
+    with torch._C.DisableTorchFunctionSubclass():
+        value = torch.arange(3.0).as_subclass(BusyTensor)
+    got = there_and_back(value)
+    assert type(got) is torch.Tensor
+    assert got.tolist() == [0.0, 1.0, 2.0]
+    weight = torch.nn.Parameter(torch.ones(2, 3)[:, :2].T)
+    with torch.no_grad():
+        assert there_and_back(weight).requires_grad
+    assert torch.equal(there_and_back(weight), weight)
+
+
+class Wrapped(torch.Tensor):
+    @staticmethod
+    def __new__(cls) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, (2,))
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return torch.rand(2)
+
+
+def test_a_tensor_that_makes_its_values_when_asked_is_not_sent():
+    with pytest.raises(wire.WireError, match="a Wrapped cannot be sent"):
+        there_and_back(Wrapped())

@@ -216,6 +216,64 @@ def test_work_in_another_thread_is_seen_by_the_processors_time():
     far.close()
 
 
+LATE = """
+import torch
+class Late(torch.Tensor):
+    def detach(self): return self.work()
+def late(x):
+    result = torch.zeros(2).as_subclass(Late)
+    result.work = lambda: x @ x
+    return result
+real, waiting = torch.Tensor.permute, []
+def permute(self, order):
+    while waiting: waiting.pop()()
+    return real(self, order)
+torch.Tensor.permute = permute
+def patched(x):
+    waiting.append(lambda: x @ x)
+    return torch.zeros(2, 3).T
+"""
+
+
+def test_work_that_is_left_until_the_answer_is_sent_is_not_done_or_is_counted():
+    far = Far("softmax", [Cell("probe", LATE)], {})
+    try:
+        with far.counting() as work:
+            assert far.late(torch.ones(8, 8)).tolist() == [0.0, 0.0]
+        assert work.flops == 0
+        with far.counting() as work:
+            far.patched(torch.ones(8, 8))
+        assert work.flops == 2 * 8**3
+        with far.counting(python=True) as work:
+            far.late(torch.ones(8, 8))
+        assert work.waits == 0
+    finally:
+        far.close()
+
+
+def test_what_is_sent_back_takes_no_memory_of_pythons():
+    far = Far("softmax", [Cell("probe", "import torch\ndef large(): return torch.ones(500_000)")], {})
+    try:
+        with far.counting(python=True) as work:
+            far.large()
+        assert work.python_bytes < 100_000
+        assert work.peak_bytes == 2_000_000
+        assert work.waits == 0
+    finally:
+        far.close()
+
+
+def grown(n):
+    small = torch.empty(1)
+    small.untyped_storage().resize_(4 * n)
+    return small.as_strided((n,), (1,)).fill_(1.0)
+
+
+def test_a_storage_that_grows_by_itself_is_seen_where_it_is_used():
+    work = counted(lambda: grown(1000))
+    assert work.peak_bytes == work.largest_bytes == 4000
+
+
 def test_threads_of_torch_that_a_cell_asks_for_are_not_taken_for_others():
     source = "torch.set_num_threads(2)\ndef softmax(logits):\n    return [logits @ logits for _ in range(20)][-1]\n"
     far = Far("softmax", [Cell("cell", f"import torch\n{source}")], {})

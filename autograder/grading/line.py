@@ -48,6 +48,8 @@ class CellOutcome:
 class Line:
     """To one worker at a time. One that dies is replaced, and the cells run again without the one that killed it.
 
+    home: the line that this one is a peer of; what ran to its end there is no submission's fault if it does not here.
+
     generation: how many workers there were. counts: work is counted just now, which takes longer. cell_outcomes: of the cells that did not
     run to their end, by name.
     """
@@ -71,6 +73,7 @@ class Line:
         self.connection: Connection | None = None
         self.counts = False
         self.cell_outcomes: dict[str, CellOutcome] = {}
+        self.home: Line | None = None
         self._hung: dict[str, WorkerDied] = {}
         self._broken: set[int] = set()
         self._ran: set[int] = set()
@@ -127,6 +130,9 @@ class Line:
                     reply = connection.request("cell", self.limits.cell_seconds, name=cell.name, source=cell.source)
                 connection.look()  # at each cell's end: else a quick cell's files would cost it, or not, with how busy the machine is
             except WorkerDied as died:
+                if self.home is not None and index not in self.home._broken:
+                    self.close()
+                    raise WorkerDied(died.outcome, f"in a rank's worker a cell did not run to its end, as it did before: {died}") from None
                 self._deaths += 1
                 self._broken.add(index)
                 self.cell_outcomes[cell.name] = CellOutcome(died.outcome, str(died))
@@ -154,7 +160,7 @@ class Line:
         other = Line(
             self.topic, self.cells, self.earlier, limits=self.limits, seed=self.seed, threads=self.threads, parent=self.parent
         )
-        other.budget = self.budget
+        other.budget, other.home = self.budget, self
         return other
 
     def look_from_outside(self, thread: threading.Thread) -> None:

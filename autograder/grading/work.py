@@ -35,7 +35,7 @@ class Work:
 
     peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage.
     slow_bytes: read from and written to storages larger than `fast_bytes`, where that was given. What a gather takes and a partial
-    write puts counts, not the table; what other threads make, and numpy's work, is not seen.
+    write puts counts, not the table; what other threads make, and numpy's work, is not seen, nor is memory that torch did not make.
     python_bytes: the most bytes that Python's own memory grew by in a call, numpy's arrays among them, where that was asked for."""
 
     flops: int = 0
@@ -172,7 +172,7 @@ class counting(TorchDispatchMode):
             self._note_flops(MORE_FLOPS[packet](*args, **kwargs))
         elif packet in flop_registry:
             self._note_flops(int(flop_registry[packet](*args, **kwargs, out_val=out)))
-        elif packet is aten._local_scalar_dense:
+        elif packet in (aten._local_scalar_dense, aten.equal):
             self.work.waits += 1
         elif packet in ROW_READS:
             self._note_rows(args, out)
@@ -246,7 +246,7 @@ class _Asked(TorchFunctionMode):
         self.work = work
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__name__", "") in ("tolist", "numpy", "__array__"):
+        if getattr(function, "__name__", "") in ("tolist", "numpy", "__array__", "__dlpack__"):
             self.work.waits += 1
         return function(*args, **(kwargs or {}))
 
