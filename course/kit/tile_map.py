@@ -13,11 +13,19 @@ NUMBERED = 100
 
 
 def draw_tiles(
-    plan: Sequence[Sequence[tuple[int, int, bool]]], t_q: int, t_k: int, q_block: int, *, title: str | None = None, ax: Any = None
+    plan: Sequence[Sequence[tuple[int, int, bool]]],
+    t_q: int,
+    t_k: int,
+    q_block: int,
+    *,
+    title: str | None = None,
+    legend: bool = True,
+    ax: Any = None,
 ) -> None:
     """The map of t_q queries (rows) over t_k keys (columns): tiles read, read with a mask (hatched), and skipped (left empty).
 
     plan: for each tile of q_block queries, its tiles of keys as (first key, one past the last, needs a mask), in the order of reading.
+    legend: below the figure; once is enough where several maps share one.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -41,11 +49,12 @@ def draw_tiles(
         ax.set_aspect("equal")
         ax.set_xlabel("key")
         ax.set_ylabel("query")
-        names = {"read": READ, "read with a mask": MASKED, "skipped": SKIPPED}
-        patches = [
-            Patch(facecolor=colour, edgecolor=plots.GREY, hatch="//" if colour == MASKED else None, label=name)
-            for name, colour in names.items()
-        ]
-        ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, columnspacing=1.0, handlelength=1.4)
+        if legend:
+            names = {"read": READ, "read with a mask": MASKED, "skipped": SKIPPED}
+            patches = [
+                Patch(facecolor=colour, edgecolor=plots.GREY, hatch="//" if colour == MASKED else None, label=name)
+                for name, colour in names.items()
+            ]
+            ax.figure.legend(handles=patches, loc="outside lower center", ncols=3)
         if title:
             ax.set_title(title)
