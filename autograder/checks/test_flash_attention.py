@@ -92,8 +92,8 @@ def test_the_larger_tile_first(student, hand):
 
 @checks("absorb")
 def test_large_and_small_scores(student):
-    """scores of 2,000 and of -2,000: no infinity, no nan"""
-    for scores in ([[2000.0, 1999.0, -2000.0, 2001.0]], [[-2000.0, -2001.0, -1999.0, -2002.0]]):
+    """scores of 2,000 and of -2,000, and some far below others: no infinity, no nan, nothing lost"""
+    for scores in ([[2000.0, 1999.0, -2000.0, 2001.0]], [[-2000.0, -2001.0, -1999.0, -2002.0]], [[-17.0, -18.0, 0.0, 1.0]]):
         tile = torch.tensor(scores, dtype=torch.float64)
         values = torch.tensor([[1.0], [2.0], [3.0], [4.0]], dtype=torch.float64)
         for cuts in ([2, 2], [1, 3], [4]):
@@ -256,6 +256,7 @@ def test_bytes_and_memory(student, rng):
     between(work.flops, least_flops(q, k, 1, 1, True), 1.05 * flops, "FLOPs")
     between(work.slow_bytes, least_bytes(q, k, 768, 768, True), 1.4 * planned, "bytes read from and written to slow memory")
     between(work.peak_bytes, out.nbytes, 4 * out.nbytes, "bytes of memory at one time")
+    between(work.largest_bytes, 1, 0.9 * 768 * 768, "bytes in one tensor (a mask of 768 by 768 has 589,824)")
 
 
 @checks("flash_attention")

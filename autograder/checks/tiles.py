@@ -130,3 +130,12 @@ def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) 
     plan = planned(Tq, k.shape[2], q_block, k_block, causal)
     pairs = sum(min(q_block, Tq - i * q_block) * (end - start) for i, row in enumerate(plan) for start, end, _ in row)
     return int(4 * B * H * pairs * Dh)
+
+
+def rounded_once(got: Any, exact: Tensor, dtype: torch.dtype) -> None:
+    """Fails unless `got` is of this dtype and hardly further off than `exact` rounded to it. Another rounding on the way, of parts or
+    of weights, adds more than a twentieth to the norm of the error; what float32 leaves open, far less."""
+    equal(str(got.dtype), str(dtype), what="wrong dtype of out")
+    allowed, error = 1.05 * float((exact.to(dtype).double() - exact).norm()), float((got.double() - exact).norm())
+    what = "out is further off than one rounding at the end makes it"
+    that(error <= allowed, what, expected=f"an error norm of {allowed:.4g}", got=error)

@@ -20,6 +20,47 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
     return (shares.unsqueeze(-1) * outs).sum(dim=0), lse
 
 
+# %% right_combine_plain
+# RIGHT: step by step; other versions are edits of it
+def combine(outs, lses):
+    top = lses.amax(dim=0)
+    base = top.masked_fill(top == -torch.inf, 0.0)
+    weights = (lses - base).exp()
+    total = weights.sum(dim=0)
+    lse = base + total.log()
+    shares = weights / total.masked_fill(total == 0, 1.0)
+    out = (shares.unsqueeze(-1) * outs).sum(dim=0)
+    return out, lse
+
+
+# %% right_combine_softmax
+# RIGHT: softmax over the parts, einsum
+def combine(outs, lses):
+    shares = torch.softmax(lses, dim=0).nan_to_num(nan=0.0)
+    return torch.einsum("s...,s...d->...d", shares, outs), torch.logsumexp(lses, dim=0)
+
+
+# %% right_combine_one_by_one
+# RIGHT: one part after the other, by logaddexp
+def combine(outs, lses):
+    out, lse = torch.zeros_like(outs[0]), torch.full_like(lses[0], -torch.inf)
+    for part, part_lse in zip(outs, lses):
+        new = torch.logaddexp(lse, part_lse)
+        safe = torch.where(new == -torch.inf, torch.zeros_like(new), new)
+        out = out * (lse - safe).exp()[..., None] + part * (part_lse - safe).exp()[..., None]
+        lse = new
+    return out, lse
+
+
+# %% right_combine_states
+# RIGHT: each part is a tile of one key, whose score is its lse and whose value is its out
+def combine(outs, lses):
+    state = State.empty(tuple(lses.shape[1:]) + (1,), outs.shape[-1], lses.dtype, lses.device)
+    state = absorb(state, lses.movedim(0, -1).unsqueeze(-2), outs.movedim(0, -2))
+    out, lse = finish(state)
+    return out.squeeze(-2), lse.squeeze(-1)
+
+
 # %% wrong_combine_nan_without_keys
 # WRONG: nan where no part has a key
 
@@ -46,18 +87,39 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
     shares = lses / lses.sum(dim=0)
     return (shares.unsqueeze(-1) * outs).sum(dim=0), lse
 
+
 # %% wrong_combine_largest_lse, of right_combine_einsum
 # WRONG: lse is the largest of the parts
 # -     return torch.einsum("s...,s...d->...d", shares, outs), lse
 # +     return (shares.unsqueeze(-1) * outs).sum(dim=0), lses.amax(dim=0)
+
 
 # %% wrong_combine_plain_mean, of right_combine_einsum
 # WRONG: the plain mean of the parts
 # -     return torch.einsum("s...,s...d->...d", shares, outs), lse
 # +     return outs.mean(dim=0), lse
 
+
 # %% wrong_combine_no_maximum, of right_combine_maximum_first
 # WRONG: exp of lse without a maximum
 # -     top = lses.amax(dim=0).masked_fill(lses.amax(dim=0) == -torch.inf, 0.0)
 # -     lse = top + (lses - top).exp().sum(dim=0).log()
 # +     lse = lses.exp().sum(dim=0).log()
+
+
+# %% wrong_combine_float32, of right_combine_plain
+# WRONG: works in float32 for float64
+# -     weights = (lses - base).exp()
+# +     weights = (lses - base).float().exp().to(lses.dtype)
+
+
+# %% wrong_combine_one_base, of right_combine_plain
+# WRONG: one maximum for all queries: one that stands far below another has no weight left
+# -     top = lses.amax(dim=0)
+# +     top = lses.amax().expand(lses.shape[1:])
+
+
+# %% wrong_combine_on_the_cpu, of right_combine_plain
+# WRONG: makes a tensor on the CPU
+# -     base = top.masked_fill(top == -torch.inf, 0.0)
+# +     base = torch.where(top == -torch.inf, torch.zeros(top.shape, dtype=top.dtype), top)

@@ -90,6 +90,131 @@ def flash_attention(
         lse[:, :, rows] = tile_lse.reshape(B, H, -1)
     return out, lse
 
+
+# %% right_flash_plain
+# RIGHT: step by step; other versions are edits of it
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    B, H, Tq, Dh = q.shape
+    K, Tk, Dv = k.shape[1], k.shape[2], v.shape[3]
+    group = H // K
+    plan = tile_plan(Tq, Tk, q_block, k_block, causal)
+    precise = torch.float64 if q.dtype == torch.float64 else torch.float32
+    out = torch.empty(B, H, Tq, Dv, dtype=q.dtype, device=q.device)
+    lse = torch.empty(B, H, Tq, dtype=precise, device=q.device)
+    for number, tiles in enumerate(plan):
+        start, end = number * q_block, min((number + 1) * q_block, Tq)
+        n = end - start
+        queries = q[:, :, start:end].to(precise) * Dh**-0.5
+        queries = queries.reshape(B, K, group * n, Dh)
+        state = State.empty((B, K, group * n), Dv, precise, q.device)
+        for first, last, needs_mask in tiles:
+            keys, values = k[:, :, first:last].to(precise), v[:, :, first:last].to(precise)
+            scores = queries @ keys.transpose(-2, -1)
+            if needs_mask:
+                at = torch.arange(start, end, device=q.device) + Tk - Tq
+                hidden = torch.arange(first, last, device=q.device) > at.unsqueeze(-1)
+                scores = scores.masked_fill(hidden.repeat(group, 1), -torch.inf)
+            state = absorb(state, scores, values)
+        tile_out, tile_lse = finish(state)
+        out[:, :, start:end] = tile_out.reshape(B, H, n, Dv).to(q.dtype)
+        lse[:, :, start:end] = tile_lse.reshape(B, H, n)
+    return out, lse
+
+
+# %% right_flash_five_dimensions
+# RIGHT: the group has a dimension of its own, keys are broadcast over it; tiles of keys last first; joined by cat
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    B, H, Tq, Dh = q.shape
+    K, Tk = k.shape[1:3]
+    precise = torch.promote_types(q.dtype, torch.float32)
+    grouped = q.unflatten(1, (K, H // K))  # (B, K, G, Tq, Dh)
+    outs, lses = [], []
+    for q_tile, tiles in zip(grouped.split(q_block, dim=3), tile_plan(Tq, Tk, q_block, k_block, causal)):
+        q_tile = q_tile.to(precise) / Dh**0.5
+        n = q_tile.shape[3]
+        done = sum(part.shape[3] for part in lses)
+        state = State.empty(q_tile.shape[:-1], v.shape[-1], precise, q.device)
+        for a, b, needs_mask in reversed(tiles):
+            scores = torch.einsum("bkgqd,bksd->bkgqs", q_tile, k[:, :, a:b].to(precise))
+            if needs_mask:
+                rows = torch.arange(n, device=q.device)[:, None] + (Tk - Tq + done)
+                cols = torch.arange(a, b, device=q.device)[None, :]
+                scores = torch.where(cols <= rows, scores, float("-inf"))
+            state = absorb(state, scores, v[:, :, None, a:b].to(precise))
+        o, s = finish(state)
+        outs.append(o.to(q.dtype))
+        lses.append(s)
+    return torch.cat(outs, dim=3).flatten(1, 2), torch.cat(lses, dim=3).flatten(1, 2)
+
+
+# %% right_flash_head_by_head
+# RIGHT: one row of the batch and one key/value head at a time; its own running sums, no absorb, no plan
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    B, H, Tq, Dh = q.shape
+    K, Tk, Dv = k.shape[1], k.shape[2], v.shape[3]
+    if causal and Tq > Tk:
+        raise ValueError(f"Tq = {Tq} > Tk = {Tk}")
+    precise = torch.float64 if q.dtype == torch.float64 else torch.float32
+    out = torch.zeros(B, H, Tq, Dv, dtype=q.dtype, device=q.device)
+    lse = torch.zeros(B, H, Tq, dtype=precise, device=q.device)
+    group = H // K
+    for b in range(B):
+        for head in range(K):
+            heads = slice(head * group, (head + 1) * group)
+            for i in range(0, Tq, q_block):
+                j = min(i + q_block, Tq)
+                queries = q[b, heads, i:j].to(precise).flatten(0, 1)  # (group * n, Dh): a small copy
+                m = torch.full((group, j - i), -torch.inf, dtype=precise, device=q.device)
+                l = torch.zeros_like(m)
+                acc = torch.zeros(*m.shape, Dv, dtype=precise, device=q.device)
+                seen = Tk - Tq + j if causal else Tk
+                for s in range(0, seen, k_block):
+                    e = min(s + k_block, Tk)
+                    scores = (queries @ k[b, head, s:e].to(precise).T).view(group, j - i, e - s) / Dh**0.5
+                    if causal:
+                        above = torch.ones(j - i, e - s, dtype=torch.bool, device=q.device).triu(Tk - Tq + i - s + 1)
+                        scores.masked_fill_(above, -torch.inf)
+                    new = torch.maximum(m, scores.amax(-1))
+                    p = (scores - new[..., None]).exp()
+                    fade = (m - new).exp()
+                    l = l * fade + p.sum(-1)
+                    acc = acc * fade[..., None] + p @ v[b, head, s:e].to(precise)
+                    m = new
+                out[b, heads, i:j] = (acc / l[..., None]).to(q.dtype)
+                lse[b, heads, i:j] = m + l.log()
+    return out, lse
+
+
+# %% right_flash_running_mean
+# RIGHT: keeps out and lse, divided at each tile, and joins them by logaddexp; in half precision all is cast first
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    B, H, Tq, Dh = q.shape
+    K, Tk = k.shape[1:3]
+    dtype = q.dtype
+    precise = torch.promote_types(dtype, torch.float32)
+    q, k, v = (x.to(precise) for x in (q, k, v))
+    out = q.new_zeros(B, K, H // K, Tq, v.shape[-1])
+    lse = q.new_full((B, K, H // K, Tq), -torch.inf)
+    for number, tiles in enumerate(tile_plan(Tq, Tk, q_block, k_block, causal)):
+        rows = slice(number * q_block, min(number * q_block + q_block, Tq))
+        size = rows.stop - rows.start
+        x = (q[:, :, rows] * Dh**-0.5).reshape(B, K, -1, Dh)
+        mine = q.new_zeros(B, K, x.shape[2], v.shape[-1])
+        total = q.new_full((B, K, x.shape[2]), -torch.inf)
+        for a, b, needs_mask in tiles:
+            scores = x @ k[:, :, a:b].mT
+            if needs_mask:
+                at = torch.arange(rows.start, rows.stop, device=q.device).repeat(H // K) + (Tk - Tq)
+                scores = scores.masked_fill(torch.arange(a, b, device=q.device) > at[:, None], -torch.inf)
+            new = torch.logaddexp(total, torch.logsumexp(scores, -1))
+            safe = new.masked_fill(new.isneginf(), 0)
+            mine = mine * (total - safe).exp()[..., None] + (scores - safe[..., None]).exp() @ v[:, :, a:b]
+            total = new
+        out[:, :, :, rows] = mine.view(B, K, H // K, size, -1)
+        lse[:, :, :, rows] = total.view(B, K, H // K, size)
+    return out.flatten(1, 2).to(dtype), lse.flatten(1, 2)
+
+
 # %% wrong_flash_no_tile_skipped, of right_flash_mask_everywhere
 # WRONG: every tile is read, those that nobody may see too
 # -     plan = tile_plan(Tq, Tk, q_block, k_block, causal)
@@ -100,6 +225,7 @@ def flash_attention(
 # -             if causal:
 # +             if needs_mask:
 
+
 # %% wrong_flash_always_float32, of right_flash_mask_everywhere
 # WRONG: everything is worked out in float32
 # -     precise = torch.promote_types(q.dtype, torch.float32)
@@ -107,6 +233,7 @@ def flash_attention(
 # ...
 # -             if causal:
 # +             if needs_mask:
+
 
 # %% wrong_flash_in_low_precision, of right_flash_mask_everywhere
 # WRONG: 16 bits are worked out in 16 bits
@@ -116,6 +243,7 @@ def flash_attention(
 # -             if causal:
 # +             if needs_mask:
 
+
 # %% wrong_flash_on_the_cpu, of right_flash_mask_everywhere
 # WRONG: the mask is made on the CPU
 # -     positions = torch.arange(Tk, device=q.device)
@@ -123,6 +251,7 @@ def flash_attention(
 # ...
 # -             if causal:
 # +             if needs_mask:
+
 
 # %% wrong_flash_scale_by_width, of right_flash_mask_everywhere
 # WRONG: the scores are divided by Dh
@@ -132,12 +261,14 @@ def flash_attention(
 # -             if causal:
 # +             if needs_mask:
 
+
 # %% wrong_flash_scaled_twice, of right_flash_mask_everywhere
 # WRONG: the scores are scaled twice
 # -             scores = queries @ k[:, :, start:end].to(precise).transpose(-2, -1)
 # -             if causal:
 # +             scores = Dh**-0.5 * queries @ k[:, :, start:end].to(precise).transpose(-2, -1)
 # +             if needs_mask:
+
 
 # %% wrong_flash_mask_from_the_start, of right_flash_mask_everywhere
 # WRONG: the mask is aligned at the start
@@ -146,12 +277,14 @@ def flash_attention(
 # +             if needs_mask:
 # +                 seen = positions[start:end] <= positions[rows, None]  # (n, keys)
 
+
 # %% wrong_flash_mask_off_by_one, of right_flash_mask_everywhere
 # WRONG: a query does not see its own key
 # -             if causal:
 # -                 seen = positions[start:end] <= positions[Tk - Tq :][rows, None]  # (n, keys)
 # +             if needs_mask:
 # +                 seen = positions[start:end] < positions[Tk - Tq :][rows, None]  # (n, keys)
+
 
 # %% wrong_flash_heads_of_a_group, of right_flash_rows_written_out
 # WRONG: query head h uses key/value head h modulo K
@@ -175,3 +308,58 @@ def flash_attention(
 # +                     seen = positions[few] <= positions[Tk - Tq :][rows, None]  # (n, keys)
 # +                     scores = scores.masked_fill(~seen.repeat(H // K, 1), -torch.inf)
 # +                 state = absorb(state, scores, v[:, :, few].to(precise))
+
+# %% wrong_flash_half_accumulator, of right_flash_plain
+# WRONG: what has been summed up is rounded to q's dtype after every tile
+# -             state = absorb(state, scores, values)
+# +             state = absorb(state, scores, values)
+# +             state = State(state.m, state.l, state.acc.to(q.dtype).to(precise))
+
+
+# %% wrong_flash_mask_ten_thousand, of right_flash_plain
+# WRONG: a masked score is -10,000, not -inf
+# -                 scores = scores.masked_fill(hidden.repeat(group, 1), -torch.inf)
+# +                 scores = scores.masked_fill(hidden.repeat(group, 1), -1e4)
+
+
+# %% wrong_flash_positions_of_q, of right_flash_plain
+# WRONG: positions have q's dtype: in bfloat16 those above 256 run together
+# -                 at = torch.arange(start, end, device=q.device) + Tk - Tq
+# -                 hidden = torch.arange(first, last, device=q.device) > at.unsqueeze(-1)
+# +                 at = (torch.arange(start, end, device=q.device) + Tk - Tq).to(q.dtype)
+# +                 hidden = torch.arange(first, last, device=q.device).to(q.dtype) > at.unsqueeze(-1)
+
+
+# %% wrong_flash_scales_in_half, of right_flash_plain
+# WRONG: the queries are scaled, and rounded, in q's dtype before they become float32
+# -         queries = q[:, :, start:end].to(precise) * Dh**-0.5
+# +         queries = (q[:, :, start:end] * Dh**-0.5).to(precise)
+
+
+# %% wrong_flash_default_k_block_half, of right_flash_plain
+# WRONG: tiles of 32 keys where none are asked for
+# - def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+# + def flash_attention(q, k, v, *, causal, q_block=64, k_block=32):
+
+
+# %% wrong_flash_keeps_its_memory, of right_flash_plain
+# WRONG: gives out memory that the next call writes over
+# - def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+# + kept = {}
+# +
+# +
+# + def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+# ...
+# -     lse = torch.empty(B, H, Tq, dtype=precise, device=q.device)
+# +     lse = kept.setdefault((B, H, Tq, precise, q.device), torch.empty(B, H, Tq, dtype=precise, device=q.device))
+
+
+# %% wrong_flash_whole_mask, of right_flash_plain
+# WRONG: makes the whole mask, Tq x Tk, beforehand
+# -     for number, tiles in enumerate(plan):
+# +     whole = torch.arange(Tk, device=q.device) > torch.arange(Tk - Tq, Tk, device=q.device).unsqueeze(-1) if causal else None
+# +     for number, tiles in enumerate(plan):
+# ...
+# -                 at = torch.arange(start, end, device=q.device) + Tk - Tq
+# -                 hidden = torch.arange(first, last, device=q.device) > at.unsqueeze(-1)
+# +                 hidden = whole[start:end, first:last]

@@ -28,6 +28,52 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 
     return run_layers(model, ids, positions, attend)[:, ids.shape[1] - 1] @ model.weights.lm_head.T
 
+
+# %% right_prefill_flash_plain
+# RIGHT: step by step; other versions are edits of it
+def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
+    start = cache.length
+    positions = torch.arange(start, start + ids.shape[1], device=ids.device)
+
+    def attend(layer, q, k, v):
+        keys, values = cache.append(layer, k, v)
+        out, _ = flash_attention(q, keys, values, causal=True, q_block=q_block, k_block=k_block)
+        return out
+
+    x = run_layers(model, ids, positions, attend)
+    return x[:, -1] @ model.weights.lm_head.T
+
+
+# %% right_prefill_flash_all_logits
+# RIGHT: logits of all tokens, then the last; a callable object; positions for each row
+class _Attend:
+    def __init__(self, cache, sizes):
+        self.cache, self.sizes = cache, sizes
+
+    def __call__(self, layer, q, *kv):
+        return flash_attention(q, *self.cache.append(layer, *kv), causal=True, **self.sizes)[0]
+
+
+def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
+    positions = (torch.arange(ids.shape[1], device=ids.device) + cache.length).expand(ids.shape)
+    x = run_layers(model, ids, positions, _Attend(cache, {"q_block": q_block, "k_block": k_block}))
+    return torch.nn.functional.linear(x, model.weights.lm_head)[:, -1, :]
+
+
+# %% right_prefill_flash_lambda
+# RIGHT: one expression in place of attend; the last row by einsum
+def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
+    blocks = dict(q_block=q_block, k_block=k_block)
+    before = cache.length
+    x = run_layers(
+        model,
+        ids,
+        torch.arange(before, before + ids.size(1)).to(ids.device),
+        lambda layer, q, k, v: flash_attention(q, *cache.append(layer, k, v), causal=True, **blocks)[0],
+    )
+    return torch.einsum("bd,vd->bv", x.select(1, -1), model.weights.lm_head)
+
+
 # %% wrong_prefill_positions_from_zero, of right_prefill_head_of_all
 # WRONG: positions start at 0 in every chunk
 # -     start = cache.length
@@ -35,6 +81,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 # ...
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
+
 
 # %% wrong_prefill_layer_zero, of right_prefill_head_of_all
 # WRONG: every layer uses the first one's cache
@@ -44,6 +91,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
+
 # %% wrong_prefill_dense, of right_prefill_head_of_all
 # WRONG: the matrix of scores is written down
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
@@ -51,6 +99,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 #
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
+
 
 # %% wrong_prefill_new_keys_only, of right_prefill_head_of_all
 # WRONG: new tokens see each other only
@@ -60,6 +109,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
+
 # %% wrong_prefill_not_causal, of right_prefill_head_of_all
 # WRONG: tokens see those behind them
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
@@ -68,12 +118,39 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
+
 # %% wrong_prefill_every_position, of right_prefill_head_of_all
 # WRONG: the logits of all tokens
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend) @ model.weights.lm_head.T
 
+
 # %% wrong_prefill_first_position, of right_prefill_head_of_all
 # WRONG: the logits of the first token
 # -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
 # +     return run_layers(model, ids, positions, attend)[:, 0] @ model.weights.lm_head.T
+
+
+# %% wrong_prefill_flash_blocks_exchanged, of right_prefill_flash_plain
+# WRONG: q_block and k_block are exchanged
+# -         out, _ = flash_attention(q, keys, values, causal=True, q_block=q_block, k_block=k_block)
+# +         out, _ = flash_attention(q, keys, values, causal=True, q_block=k_block, k_block=q_block)
+
+
+# %% wrong_prefill_flash_default_q_block, of right_prefill_flash_plain
+# WRONG: tiles of 32 queries where none are asked for
+# - def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
+# + def prefill_flash(model, ids, cache, *, q_block=32, k_block=64):
+
+
+# %% wrong_prefill_flash_half_head, of right_prefill_flash_plain
+# WRONG: logits in float32 whatever the model's dtype is
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return x[:, -1].float() @ model.weights.lm_head.T.float()
+
+
+# %% wrong_prefill_flash_no_gradients, of right_prefill_flash_plain
+# WRONG: leaves gradients off for the whole program
+# -     start = cache.length
+# +     torch.set_grad_enabled(False)
+# +     start = cache.length

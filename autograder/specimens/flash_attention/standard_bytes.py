@@ -8,6 +8,32 @@ def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
     return (t_q * head_dim + 2 * t_k * head_dim + t_q * head_dim + 2 * t_q * t_k + 2 * t_q * t_k) * value_bytes
 
 
+# %% right_standard_plain
+# RIGHT: step by step; other versions are edits of it
+def standard_bytes(t_q, t_k, head_dim, value_bytes):
+    texts = 2 * (t_q + t_k) * head_dim
+    matrix = 4 * t_q * t_k
+    return (texts + matrix) * value_bytes
+
+
+# %% right_standard_traffic
+# RIGHT: what is read and what is written, one after the other
+def standard_bytes(t_q, t_k, head_dim, value_bytes):
+    queries, keys, scores = t_q * head_dim, t_k * head_dim, t_q * t_k
+    reads = [queries, keys, scores, scores, keys]
+    writes = [scores, scores, queries]
+    return sum(numbers * value_bytes for numbers in reads + writes)
+
+
+# %% right_standard_numpy
+# RIGHT: a product of numpy vectors, a plain int at the end
+def standard_bytes(t_q, t_k, head_dim, value_bytes):
+    import numpy as np
+
+    numbers = np.array([t_q * head_dim, t_k * head_dim, t_q * t_k], dtype=np.int64)
+    return int(numbers @ np.array([2, 2, 4])) * value_bytes
+
+
 # %% wrong_standard_matrix_only
 # WRONG: queries, keys, values and outputs are left out
 
@@ -48,3 +74,9 @@ def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
 
 def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
     return (2 * (t_q + t_k) * head_dim + 3 * t_q * t_k) * value_bytes
+
+
+# %% wrong_standard_float, of right_standard_plain
+# WRONG: a float
+# -     return (texts + matrix) * value_bytes
+# +     return float((texts + matrix) * value_bytes)
