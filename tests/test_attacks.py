@@ -28,7 +28,7 @@ from autograder.grading.near import Near
 from autograder.grading.raised import WorkerDied
 from autograder.grading.remote import Connection
 from autograder.lessons import find_day
-from autograder.runner import Check, run_check
+from autograder.runner import Check, more_checks, run_check, select
 from tests.submissions import QUICK, hand_in, only_lost, solved, with_cell
 
 SOFTMAX = find_day("softmax")
@@ -36,6 +36,7 @@ SAMPLE = (
     "read_solution_file", "read_garbage_collector", "forge_always_equal", "forge_no_result", "forge_unchanged_arguments",
     "forge_edited_check_cells", "persist_poisoned_modules", "damage_kill_own_group", "damage_huge_messages",
     "damage_notebook_fifo", "damage_deep_folders", "network_tcp",
+    "forge_late_tensor", "forge_ranks_file_locks", "damage_ranks_kept_communicator",
 )  # fmt: skip
 
 FIND_WORKER = (
@@ -75,6 +76,15 @@ def judged(student: Far, body) -> str:
 
 
 # The suite
+
+
+def test_checks_that_an_attack_brings_along_are_those_that_must_fail():
+    for attack in attack_suite.read_attacks(SOFTMAX):
+        if brought := attack_suite.checks_of(attack):
+            assert {function.__name__ for function in brought} == attack.less
+            with more_checks(SOFTMAX.topic, brought):
+                assert attack.less <= {check.name for check in select(SOFTMAX.topic)}
+    assert not any(check.name == "test_late_draw" for check in select(SOFTMAX.topic))
 
 
 def test_there_are_attacks_of_every_kind_and_all_files_are_in_form():
