@@ -99,6 +99,7 @@ from course.kit.cache_stepper import cache_filling
 from course.kit.request_timeline import request_timeline
 from course.kit.roofline_steps import up_the_roof
 from course.kit.stepper import prefill_and_decode
+from course.kit.tile_stepper import tile_by_tile
 from solutions import samplers, softmax
 model = load_model("tiny")""",
     """def top_p_probs(logits, p):
@@ -118,6 +119,7 @@ student.progress()""",
     "display(HTML(cache_filling()))",
     "display(HTML(up_the_roof()))",
     "display(HTML(request_timeline()))",
+    "display(HTML(tile_by_tile()))",
     """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
 widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
                            top_p_probs=samplers.top_p_probs)""",
@@ -150,6 +152,7 @@ STEPPERS = {
     ".course-stepper:not(:has(select))": ("Prefill.", "Step 1"),
     ".course-stepper:has([data-part=bits])": ("1 token in one pass", "2 tokens in one pass"),
     ".course-stepper:has([data-part=servers])": ("0.2 requests a second", "0.4 requests a second"),
+    ".course-stepper:has([data-part=order])": ("Nothing is absorbed yet", "Tile 1 of 4"),
 }
 
 

@@ -38,10 +38,8 @@ def draw_tiles(
             top, bottom = index * q_block, min((index + 1) * q_block, t_q)
             for start, end, needs_mask in tiles:
                 turn += 1
-                color, hatch = (MASKED, "//") if needs_mask else (READ, None)
-                tile = Rectangle((start, top), end - start, bottom - top, facecolor=color, hatch=hatch)
-                tile.set(edgecolor=plots.GREY, linewidth=0.8)
-                ax.add_patch(tile)
+                look: dict[str, Any] = {"facecolor": MASKED, "hatch": "//"} if needs_mask else {"facecolor": READ}
+                ax.add_patch(Rectangle((start, top), end - start, bottom - top, edgecolor=plots.GREY, linewidth=0.8, **look))
                 if numbered:
                     middle = ((start + end) / 2, (top + bottom) / 2)
                     box = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
