@@ -97,8 +97,8 @@ class Played:
         self.story, self.books = Story(), Books(num_blocks)
         self.script: list[str] = []
         self.looks: list[tuple[int, Callable[[], None]]] = []
-        self.pool = self.call(pool, num_blocks)
         self.write(f"pool = {pool}({num_blocks})")
+        self.pool = self.call(pool, num_blocks)
 
     def call(self, name: str, *args: Any) -> Result:
         return self.look(self.story.call(name, *args), f"{name}(...)")
@@ -128,6 +128,7 @@ class Played:
         return result
 
     def after(self, look: Callable[[], None]) -> None:
+        """look: it raises CheckFailed; it belongs to the line that was written last."""
         self.looks.append((len(self.script), look))
 
     def write(self, line: str) -> None:
@@ -147,7 +148,7 @@ class Played:
             try:
                 look()
             except CheckFailed as failed:
-                script = "; ".join(self.script[: lines + 1])
+                script = "; ".join(self.script[:lines])
                 raise CheckFailed(
                     f"{failed.what}, after `{script}`", expected=failed.expected, got=failed.got, values=failed.values
                 ) from None
@@ -173,35 +174,35 @@ def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -
         key = KEYS[number % len(KEYS)]
         if kind == "take" and block is None:
             if books.num_free == 0:
-                played.method(pool, "take", refused=True)
                 played.write("pool.take()")
+                played.method(pool, "take", refused=True)
             else:
                 _take(played, holds, taken, label)
         elif kind == "share" and block is not None:
             twin = next((free for free in "abcdefgh" if free not in holds), None)
             if twin is None:
                 continue
+            played.write(f"{twin} = {label}; pool.share({label})")
             played.method(pool, "share", taken[block])
             books.share(block)
             holds[twin] = block
-            played.write(f"{twin} = {label}; pool.share({label})")
         elif kind == "release" and block is not None:
+            played.write(f"pool.release({label})")
             played.method(pool, "release", taken[block])
             books.release(holds.pop(label))
-            played.write(f"pool.release({label})")
         elif kind == "publish" and block is not None:
+            played.write(f"pool.publish({label}, {key!r})")
             played.method(pool, "publish", taken[block], key)
             books.publish(block, key)
-            played.write(f"pool.publish({label}, {key!r})")
         elif kind == "forget" and block is not None and books.holders[block] == 1:
+            played.write(f"pool.forget({label})")
             played.method(pool, "forget", taken[block])
             books.forget(block)
-            played.write(f"pool.forget({label})")
         elif kind == "adopt" and block is None:
-            given = played.method(pool, "adopt", [key])
             found = books.find([key])
-            _same_blocks(played, given, [taken[each] for each in found], "adopt does not give the block with this key")
             played.write(f"[{label}] = pool.adopt([{key!r}])" if found else f"pool.adopt([{key!r}])")
+            given = played.method(pool, "adopt", [key])
+            _same_blocks(played, given, [taken[each] for each in found], "adopt does not give the block with this key")
             for each in found:
                 books.share(each)
                 holds[label] = each
@@ -218,6 +219,7 @@ def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -
 def _take(played: Played, holds: dict[str, int], taken: dict[int, Result], label: str) -> None:
     books = played.books
     unwelcome = [("it has a holder", taken[each]) for each in books.holders]
+    played.write(f"{label} = pool.take()")
     given = played.method(played.pool, "take")
     block, evicted = books.take()
     if evicted is None:
@@ -234,7 +236,6 @@ def _take(played: Played, holds: dict[str, int], taken: dict[int, Result], label
             that(got != played.value(other), f"take gives block {got}: {why}", expected="another block", got=got)
 
     played.after(look)
-    played.write(f"{label} = pool.take()")
 
 
 def _same_blocks(played: Played, given: Result, taken: list[Result], what: str) -> None:
@@ -313,14 +314,15 @@ class Sequences:
         return -(-(len(row.text) + n) // self.size) - len(row.blocks) + copy if n else 0, copy
 
     def new(self, label: str) -> Row:
-        row = self.rows[label] = Row(self.played.call("PagedSequence", self.played.pool, self.size))
         self.played.write(f"{label} = PagedSequence(pool, {self.size})")
+        row = self.rows[label] = Row(self.played.call("PagedSequence", self.played.pool, self.size))
         return row
 
     def grow(self, label: str, tokens: list[int]) -> None:
         played, books = self.played, self.books
         row = self.rows.get(label) or self.new(label)
         n = len(tokens)
+        played.write(f"{label}.grow({n})")
         needed, copy = self.needed(row, n)
         said = played.method(row.result, "blocks_for", n)
         played.same(said, needed, f"wrong {label}.blocks_for({n})")
@@ -354,19 +356,19 @@ class Sequences:
                 self.memory[now[t // self.size] * self.size + t % self.size] = text[: t + 1]
 
         played.after(written)
-        played.write(f"{label}.grow({n})")
         self.look(label)
 
     def fork(self, label: str, other: str) -> None:
         row = self.rows[label]
+        self.played.write(f"{other} = {label}.fork()")
         for block in row.blocks:
             self.books.share(block)
         self.rows[other] = Row(self.played.method(row.result, "fork"), list(row.text), list(row.blocks))
-        self.played.write(f"{other} = {label}.fork()")
         self.look(other)
 
     def truncate(self, label: str, length: int, *, free: bool = False) -> None:
         row = self.rows[label]
+        self.played.write(f"{label}.free()" if free else f"{label}.truncate({length})")
         while len(row.blocks) > -(-length // self.size):
             self.books.release(row.blocks.pop())
         row.text = row.text[:length]
@@ -374,10 +376,10 @@ class Sequences:
             self.played.method(row.result, "free")
         else:
             self.played.method(row.result, "truncate", length)
-        self.played.write(f"{label}.free()" if free else f"{label}.truncate({length})")
         self.look(label)
 
     def start(self, label: str, text: list[int]) -> None:
+        self.played.write(f"{label} = start_sequence(pool, {text}, {self.size})")
         row = Row(self.played.call("start_sequence", self.played.pool, text, self.size))
         ends = range(self.size, len(text), self.size)
         row.blocks = self.books.find([tuple(text[:end]) for end in ends])
@@ -385,16 +387,15 @@ class Sequences:
             self.books.share(block)
         row.text = text[: len(row.blocks) * self.size]
         self.rows[label] = row
-        self.played.write(f"{label} = start_sequence(pool, {text}, {self.size})")
         self.look(label)
         self.grow(label, text[len(row.text) :])
 
     def publish(self, label: str) -> None:
         row = self.rows[label]
+        self.played.write(f"publish_blocks({label}, {row.text})")
         self.played.call("publish_blocks", row.result, list(row.text))
         for place, block in enumerate(row.blocks[: len(row.text) // self.size]):
             self.books.publish(block, tuple(row.text[: (place + 1) * self.size]))
-        self.played.write(f"publish_blocks({label}, {row.text})")
         self.look(label)
 
     def look(self, touched: str) -> None:

@@ -724,5 +724,5 @@ def test_published_under_a_salt(student):
 def test_the_rewritten_block(student):
     """a published block that is cut through and written over is not found under its old key"""
     written(lambda *_: student.publish_blocks(None, None, None))
-    story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 1)]
+    story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
     Sequences(6, 4, prefix=True).play(student, story)
