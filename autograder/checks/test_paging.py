@@ -192,6 +192,7 @@ def test_who_writes_over_says_so(student):
     pool.forget = told.append
     a = student.PagedSequence(pool, 4)
     a.grow(8)
+    told.clear()
     a.grow(3)
     full = a.blocks[:2]
     that(not set(told) & set(full), "a full block stays as it is, and pool.forget was told of it", got=told)
@@ -476,7 +477,11 @@ def test_no_row_grows_if_not_all_can(student):
     raises("OutOfBlocks", lambda: student.paged_decode(model, ids[:, 4:], rows, kv))
     equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
     equal(kv.keys, keys, what="a refused step has written keys")
-    close(student.paged_decode(model, ids[1:, 4:], rows[1:], kv), whole()(ids[1:])[:, -1], atol=1e-3)
+    got = student.paged_decode(model, ids[1:, 4:], rows[1:], kv)
+    close(got, whole()(ids[1:])[:, -1], atol=1e-3, what="wrong logits of the row that can grow")
+    more = torch.cat((ids[1:], ids[:1, :1]), dim=1)  # no block is free now, and none is needed: the last one has room
+    got = student.paged_decode(model, more[:, 5:], rows[1:], kv)
+    close(got, whole()(more)[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
 
 
 # ---- block_keys ----------------------------------------------------------------------------------------------------
