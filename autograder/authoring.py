@@ -1,4 +1,4 @@
-"""What a check is written with: `checks`, `close`, `equal`, `that`, `raises`.
+"""What a check is written with: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
 
 A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, cause) stay apart, so that a
 notebook can set them in a table and a terminal can print them in a line.
@@ -237,6 +237,39 @@ def raises(
 def _never_came_to_it(error: Exception) -> bool:
     """Whether the call was ended at a limit, or there is nothing to call: neither says anything of what is raised."""
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
+
+
+def stories(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
+    """Plays `count` stories, lists of steps, and fails where one does, with the shortest story that still fails.
+
+    `play(story)` raises CheckFailed. It must be able to play a story with any of its steps left out: a step that does not apply then,
+    because what it names is not there, is passed over.
+    """
+    for _ in range(count):
+        story = draw()
+        failed = _failure(play, story)
+        if failed is not None:
+            raise _shortest(play, story, failed)
+
+
+def _failure(play: Callable[[list[Any]], Any], story: list[Any]) -> CheckFailed | None:
+    try:
+        play(story)
+    except CheckFailed as failed:
+        return failed
+    return None
+
+
+def _shortest(play: Callable[[list[Any]], Any], story: list[Any], failed: CheckFailed) -> CheckFailed:
+    """What is left of a failure when no step can be left out any more, the last ones tried first."""
+    again = True
+    while again:
+        again = False
+        for place in reversed(range(len(story))):
+            shorter = story[:place] + story[place + 1 :]
+            if (still := _failure(play, shorter)) is not None:
+                story, failed, again = shorter, still, True
+    return failed
 
 
 def exception_names(error: BaseException) -> list[str]:

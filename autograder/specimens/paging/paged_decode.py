@@ -1,0 +1,156 @@
+# Versions of paged_decode, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_decode_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+
+def paged_decode(model, ids, sequences, kv):
+    pool = sequences[0].pool
+    needed = sum(s.blocks_for(1) for s in sequences)
+    if needed > pool.num_free:
+        raise OutOfBlocks(f"{needed} blocks needed, {pool.num_free} free")
+    for s in sequences:
+        kv.copy(s.grow(1))
+    lengths = torch.tensor([s.length for s in sequences])
+    new = torch.cat([s.slots(s.length - 1) for s in sequences])
+    width = max(len(s.blocks) for s in sequences)
+    tables = torch.zeros(len(sequences), width, dtype=torch.int64)
+    for row, s in enumerate(sequences):
+        tables[row, : len(s.blocks)] = torch.tensor(s.blocks)
+    positions = lengths[:, None] - 1
+
+    def attend(layer, q, k, v):
+        kv.write(layer, new, k[:, :, 0], v[:, :, 0])
+        return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+
+    x = run_layers(model, ids, positions, attend)
+    return x[:, -1] @ model.weights.lm_head.T
+
+
+# %% right_decode_last_block_as_padding
+# RIGHT: copies are gathered and made together; tables are padded with each row's own last block
+
+def paged_decode(model, ids, sequences, kv):
+    free = sequences[0].pool.num_free
+    if free < sum(s.blocks_for(1) for s in sequences):
+        raise OutOfBlocks("too few blocks for all rows")
+    pairs = []
+    for s in sequences:
+        pairs += s.grow(1)
+    kv.copy(pairs)
+    columns = max(len(s.blocks) for s in sequences)
+    tables = torch.tensor([s.blocks + s.blocks[-1:] * (columns - len(s.blocks)) for s in sequences])
+    lengths = torch.tensor([s.length for s in sequences])
+    last = torch.tensor([s.blocks[-1] * kv.block_size + (s.length - 1) % kv.block_size for s in sequences])
+
+    def attend(layer, q, k, v):
+        kv.write(layer, last, k.squeeze(2), v.squeeze(2))
+        return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+
+    return (run_layers(model, ids, (lengths - 1).unsqueeze(1), attend) @ model.weights.lm_head.T).squeeze(1)
+
+
+# %% right_decode_attention_row_by_row
+# RIGHT: weights for all rows at once, attention for each row through its own slots
+
+def paged_decode(model, ids, sequences, kv):
+    if sum(s.blocks_for(1) for s in sequences) > sequences[0].pool.num_free:
+        raise OutOfBlocks("too few blocks for all rows")
+    for s in sequences:
+        kv.copy(s.grow(1))
+    slots = [s.slots() for s in sequences]
+    new = torch.stack([row[-1] for row in slots])
+    positions = torch.tensor([[len(row) - 1] for row in slots])
+
+    def attend(layer, q, k, v):
+        kv.write(layer, new, k[:, :, 0], v[:, :, 0])
+        outs = []
+        for row, query in zip(slots, q):
+            keys, values = kv.read(layer, row)
+            out, _ = flash_attention(query[None], keys.transpose(0, 1)[None], values.transpose(0, 1)[None], causal=False)
+            outs.append(out)
+        return torch.cat(outs)
+
+    return run_layers(model, ids, positions, attend)[:, 0] @ model.weights.lm_head.T
+
+
+# %% wrong_decode_one_position, of right_decode_plain
+# WRONG: all rows are turned by the position of the longest
+# -     positions = lengths[:, None] - 1
+# +     positions = (lengths.max() - 1).expand(len(sequences), 1)
+
+# %% wrong_decode_position_too_far, of right_decode_plain
+# WRONG: positions are one too large
+# -     positions = lengths[:, None] - 1
+# +     positions = lengths[:, None]
+
+# %% wrong_decode_position_in_the_block, of right_decode_plain
+# WRONG: positions start again in every block
+# -     positions = lengths[:, None] - 1
+# +     positions = (lengths[:, None] - 1) % kv.block_size
+
+# %% wrong_decode_forgets_the_copies, of right_decode_plain
+# WRONG: what is due to be copied is not copied
+# -         kv.copy(s.grow(1))
+# +         s.grow(1)
+
+# %% wrong_decode_copies_the_last_only, of right_decode_plain
+# WRONG: only the copies of the last row are made
+# -     for s in sequences:
+# -         kv.copy(s.grow(1))
+# +     for s in sequences:
+# +         pairs = s.grow(1)
+# +     kv.copy(pairs)
+
+# %% wrong_decode_grows_one_by_one, of right_decode_plain
+# WRONG: rows grow until there are no blocks, so that a refused step has changed some
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# -     if needed > pool.num_free:
+# -         raise OutOfBlocks(f"{needed} blocks needed, {pool.num_free} free")
+
+# %% wrong_decode_asks_for_one_row, of right_decode_plain
+# WRONG: room is asked for the row that needs most, not for all of them
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = max(s.blocks_for(1) for s in sequences)
+
+# %% wrong_decode_asks_for_a_block_each, of right_decode_plain
+# WRONG: a block a row is asked for, also where the last one has room
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = len(sequences)
+
+# %% wrong_decode_lengths_before, of right_decode_plain
+# WRONG: the newest token does not see itself
+# -         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+# +         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, (lengths - 1).clamp(min=1), kv.block_size)
+
+# %% wrong_decode_slot_before, of right_decode_plain
+# WRONG: new keys and values are written over those of the token before
+# -     new = torch.cat([s.slots(s.length - 1) for s in sequences])
+# +     new = torch.cat([s.slots(s.length - 2, s.length - 1) for s in sequences])
+
+# %% wrong_decode_layer_zero, of right_decode_plain
+# WRONG: every layer reads the first one's memory
+# -         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+# +         return paged_attention(q, kv.keys[0], kv.values[0], tables, lengths, kv.block_size)
+
+# %% wrong_decode_one_table, of right_decode_plain
+# WRONG: all rows read through the first one's table
+# -         tables[row, : len(s.blocks)] = torch.tensor(s.blocks)
+# +         tables[row, : len(sequences[0].blocks)] = torch.tensor(sequences[0].blocks)
+
+# %% wrong_decode_padded_in_front, of right_decode_plain
+# WRONG: tables are padded on the left
+# -         tables[row, : len(s.blocks)] = torch.tensor(s.blocks)
+# +         tables[row, width - len(s.blocks) :] = torch.tensor(s.blocks)
+
+# %% wrong_decode_three_axes, of right_decode_plain
+# WRONG: the logits keep the axis of tokens
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return x @ model.weights.lm_head.T
+
+# %% wrong_decode_row_by_row
+# WRONG: a pass for each row: the weights are read once a row
+# SAYS: each row has a pass of its own, so the weights are read once for each row
+
+def paged_decode(model, ids, sequences, kv):
+    return torch.cat([forward_paged(model, row, s, kv)[:, -1] for row, s in zip(ids.split(1), sequences, strict=True)])

@@ -1,0 +1,94 @@
+"""Stories of a check: the first that fails is told as the shortest that still does, and a student can replay it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import solutions.paging
+from autograder.authoring import CheckFailed, stories
+from autograder.checks.paged import Sequences, play_pool, pool_story, sequence_story
+from autograder.grading.near import Near
+from autograder.specimen_files import SPECIMENS, find_specimens
+
+
+def test_only_the_steps_that_it_takes_are_left():
+    def play(story):
+        if "take" in story and "release" in story[story.index("take") :]:
+            raise CheckFailed(" ".join(story))
+
+    drawn = iter([["grow", "release"], ["release", "take", "grow", "take", "release", "grow", "release"]])
+    with pytest.raises(CheckFailed, match=r"^take release$"):
+        stories(lambda: next(drawn), play, count=2)
+
+
+def test_as_many_stories_as_are_asked_for():
+    played = []
+    stories(lambda: [len(played)], played.append, count=3)
+    assert played == [[0], [1], [2]]
+
+
+def test_what_is_no_failure_of_a_check_is_raised_as_it_is():
+    def play(story):
+        raise NotImplementedError("BlockPool")
+
+    with pytest.raises(NotImplementedError, match="BlockPool"):
+        stories(lambda: [1, 2], play, count=1)
+
+
+def namespace_of(specimen: str) -> dict:
+    [source] = [each.text for each in find_specimens(SPECIMENS, ["paging"]) if each.file == f"wrong_{specimen}.py"]
+    namespace = {"__name__": "solutions.paging"}
+    exec(compile(Path(solutions.paging.__file__).read_text(encoding="utf-8"), "reference", "exec"), namespace)
+    exec(compile(source, specimen, "exec", dont_inherit=True), namespace)
+    return namespace
+
+
+def told(namespace: dict, draw, play) -> tuple[str, list[str]]:
+    """(what is told of the failure, the story's lines)."""
+    rng = torch.Generator().manual_seed(0)
+    student = Near(namespace)
+    student.begin_check()
+    with pytest.raises(CheckFailed) as failed:
+        stories(lambda: draw(rng), lambda story: play(student, story), count=60)
+    found = re.fullmatch(r"(.*), after `(.*)`", failed.value.what)
+    assert found, failed.value.what
+    return found[1], found[2].split("; ")
+
+
+def sequences(prefix: bool):
+    def play(student, story):
+        Sequences(6, 4, prefix=prefix).play(student, story)
+
+    return (lambda rng: sequence_story(rng, 20, prefix=prefix)), play
+
+
+def test_the_story_of_a_block_that_is_free_too_soon():
+    def play(student, story):
+        play_pool(student, story, 4, keys=False)
+
+    _, lines = told(namespace_of("pool_free_at_the_first"), lambda rng: pool_story(rng, 30, keys=False), play)
+    assert [re.sub(r"\b[a-h]\b", "x", line) for line in lines] == [
+        "pool = BlockPool(4)", "x = pool.take()", "x = x", "pool.share(x)", "pool.release(x)",
+    ]  # fmt: skip
+
+
+def test_a_story_can_be_replayed():
+    namespace = namespace_of("sequence_no_copy_on_write")
+    what, lines = told(namespace, *sequences(False))
+    assert "blocks_for" in what
+    assert len(lines) <= 5
+    exec("; ".join(lines), namespace)
+    assert namespace["pool"].num_blocks == 6
+
+
+def test_a_long_story_of_a_block_that_is_written_over_comes_down_to_its_five_steps():
+    needed = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
+    noise = [("grow", "c", "c", 3), ("fork", "c", "d", 0), ("grow", "d", "d", 2), ("free", "d", "d", 0), ("truncate", "c", "c", 1)]
+    story = [step for pair in zip(noise, needed, strict=True) for step in pair]
+    what, lines = told(namespace_of("sequence_rewrites_in_silence"), lambda rng: story, sequences(True)[1])
+    assert "length" in what
+    assert len(lines) == 1 + 5 + 1  # the pool, five steps, and a start that is told in two lines
