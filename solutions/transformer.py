@@ -48,11 +48,11 @@ def decoder_block(
 ) -> Tensor:
     """One layer: attention, then feed-forward; each reads a normed copy of x and adds its result to x.
 
-    x (B, T, D), positions (T,) for all rows or (B, T) for each its own, increasing -> (B, T, D), same dtype and device.
+    x (B, T, D), positions (T,) for all rows or (B, T) for each its own -> (B, T, D), same dtype and device.
     Queries and keys turn by the positions with base config.rope_theta. attend(q (B, H, T, Dh), k (B, K, T, Dh),
-    v (B, K, T, Dh)) -> (B, H, T, Dh) is called once, with q and k turned; its result stands where attention's would.
-    Without it token i reads tokens 0 to i of x. A head's width is config.head_dim, which need not be D / H. Neither x
-    nor the layer's weights are changed.
+    v (B, K, T, Dh)) -> (B, H, T, Dh), all of x's dtype, is called once, without keywords, with q and k turned; its result
+    stands where attention's would. Without it token i reads tokens 0 to i of x, and positions increase. A head's width is
+    config.head_dim, which need not be D / H. Nothing that is given is changed.
     """
     ### BEGIN SOLUTION
     H, K = config.num_attention_heads, config.num_key_value_heads
@@ -80,10 +80,11 @@ def run_layers(
 ) -> Tensor:
     """The decoder without its head: embedding, every layer in turn, final norm; how tokens read each other is up to `attend`.
 
-    ids (B, T) int64, positions (T,) for all rows or (B, T) for each its own -> (B, T, D) of the model's dtype, on its
-    device. attend(layer, q (B, H, T, Dh), k (B, K, T, Dh), v (B, K, T, Dh)) -> (B, H, T, Dh) is called once for each
-    layer, in order, with the layer's number from 0 and q and k turned. The layers are those in model.weights.layers,
-    however many the config names. Nothing of the model is changed, and the gradient mode is the caller's.
+    ids (B, T) int64, positions (T,) for all rows or (B, T) for each its own, in any order -> (B, T, D) of the model's
+    dtype, on its device. attend(layer, q (B, H, T, Dh), k (B, K, T, Dh), v (B, K, T, Dh)) -> (B, H, T, Dh), all of that
+    dtype, is called once for each layer, in order, without keywords, with the layer's number from 0 and q and k turned.
+    The layers are those in model.weights.layers, however many the config names. Nothing that is given is changed, and
+    the gradient mode, within attend too, is the caller's.
     """
     ### BEGIN SOLUTION
     weights, config = model.weights, model.config
@@ -98,7 +99,7 @@ def forward(model: WeightsOnly, ids: Tensor) -> Tensor:
     """The whole decoder: embedding, every layer in turn, final norm, head.
 
     ids (B, T) int64 -> logits (B, T, V) of the model's dtype, on its device. Positions count from 0 in every row. The
-    layers are those in model.weights.layers, however many the config names. Nothing of the model is changed.
+    layers are those in model.weights.layers, however many the config names. Nothing that is given is changed.
     """
     ### BEGIN SOLUTION
     T = ids.shape[1]

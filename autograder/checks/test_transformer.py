@@ -320,21 +320,20 @@ def test_block_keeps_dtype_and_device(student, rng):
 
 @checks("decoder_block")
 def test_block_attend(student, rng):
-    """attend in attention's place: what it is given, and what comes of its answer"""
-    config, positions = small_config(), torch.tensor([[0, 1, 2, 3], [2, 3, 7, 9]])
-    layer, x = small_layer(rng, config), torch.randn(2, 4, config.hidden_size, generator=rng)
-    mask = _mask(rng, 4)
-    stages, want = block_stages(x, layer, config, positions, mask)
-    calls: list[tuple[torch.Tensor, ...]] = []
+    """attend in attention's place, for four tokens and for one: what it is given, and what comes of its answer"""
+    for positions in (torch.tensor([[1, 2, 3, 4], [2, 3, 7, 9]]), torch.tensor([[4], [9]])):
+        block_with_reading(student, rng, small_config(), positions, by_token=True)
 
-    def attend(q, k, v):
-        calls.append((q, k, v))
-        return _reading(q, k, v, mask)
 
-    got = student.decoder_block(x, layer, config, positions, attend)
-    equal(len(calls), 1, what="attend is not called once")
-    _same_heads(calls[0], stages, "")
-    close(got, want, atol=1e-3, what="wrong values with an attend of ours")
+@checks("decoder_block")
+def test_block_attend_dtype_and_device(student, rng):
+    """attend is given heads of x's dtype, and all is made where x lies"""
+    config, positions = small_config(), torch.arange(1, 5)
+    for dtype, atol in ((torch.bfloat16, 0.4), (torch.float16, 0.05)):
+        block_with_reading(student, rng, config, positions, dtype=dtype, atol=atol)
+        layer, x = small_layer(rng, config, dtype), torch.randn(2, 4, config.hidden_size, generator=rng).to(dtype)
+        given = (x, layer, config, positions, lambda q, k, v: reading(q, k, v, None))
+        stays_on_its_device(student.decoder_block, *given, shape=x.shape, dtype=dtype)
 
 
 # --- run_layers ---
@@ -363,13 +362,15 @@ def test_run_layers_that_are_there(student, rng):
 
 @checks("run_layers")
 def test_run_layers_leaves_model_and_arguments(student, rng):
-    """a second call gives the same, and no argument is changed"""
+    """a second call gives the same, of one token too, and no argument is changed"""
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
-    model, ids = student.WeightsOnly(config, weights, None), torch.randint(0, config.vocab_size, (2, 4), generator=rng)
-    for what in ("wrong values", "a second call gives other values"):
-        got = student.run_layers(model, ids, torch.arange(4), _read_all, _unchanged=True)
-        close(got, _hidden(weights, config, ids, torch.arange(4), [torch.ones(4, 4, dtype=torch.bool)] * 2)[1], atol=1e-3, what=what)
+    model = student.WeightsOnly(config, weights, None)
+    for B, T in ((2, 4), (1, 1)):
+        ids, positions = torch.randint(0, config.vocab_size, (B, T), generator=rng), torch.arange(1, T + 1)
+        want = hidden_states(weights, config, ids, positions, [torch.ones(T, T, dtype=torch.bool)] * 2)[1]
+        for what in ("wrong values", "a second call gives other values"):
+            close(student.run_layers(model, ids, positions, _read_all, _unchanged=True), want, atol=1e-3, what=what)
 
 
 @checks("run_layers")
@@ -378,11 +379,29 @@ def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
     ids, positions = torch.randint(0, config.vocab_size, (1, 4), generator=rng), torch.arange(4)
-    want = _hidden(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
+    want = hidden_states(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
     model = student.WeightsOnly(config, weights.to(device="cpu", dtype=torch.float64), None)
-    student.gradients(True)
-    close(student.run_layers(model, ids, positions, _read_all), want, atol=1e-3, dtype=torch.float64)
-    equal(student.gradients(True), "on", what="the caller's gradient mode is not what it was")
+    modes: list[bool] = []
+
+    def attend(layer, q, k, v):
+        modes.append(torch.is_grad_enabled())
+        return _read_all(layer, q, k, v)
+
+    for mode in ("on", "off"):
+        student.gradients(mode == "on")
+        modes.clear()
+        close(student.run_layers(model, ids, positions, attend), want, atol=1e-3, dtype=torch.float64)
+        equal(student.gradients(True), mode, what="the caller's gradient mode is not what it was")
+        that(set(modes) == {mode == "on"}, f"gradients are {mode} where run_layers is called, and not where attend is")
+
+
+@checks("run_layers")
+def test_run_layers_stays_on_its_device(student, rng):
+    """all is made where the model lies"""
+    model, ids = student.model("tiny", dtype=torch.bfloat16, device="meta"), torch.ones(2, 3, dtype=torch.int64)
+    shape = (2, 3, load_model("tiny").config.hidden_size)
+    for positions in (torch.arange(3), torch.arange(6).view(2, 3)):
+        stays_on_its_device(student.run_layers, model, ids, positions, _read_all, shape=shape, dtype=torch.bfloat16)
 
 
 # --- forward ---
@@ -490,30 +509,74 @@ def test_forward_keeps_dtype_and_device(student, rng):
     stays_on_its_device(student.forward, student.model("tiny", device="meta"), ids, shape=want.shape)
 
 
-def run_with_readings(student, rng, config: Config, *, positions: torch.Tensor | None = None, layers: int | None = None) -> None:
+def block_with_reading(
+    student,
+    rng,
+    config: Config,
+    positions: torch.Tensor,
+    *,
+    B: int = 2,
+    dtype: torch.dtype = torch.float32,
+    atol: float = 1e-3,
+    by_token: bool = False,
+) -> None:
+    """The student's layer with an attend of ours: its call and the result against torch's own operations. by_token: see `reading`."""
+    T = positions.shape[-1]
+    layer, x = small_layer(rng, config, dtype), torch.randn(B, T, config.hidden_size, generator=rng).to(dtype)
+    mask = random_mask(rng, T)
+    stages, want = block_stages(x, layer, config, positions, mask)
+    calls: list[tuple[torch.Tensor, ...]] = []
+
+    def attend(queries, keys, values):
+        calls.append((queries, keys, values))
+        return reading(queries, keys, values, mask, by_token=by_token)
+
+    got = student.decoder_block(x, layer, config, positions, attend, _unchanged=True)
+    equal(len(calls), 1, what="attend is not called once")
+    _same_heads(calls[0], stages, "", dtype=dtype, atol=atol)
+    close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what="wrong values with an attend of ours")
+
+
+def run_with_readings(
+    student,
+    rng,
+    config: Config,
+    *,
+    positions: torch.Tensor | None = None,
+    layers: int | None = None,
+    ids: torch.Tensor | None = None,
+    dtype: torch.dtype = torch.float32,
+    atol: float = 1e-3,
+) -> None:
     """The student's pass with a mask of its own in each layer: calls of attend and result against torch's own operations."""
     weights = small_weights(rng, config)
     if layers is not None:
         weights.layers = [small_layer(rng, config) for _ in range(layers)]
+    weights = weights.to(device="cpu", dtype=dtype)
     L = len(weights.layers)
-    positions = torch.arange(4) if positions is None else positions
-    ids = torch.randint(0, config.vocab_size, (2, 4), generator=rng)
-    masks = [_mask(rng, 4) for _ in weights.layers]
+    ids = torch.randint(0, config.vocab_size, (2, 4), generator=rng) if ids is None else ids
+    positions = torch.arange(ids.shape[1]) if positions is None else positions
+    masks = [random_mask(rng, ids.shape[1]) for _ in weights.layers]
     calls: list[tuple[int, tuple[torch.Tensor, ...]]] = []
 
-    def attend(layer, q, k, v):
-        calls.append((layer, (q, k, v)))
-        return _reading(q, k, v, masks[layer] if type(layer) is int and 0 <= layer < L else masks[0])
+    def attend(number, queries, keys, values):
+        calls.append((number, (queries, keys, values)))
+        mask = masks[number] if type(number) is int and 0 <= number < L else masks[0]
+        return reading(queries, keys, values, mask, by_token=len(calls) % 2 == 0)
 
-    got = student.run_layers(student.WeightsOnly(config, weights, None), ids, positions, attend)
-    equal([layer for layer, _ in calls], list(range(L)), what="attend is not called once for each layer, in order, with its number")
-    stages, want = _hidden(weights, config, ids, positions, masks)
+    got = student.run_layers(student.WeightsOnly(config, weights, None), ids, positions, attend, _unchanged=True)
+    numbers = [number for number, _ in calls]
+    plain = all(type(number) is int for number in numbers)
+    that(plain, "attend is given something else than a layer's number", expected="an int", got=numbers)
+    equal(numbers, list(range(L)), what="attend is not called once for each layer, in order, with its number")
+    stages, want = hidden_states(weights, config, ids, positions, masks)
     for (layer, heads), due in zip(calls, stages, strict=True):
-        _same_heads(heads, due, f" in layer {layer}")
-    close(got, want, atol=1e-3, what=f"wrong values after {L} layers and the final norm")
+        _same_heads(heads, due, f" in layer {layer}", dtype=dtype, atol=atol)
+    told = f"wrong values after {L} layers and the final norm"
+    close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=told)
 
 
-def _hidden(weights: Weights, config: Config, ids: torch.Tensor, positions: torch.Tensor, masks: list[torch.Tensor]):
+def hidden_states(weights: Weights, config: Config, ids: torch.Tensor, positions: torch.Tensor, masks: list[torch.Tensor]):
     """(the stages of each layer, what comes after the final norm), in float64."""
     x, stages = weights.embed_tokens[ids].double(), []
     for layer, mask in zip(weights.layers, masks, strict=True):
@@ -522,22 +585,24 @@ def _hidden(weights: Weights, config: Config, ids: torch.Tensor, positions: torc
     return stages, F.rms_norm(x, x.shape[-1:], weights.norm.double(), config.rms_norm_eps)
 
 
-def _same_heads(heads: tuple[torch.Tensor, ...], stages: list[Stage], where: str) -> None:
+def _same_heads(heads: tuple[torch.Tensor, ...], stages: list[Stage], where: str, *, dtype: torch.dtype, atol: float) -> None:
     named = {stage.name: stage.values[0] for stage in stages}
     for got, name in zip(heads, ("the turned queries", "the turned keys", "the values"), strict=True):
-        close(got, named[name], atol=1e-3, what=f"attend is given other tensors than {name}{where}")
+        close(got, named[name], atol=atol, dtype=dtype, what=f"attend is given other tensors than {name}{where}")
 
 
-def _mask(rng: torch.Generator, T: int) -> torch.Tensor:
+def random_mask(rng: torch.Generator, T: int) -> torch.Tensor:
     return (torch.rand(T, T, generator=rng) < 0.5) | torch.eye(T, dtype=torch.bool)
 
 
-def _reading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=k.shape[1] != q.shape[1])
+def reading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, *, by_token: bool = False) -> torch.Tensor:
+    """by_token: in memory one token stands after the other, as FlashAttention leaves them, not one head."""
+    read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=k.shape[1] != q.shape[1])
+    return read.transpose(1, 2).contiguous().transpose(1, 2) if by_token else read.contiguous()
 
 
 def _read_all(layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    return _reading(q, k, v, None)
+    return reading(q, k, v, None)
 
 
 def close_block(student, x, layer: LayerWeights, config: Config, positions: torch.Tensor, **options) -> torch.Tensor:

@@ -6,9 +6,13 @@ import torch.nn.functional as F
 from autograder.authoring import checks, close, equal, that
 from autograder.checks.stages import block_stages
 from autograder.checks.test_transformer import (
+    block_with_reading,
     close_block,
     close_forward,
+    hidden_states,
     kit_model,
+    random_mask,
+    reading,
     run_with_readings,
     small_config,
     small_layer,
@@ -338,19 +342,67 @@ def test_block_dtype(student, rng):
         close(got, _block(x.double(), exact, config, torch.arange(3)), atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
 
 
+@checks("decoder_block")
+def test_block_attend_random(student, rng):
+    """an attend of ours for one row and several, other head counts and widths, positions in any order"""
+    for changes in ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}, {"head_dim": 10, "num_key_value_heads": 1}):
+        for B, dtype in ((1, torch.float32), (3, torch.float64)):
+            anywhere = torch.randint(0, 80, (B, _pick(rng, 3, 5)), generator=rng)
+            for positions, by_token in ((anywhere, True), (anywhere[0], False)):
+                block_with_reading(student, rng, small_config(**changes), positions, B=B, dtype=dtype, by_token=by_token)
+
+
 # --- run_layers ---
 
 
 @checks("run_layers")
 def test_run_layers_random(student, rng):
-    """other head counts and widths, one to four layers"""
+    """other head counts and widths, one to four layers, positions in any order"""
     for L, changes in (
         (1, {"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}),
         (2, {"head_dim": 10, "num_key_value_heads": 1}),
         (4, {"num_attention_heads": 3, "num_key_value_heads": 3, "head_dim": 4}),
     ):
         config = small_config(num_hidden_layers=L, tie_word_embeddings=False, **changes)
-        run_with_readings(student, rng, config, positions=torch.randint(1, 4, (2, 4), generator=rng).cumsum(-1))
+        positions = torch.randint(0, 300, (2, 4), generator=rng)
+        for at in (positions, positions[0]):
+            run_with_readings(student, rng, config, positions=at)
+
+
+@checks("run_layers")
+def test_run_layers_of_any_shape(student, rng):
+    """one token, one row, equal rows, every id, and ids that lie transposed in memory"""
+    config = small_config(tie_word_embeddings=False)
+    every = torch.randperm(config.vocab_size, generator=rng)
+    for ids in (every[:1, None], every[:3, None], every[None], every[:5].expand(3, 5).clone(), every[:6].view(2, 3).T):
+        T = ids.shape[1]
+        for positions in (torch.arange(2, T + 2), torch.randint(0, 50, ids.shape, generator=rng)):
+            run_with_readings(student, rng, config, ids=ids, positions=positions)
+
+
+@checks("run_layers")
+def test_run_layers_in_other_dtypes(student, rng):
+    """the model's dtype throughout, at positions that one of 16 bits cannot hold"""
+    config = small_config(tie_word_embeddings=False, head_dim=2, rope_theta=10_000.0)
+    for dtype, atol in ((torch.float64, 5e-3), (torch.bfloat16, 0.4), (torch.float16, 0.05)):
+        run_with_readings(student, rng, config, positions=torch.tensor([4097, 4098, 4099, 4101]), dtype=dtype, atol=atol)
+
+
+@checks("run_layers")
+def test_run_layers_again(student, rng):
+    """other weights, ids and positions in the same memory, and another attend"""
+    config = small_config(tie_word_embeddings=False)
+    told = ("wrong values once it has been called again", "weights, ids, positions and attend are others, and the result is wrong")
+    for T in (4, 1):
+        calls, due = [], []
+        for _ in told:
+            weights, mask = small_weights(rng, config), random_mask(rng, T)
+            ids, positions = torch.randint(0, config.vocab_size, (2, T), generator=rng), torch.randint(0, 50, (2, T), generator=rng)
+            model = student.WeightsOnly(config, weights, None)
+            calls.append([model, ids, positions, lambda layer, q, k, v, mask=mask: reading(q, k, v, mask)])
+            due.append(hidden_states(weights, config, ids, positions, [mask] * 2)[1])
+        for got, want, what in zip(student.run_layers.again(*calls), due, told, strict=True):
+            close(got, want, atol=1e-3, what=what)
 
 
 # --- forward ---

@@ -76,6 +76,21 @@ def decoder_block(x, layer, config, positions, attend=None):
     return y + feed_forward(rms_norm(y, layer.post_attention_layernorm, config.rms_norm_eps), layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
+# %% right_block_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+def decoder_block(x, layer, config, positions, attend=None):
+    T = x.shape[1]
+    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+    x = x + merge_heads(read) @ layer.o_proj.T
+    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+
+
 # %% right_block_row_by_row
 # RIGHT: one row of the batch at a time, one query at a time, adding into its own copy
 def decoder_block(x, layer, config, positions, attend=None):
@@ -124,937 +139,561 @@ def decoder_block(x, layer, config, positions, attend=None):
     return (y + feed_forward(h, *(m.to(wide) for m in (layer.gate_proj, layer.up_proj, layer.down_proj)))).to(x.dtype)
 
 
-# %% wrong_block_attend_before_rope
+# %% wrong_block_attend_before_rope, of right_block_plain
 # WRONG: attend is given queries and keys that are not turned
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(h @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(h @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    turned = [rotary(part, positions, config.rope_theta) for part in (q, k)]
-    read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     turned = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_attend_ignored
+# %% wrong_block_attend_by_keyword, of right_block_plain
+# WRONG: attend is called with keywords, which another attend need not know
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q=q, k=k, v=v)
+
+
+# %% wrong_block_attend_called_twice, of right_block_plain
+# WRONG: attend is called once for its shape and once for its values
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None or attend(q, k, v).shape != q.shape else attend(q, k, v)
+
+
+# %% wrong_block_attend_float32, of right_block_plain
+# WRONG: attend is given float32, whatever x is
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q.float(), k.float(), v.float()).to(x.dtype)
+
+
+# %% wrong_block_attend_ignored, of right_block_plain
 # WRONG: attend is ignored: the layer always reads causally
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(h @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(h @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    turned = [rotary(part, positions, config.rope_theta) for part in (q, k)]
-    read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else attention(*turned, v, causal_mask(T, T).to(x.device))
-    x = x + merge_heads(read) @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device))
 
 
-# %% wrong_block_attend_keys_repeated
+# %% wrong_block_attend_in_place, of right_block_plain
+# WRONG: where attend is given, the update is added into the caller's x
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     update = merge_heads(read) @ layer.o_proj.T
+# +     x = x + update if attend is None else x.add_(update)
+
+
+# %% wrong_block_attend_keys_repeated, of right_block_plain
 # WRONG: attend is given keys and values repeated for every query head
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(h @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(h @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    turned = [rotary(part, positions, config.rope_theta) for part in (q, k)]
-    read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else attend(turned[0], *(t.repeat_interleave(q.shape[1] // k.shape[1], 1) for t in (turned[1], v)))
-    x = x + merge_heads(read) @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     alike = [part.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for part in (k, v)]
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, *alike)
 
 
-# %% wrong_block_attend_order
+# %% wrong_block_attend_not_for_one_token, of right_block_plain
+# WRONG: a token that stands alone reads itself, and attend is not asked
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None or T == 1 else attend(q, k, v)
+
+
+# %% wrong_block_attend_one_row, of right_block_plain
+# WRONG: the heads of a single row come to attend without their batch dimension
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     if attend is not None and len(x) == 1:
+# +         read = attend(q[0], k[0], v[0])[None]
+# +     else:
+# +         read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+
+
+# %% wrong_block_attend_order, of right_block_plain
 # WRONG: attend is given the values before the keys
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(h @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(h @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    turned = [rotary(part, positions, config.rope_theta) for part in (q, k)]
-    read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else attend(turned[0], v, turned[1])
-    x = x + merge_heads(read) @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, v, k)
 
 
-# %% wrong_block_attend_unused
+# %% wrong_block_attend_result_viewed, of right_block_plain
+# WRONG: what attend gives is taken to lie head by head in memory
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = read.view(*read.shape[:2], -1).view(read.shape)
+
+
+# %% wrong_block_attend_result_viewed_by_token, of right_block_plain
+# WRONG: what attend gives is taken to lie token by token in memory
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = x + read.transpose(1, 2).view(*x.shape[:2], -1) @ layer.o_proj.T
+
+
+# %% wrong_block_attend_scaled, of right_block_plain
+# WRONG: attend is given queries that are divided by sqrt(Dh) already
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q * config.head_dim**-0.5, k, v)
+
+
+# %% wrong_block_attend_unused, of right_block_plain
 # WRONG: attend's result is not used
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(h @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(h @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    turned = [rotary(part, positions, config.rope_theta) for part in (q, k)]
-    read = attention(*turned, v, causal_mask(T, T).to(x.device)) if attend is None else (attend(*turned, v), attention(*turned, v, causal_mask(T, T).to(x.device)))[1]
-    x = x + merge_heads(read) @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     if attend is not None:
+# +         attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device))
 
 
-# %% wrong_block_attention_twice
+# %% wrong_block_attend_wide_sum, of right_block_plain
+# WRONG: with attend the sum is left in float32 where x is bfloat16 or float16
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     x = x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return x if attend is None else x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+# %% wrong_block_attention_twice, of right_block_plain
 # WRONG: attention is added twice
 # SAYS: The update of attention is added twice.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + 2 * merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = x + 2 * merge_heads(read) @ layer.o_proj.T
 
 
-# %% wrong_block_averages_rows
+# %% wrong_block_averages_rows, of right_block_plain
 # WRONG: queries of all rows of the batch read the first row
 # SAYS: The queries of every row read the keys of row 0: each row reads its own.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k[:1].expand_as(k), v[:1].expand_as(v), causal_mask(T, T).to(x.device)) if attend is None else attend(q, k[:1].expand_as(k), v[:1].expand_as(v))
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k[:1].expand_as(k), v[:1].expand_as(v), causal_mask(T, T).to(x.device)) if attend is None else attend(q, k[:1].expand_as(k), v[:1].expand_as(v))
 
 
-# %% wrong_block_base_for_queries_only
+# %% wrong_block_base_for_queries_only, of right_block_plain
 # WRONG: keys are turned with the default base
 # SAYS: The keys are turned with the default base: pass config.rope_theta for both.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions)
 
 
-# %% wrong_block_base_left_out
+# %% wrong_block_base_left_out, of right_block_plain
 # WRONG: always the default base
 # SAYS: Queries and keys are turned with the default base: pass config.rope_theta.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions), rotary(k, positions)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q, k = rotary(q, positions), rotary(k, positions)
 
 
-# %% wrong_block_eight_heads_at_most
+# %% wrong_block_eight_heads_at_most, of right_block_plain
 # WRONG: heads beyond the eighth are left out
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    q = torch.cat((q[:, :8], q[:, 8:] * 0), dim=1)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# +     q = torch.cat((q[:, :8], q[:, 8:] * 0), dim=1)
 
 
-# %% wrong_block_eps_fixed
+# %% wrong_block_eps_fixed, of right_block_plain
 # WRONG: eps is always 1e-5
 # SAYS: eps is always 1e-5: it is config.rms_norm_eps.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, 1e-5)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, 1e-5)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x, layer.input_layernorm, 1e-5)
+# ...
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x, layer.post_attention_layernorm, 1e-5)
 
 
-# %% wrong_block_first_residual_from_norm
+# %% wrong_block_first_residual_from_norm, of right_block_plain
 # WRONG: attention is added to the normed vector
 # SAYS: The update of attention is added to the normed copy: add it to x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = normed + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = normed + merge_heads(read) @ layer.o_proj.T
 
 
-# %% wrong_block_float32
+# %% wrong_block_float32, of right_block_plain
 # WRONG: float64 comes back as float32
 # SAYS: float64 comes back as float32: keep the dtype of x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return (x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)).float()
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return (x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)).float()
 
 
-# %% wrong_block_gate_and_up_exchanged
+# %% wrong_block_gate_and_up_exchanged, of right_block_plain
 # WRONG: gate and up exchanged in the call
 # SAYS: gate_proj and up_proj are exchanged in the call of feed_forward.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.up_proj, layer.gate_proj, layer.down_proj)
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return x + feed_forward(normed, layer.up_proj, layer.gate_proj, layer.down_proj)
 
 
-# %% wrong_block_groups_repeated
+# %% wrong_block_groups_repeated, of right_block_plain
 # WRONG: key/value heads repeated in the wrong order
 # SAYS: Key/value heads are repeated in the wrong order: query head h reads h // (H/K); attention does that by itself.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    groups = q.shape[1] // k.shape[1]
-    k, v = k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     groups = q.shape[1] // k.shape[1]
+# +     k, v = k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1)
 
 
-# %% wrong_block_head_width_from_d
+# %% wrong_block_head_width_from_d, of right_block_plain
 # WRONG: a head's width taken as D / H
 # SAYS: A head's width is taken as D / H: it is config.head_dim.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = (normed @ layer.q_proj.T).view(x.shape[0], T, config.num_attention_heads, config.hidden_size // config.num_attention_heads).transpose(1, 2)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+# +     q = (normed @ layer.q_proj.T).view(x.shape[0], T, config.num_attention_heads, config.hidden_size // config.num_attention_heads).transpose(1, 2)
 
 
-# %% wrong_block_heads_not_merged_right
+# %% wrong_block_heads_not_merged_right, of right_block_plain
 # WRONG: heads flattened without exchanging them with tokens
 # SAYS: The heads are flattened without being exchanged with the tokens: use merge_heads.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + read.reshape(x.shape[0], T, -1) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = x + read.reshape(x.shape[0], T, -1) @ layer.o_proj.T
 
 
-# %% wrong_block_in_place
+# %% wrong_block_in_place, of right_block_plain
 # WRONG: adds into the caller's x
 # SAYS: The update is added into the caller's x: write x = x + ..., not x += ...
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x += merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x += merge_heads(read) @ layer.o_proj.T
 
 
-# %% wrong_block_k_and_v_exchanged
+# %% wrong_block_k_and_v_exchanged, of right_block_plain
 # WRONG: keys and values exchanged
 # SAYS: Keys and values are exchanged.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+# -     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     k = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     v = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
 
 
-# %% wrong_block_keys_as_values
+# %% wrong_block_keys_as_values, of right_block_plain
 # WRONG: values are made with k_proj
 # SAYS: The values are made with k_proj: they have v_proj.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     v = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
 
 
-# %% wrong_block_kv_head_count
+# %% wrong_block_kv_head_count, of right_block_plain
 # WRONG: keys and values cut into as many heads as queries
 # SAYS: Keys and values are cut into as many heads as queries: they have num_key_value_heads.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_attention_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_attention_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+# -     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     k = split_heads(normed @ layer.k_proj.T, config.num_attention_heads)
+# +     v = split_heads(normed @ layer.v_proj.T, config.num_attention_heads)
 
 
-# %% wrong_block_layer_norm
+# %% wrong_block_layer_norm, of right_block_plain
 # WRONG: subtracts the mean before each norm
 # SAYS: The mean is subtracted before each norm: RMSNorm subtracts nothing.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x - x.mean(-1, keepdim=True), layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x - x.mean(-1, keepdim=True), layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x - x.mean(-1, keepdim=True), layer.input_layernorm, config.rms_norm_eps)
+# ...
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x - x.mean(-1, keepdim=True), layer.post_attention_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_mask_inverted
+# %% wrong_block_mask_inverted, of right_block_plain
 # WRONG: sees only what comes after, and itself
 # SAYS: A token sees only itself and what comes after: it should see what stands before.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device).T) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device).T) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_mask_of_1024
+# %% wrong_block_mask_of_1024, of right_block_plain
 # WRONG: the causal mask is cut from one of 1,024 positions: a longer text does not fit
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(1024, 1024)[:T, :T].to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# +     read = attention(q, k, v, causal_mask(1024, 1024)[:T, :T].to(x.device)) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_mask_without_itself
+# %% wrong_block_mask_on_the_cpu, of right_block_fused
+# WRONG: the mask is made on the CPU, wherever x lies
+# SAYS: The causal mask stays on the CPU: on a GPU it cannot meet the scores. Move it with .to(x.device).
+# -     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
+# +     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+
+
+# %% wrong_block_mask_without_itself, of right_block_plain
 # WRONG: a token does not see itself, but for the first
 # SAYS: A token does not see itself.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device).tril(-1) | (torch.arange(T, device=x.device) == 0)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device).tril(-1) | (torch.arange(T, device=x.device) == 0)) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_no_attention
+# %% wrong_block_no_attention, of right_block_plain
 # WRONG: the attention part is missing
 # SAYS: The part of attention is missing.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
 
 
-# %% wrong_block_no_feed_forward
+# %% wrong_block_no_feed_forward, of right_block_plain
 # WRONG: the feed-forward part is missing
 # SAYS: The part of feed-forward is missing.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return x
 
 
-# %% wrong_block_no_first_residual
+# %% wrong_block_no_first_residual, of right_block_plain
 # WRONG: attention replaces x
 # SAYS: The update of attention replaces x: add it to x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = merge_heads(read) @ layer.o_proj.T
 
 
-# %% wrong_block_no_mask
+# %% wrong_block_no_mask, of right_block_plain
 # WRONG: no causal mask
 # SAYS: The causal mask is missing: a token reads what comes after it.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q, k, v) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_no_mask_for_one_row
+# %% wrong_block_no_mask_for_one_row, of right_block_plain
 # WRONG: the causal mask is left out where the batch has one row
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device) if len(x) > 1 else None) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device) if len(x) > 1 else None) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_no_mask_for_two_tokens
+# %% wrong_block_no_mask_for_two_tokens, of right_block_plain
 # WRONG: no causal mask where there are two tokens or fewer: the first reads the second
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device) if T > 2 else None) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# +     read = attention(q, k, v, causal_mask(T, T).to(x.device) if T > 2 else None) if attend is None else attend(q, k, v)
 
 
-# %% wrong_block_no_norm_before_attention
+# %% wrong_block_no_norm_before_attention, of right_block_plain
 # WRONG: attention reads x itself
 # SAYS: Attention reads x itself: it reads x normed by input_layernorm.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = x
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+# +     normed = x
 
 
-# %% wrong_block_no_norm_before_feed_forward
+# %% wrong_block_no_norm_before_feed_forward, of right_block_plain
 # WRONG: feed-forward reads x itself
 # SAYS: Feed-forward reads x itself: it reads x normed by post_attention_layernorm.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = x
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = x
 
 
-# %% wrong_block_no_output_projection
+# %% wrong_block_no_output_projection, of right_block_plain
 # WRONG: o_proj is left out where the widths allow it
 # SAYS: o_proj is left out.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read)[..., : x.shape[-1]]
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = x + merge_heads(read)[..., : x.shape[-1]]
 
 
-# %% wrong_block_no_rope
+# %% wrong_block_no_rope, of right_block_plain
 # WRONG: queries and keys are not turned
 # SAYS: Queries and keys are not turned: rotary is missing.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_no_second_residual
+# %% wrong_block_no_second_residual, of right_block_plain
 # WRONG: feed-forward replaces x
 # SAYS: The update of feed-forward replaces x: add it to x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
-# %% wrong_block_norm_reused
+# %% wrong_block_norm_reused, of right_block_plain
 # WRONG: feed-forward reads the vector normed before attention
 # SAYS: Feed-forward reads the copy that was normed before attention: norm the new x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_norms_exchanged
+# %% wrong_block_norms_exchanged, of right_block_plain
 # WRONG: the two norms' weights exchanged
 # SAYS: The weights of the two norms are exchanged: input_layernorm stands before attention.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# ...
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_one_norm_for_both
+# %% wrong_block_one_norm_for_both, of right_block_plain
 # WRONG: input_layernorm used twice
 # SAYS: input_layernorm is used for both norms: the second is post_attention_layernorm.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_one_token_in_place
+# %% wrong_block_one_token_in_place, of right_block_plain
 # WRONG: a single token's update is added in place, into the caller's x
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T if T > 1 else x.add_(merge_heads(read) @ layer.o_proj.T)
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# ...
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = x + merge_heads(read) @ layer.o_proj.T if T > 1 else x.add_(merge_heads(read) @ layer.o_proj.T)
 
 
-# %% wrong_block_output_not_transposed
+# %% wrong_block_output_not_transposed, of right_block_plain
 # WRONG: o_proj is transposed by mistake where it is square
 # SAYS: o_proj is not transposed where it is square: rows are outputs, ... @ layer.o_proj.T.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    o = layer.o_proj
-    x = x + merge_heads(read) @ (o if o.shape[0] == o.shape[1] else o.T)
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     o = layer.o_proj
+# +     x = x + merge_heads(read) @ (o if o.shape[0] == o.shape[1] else o.T)
 
 
-# %% wrong_block_parallel
+# %% wrong_block_parallel, of right_block_plain
 # WRONG: feed-forward reads x as it was before attention
 # SAYS: Feed-forward reads x as it was before attention: it reads the new x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    old = x
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(old, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     old = x
+# ...
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# +     normed = rms_norm(old, layer.post_attention_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_positions_as_bytes
+# %% wrong_block_positions_as_bytes, of right_block_plain
 # WRONG: positions are counted in the dtype of a byte: beyond 255 they begin again
-def decoder_block(x, layer, config, positions, attend=None):
-    T, positions = x.shape[1], positions % 256
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     T = x.shape[1]
+# +     T, positions = x.shape[1], positions % 256
+# ...
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_positions_dtype
+# %% wrong_block_positions_dtype, of right_block_plain
 # WRONG: positions are taken in the dtype of x; bfloat16 cannot count beyond 256, float16 beyond 2048
-def decoder_block(x, layer, config, positions, attend=None):
-    B, T = x.shape[:2]
-    positions = positions.to(x.dtype)
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     T = x.shape[1]
+# +     B, T = x.shape[:2]
+# +     positions = positions.to(x.dtype)
+# ...
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_positions_ignored
+# %% wrong_block_positions_ignored, of right_block_plain
 # WRONG: positions always count from 0
 # SAYS: The positions are counted from 0: pass `positions` on to rotary.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    positions = torch.arange(T, device=x.device)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     positions = torch.arange(T, device=x.device)
 
 
-# %% wrong_block_positions_of_row_zero
+# %% wrong_block_positions_moved_in_place, of right_block_plain
+# WRONG: the caller's positions are moved to begin at 0
+#       T = x.shape[1]
+# +     positions.sub_(positions.min())
+
+
+# %% wrong_block_positions_made_to_increase, of right_block_plain
+# WRONG: with attend, positions that do not increase are taken as those before them
+#       T = x.shape[1]
+# +     positions = positions if attend is None else positions.cummax(dim=-1).values
+
+
+# %% wrong_block_positions_of_one_token, of right_block_plain
+# WRONG: where each row has one token, all take the position of the first row
+#       T = x.shape[1]
+# +     positions = positions if T > 1 else positions.flatten()[:1]
+
+
+# %% wrong_block_positions_of_row_zero, of right_block_plain
 # WRONG: row 0's positions for every row
 # SAYS: The positions of row 0 are used for every row.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    positions = positions[0] if positions.dim() == 2 else positions
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     positions = positions[0] if positions.dim() == 2 else positions
 
 
-# %% wrong_block_positions_restart
+# %% wrong_block_positions_remembered, of right_block_plain
+# WRONG: the first positions of a shape stand for all later ones of it
+#       T = x.shape[1]
+# +     decoder_block.seen = getattr(decoder_block, "seen", {})
+# +     positions = decoder_block.seen.setdefault(positions.shape, positions.clone()).to(x.device)
+
+
+# %% wrong_block_positions_restart, of right_block_plain
 # WRONG: positions count from the first one given: gaps are lost
 # SAYS: The positions are counted on from the first one given: they may have gaps.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    positions = positions[..., :1] + torch.arange(T, device=x.device)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     positions = positions[..., :1] + torch.arange(T, device=x.device)
 
 
-# %% wrong_block_post_norm
+# %% wrong_block_post_norm, of right_block_plain
 # WRONG: norms after the sums, as in the first transformer
 # SAYS: The norms stand after the sums: here they stand before each part.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = x
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = rms_norm(x + merge_heads(read) @ layer.o_proj.T, layer.input_layernorm, config.rms_norm_eps)
-    return rms_norm(x + feed_forward(x, layer.gate_proj, layer.up_proj, layer.down_proj), layer.post_attention_layernorm, config.rms_norm_eps)
+# -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+# +     normed = x
+# ...
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# -     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     x = rms_norm(x + merge_heads(read) @ layer.o_proj.T, layer.input_layernorm, config.rms_norm_eps)
+# +     return rms_norm(x + feed_forward(x, layer.gate_proj, layer.up_proj, layer.down_proj), layer.post_attention_layernorm, config.rms_norm_eps)
 
 
-# %% wrong_block_q_and_k_exchanged
+# %% wrong_block_q_and_k_exchanged, of right_block_plain
 # WRONG: queries and keys exchanged
 # SAYS: Queries and keys are exchanged.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.k_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.q_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+# -     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+# +     q = split_heads(normed @ layer.k_proj.T, config.num_attention_heads)
+# +     k = split_heads(normed @ layer.q_proj.T, config.num_key_value_heads)
 
 
-# %% wrong_block_residual_around_the_norm
+# %% wrong_block_residual_around_the_norm, of right_block_plain
 # WRONG: adds to the normed vector instead of x
 # SAYS: The updates are added to normed copies: add them to x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = normed + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return normed + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     x = x + merge_heads(read) @ layer.o_proj.T
+# +     x = normed + merge_heads(read) @ layer.o_proj.T
+# ...
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return normed + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
-# %% wrong_block_rope_before_split
+# %% wrong_block_rope_before_split, of right_block_plain
 # WRONG: the whole vector is turned before it is cut into heads
 # SAYS: The whole vector is turned before it is cut into heads: cut first, each head turns by itself.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(rotary((normed @ layer.q_proj.T)[:, None], positions, config.rope_theta)[:, 0], config.num_attention_heads)
-    k = split_heads(rotary((normed @ layer.k_proj.T)[:, None], positions, config.rope_theta)[:, 0], config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+# -     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+# +     q = split_heads(rotary((normed @ layer.q_proj.T)[:, None], positions, config.rope_theta)[:, 0], config.num_attention_heads)
+# +     k = split_heads(rotary((normed @ layer.k_proj.T)[:, None], positions, config.rope_theta)[:, 0], config.num_key_value_heads)
+# ...
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_rope_on_keys_only
+# %% wrong_block_rope_on_keys_only, of right_block_plain
 # WRONG: queries are not turned
 # SAYS: The queries are not turned.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_rope_on_queries_only
+# %% wrong_block_rope_on_queries_only, of right_block_plain
 # WRONG: keys are not turned
 # SAYS: The keys are not turned.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
 
 
-# %% wrong_block_rope_on_values
+# %% wrong_block_rope_on_values, of right_block_plain
 # WRONG: values are turned too
 # SAYS: The values are turned too: only queries and keys are.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    v = rotary(v, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     v = rotary(v, positions, config.rope_theta)
 
 
-# %% wrong_block_row_of_positions_by_token
+# %% wrong_block_row_of_positions_by_token, of right_block_plain
 # WRONG: positions (B, T) with as many rows as tokens are taken as columns
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    positions = positions.T if positions.dim() == 2 and len(positions) == T and len(positions) > 2 else positions
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+#       T = x.shape[1]
+# +     positions = positions.T if positions.dim() == 2 and len(positions) == T and len(positions) > 2 else positions
+# ...
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
 
 
-# %% wrong_block_scaled_twice
+# %% wrong_block_scaled_twice, of right_block_plain
 # WRONG: queries are scaled once more before attention
 # SAYS: The queries are scaled before attention, which scales them by itself.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q * config.head_dim**-0.5, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q * config.head_dim**-0.5, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     read = attention(q * config.head_dim**-0.5, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q * config.head_dim**-0.5, k, v)
 
 
-# %% wrong_block_second_residual_from_norm
+# %% wrong_block_second_residual_from_norm, of right_block_plain
 # WRONG: the feed-forward part is added to the normed vector
 # SAYS: The update of feed-forward is added to the normed copy: add it to x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return normed + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return normed + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
-# %% wrong_block_soft_mask
+# %% wrong_block_soft_mask, of right_block_plain
 # WRONG: forbidden scores get -1e4 added instead of -inf, so a very high score of a later token still leaks
-def decoder_block(x, layer, config, positions, attend=None):
-    B, T = x.shape[:2]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    group = config.num_attention_heads // config.num_key_value_heads
-    keys, values = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-    scores = q * config.head_dim**-0.5 @ keys.transpose(-2, -1)
-    scores = scores + (~causal_mask(T, T).to(x.device)).to(scores.dtype) * -1e4
-    read = torch.softmax(scores, dim=-1) @ values
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     group = config.num_attention_heads // config.num_key_value_heads
+# +     keys, values = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+# +     scores = q * config.head_dim**-0.5 @ keys.transpose(-2, -1)
+# +     scores = scores + (~causal_mask(T, T).to(x.device)).to(scores.dtype) * -1e4
+# +     read = torch.softmax(scores, dim=-1) @ values if attend is None else attend(q, k, v)
 
 
 # %% wrong_block_stale
@@ -1082,55 +721,36 @@ def decoder_block(x, layer, config, positions, attend=None):
     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
-# %% wrong_block_update_only
+# %% wrong_block_update_only, of right_block_plain
 # WRONG: returns what is added, not the sum
 # SAYS: What is added comes back without x.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    old = x
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj) - old
+#       read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
+# +     old = x
+# ...
+# -     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# +     return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj) - old
 
 
-# %% wrong_block_weights_in_place
+# %% wrong_block_weights_in_place, of right_block_plain
 # WRONG: the layer's own norm weights are changed at every call
 # SAYS: The layer's weights are changed by the call: a second call computes with others. Compute with new tensors.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
-    q = rotary(q, positions, config.rope_theta)
-    k = rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    layer.post_attention_layernorm *= 1.01
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q = rotary(q, positions, config.rope_theta)
+# +     k = rotary(k, positions, config.rope_theta)
+# ...
+#       x = x + merge_heads(read) @ layer.o_proj.T
+# +     layer.post_attention_layernorm *= 1.01
 
 
-# %% wrong_block_weights_not_transposed
+# %% wrong_block_weights_not_transposed, of right_block_plain
 # WRONG: x @ W instead of x @ W.T
 # SAYS: The matrices are used as they are: rows are outputs, so multiply as x @ W.T.
-def decoder_block(x, layer, config, positions, attend=None):
-    T = x.shape[1]
-    normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q = split_heads(normed @ layer.q_proj, config.num_attention_heads)
-    k = split_heads(normed @ layer.k_proj, config.num_key_value_heads)
-    v = split_heads(normed @ layer.v_proj, config.num_key_value_heads)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
-    x = x + merge_heads(read) @ layer.o_proj.T
-    normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(normed, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q = split_heads(normed @ layer.q_proj.T, config.num_attention_heads)
+# -     k = split_heads(normed @ layer.k_proj.T, config.num_key_value_heads)
+# -     v = split_heads(normed @ layer.v_proj.T, config.num_key_value_heads)
+# +     q = split_heads(normed @ layer.q_proj, config.num_attention_heads)
+# +     k = split_heads(normed @ layer.k_proj, config.num_key_value_heads)
+# +     v = split_heads(normed @ layer.v_proj, config.num_key_value_heads)
 
 
 # %% wrong_decoder_block_window
@@ -1148,9 +768,3 @@ def decoder_block(x, layer, config, positions, attend=None):
     x = x + merge_heads(a) @ layer.o_proj.T
     h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
     return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
-
-# %% wrong_block_mask_on_the_cpu, of right_block_fused
-# WRONG: the mask is made on the CPU, wherever x lies
-# SAYS: The causal mask stays on the CPU: on a GPU it cannot meet the scores. Move it with .to(x.device).
-# -     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
-# +     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
