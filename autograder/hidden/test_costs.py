@@ -132,6 +132,8 @@ def test_half_a_byte(student, rng):
     for size in (0.5, 0.5625):
         exact(student.kv_cache_bytes(config, tokens, 1, size), per_token * tokens * size, what=f"wrong for {size} bytes a value")
     exact(student.kv_cache_bytes(config, tokens, 0, 2), 0, what="wrong for no sequence")
+    least = shape(7, 5, 3, 1, 1, 1, 2, tied=False)
+    exact(student.kv_cache_bytes(least, 1, 1, 0.5625), 2.25, what="wrong for four values in 4.5 bits each")
 
 
 @checks("arithmetic_intensity")

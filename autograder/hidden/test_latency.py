@@ -1,5 +1,7 @@
 """Hidden checks of the latency day: random traces in sixteenths of a second, so that every sum is exact."""
 
+import math
+
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
@@ -63,6 +65,9 @@ def test_every_gap_counts(student):
     close(late.ttft, 0.5, what="wrong ttft on a clock that began in 1970")
     close(late.e2e, 0.75, what="wrong e2e on a clock that began in 1970")
     close(student.Trace(2.0, [2.0, 2.0]).ttft, 0.0, atol=0.0, what="wrong ttft of no wait")
+    before_zero = student.Trace(-2.0, [-1.5, -1.0, 0.5])
+    for name, value in {"ttft": 0.5, "tpot": 1.0, "e2e": 2.5}.items():
+        close(getattr(before_zero, name), value, what=f"wrong {name} on a clock that passes 0")
 
 
 @checks("Trace")
@@ -154,8 +159,8 @@ def test_percentile_against_numpy(student, rng):
         for q in (0, 50, 95, 99, 100, 0.5, 99.9, whole(rng, 1, 99), whole(rng, 1, 999) / 10):
             close(student.percentile(values, q), numpy_percentile(values, q), what=f"wrong p{q} of {count} values")
     many = sixteenths(rng, 2_501, 0, 100_000)
-    close(student.percentile(many, 99), numpy_percentile(many, 99), atol=0.0, rtol=1e-9, what="wrong p99 of 2,501 values")
-    for values in ([3.0, 3.0, 3.0], [-2.0, -8.0, 4.0], [1e-6, 3e-6, 2e-6], [7, 2, 5]):
+    close(student.percentile(many, 99, _unchanged=True), numpy_percentile(many, 99), atol=0.0, rtol=1e-9, what="wrong p99 of 2,501 values")
+    for values in ([3.0, 3.0, 3.0], [-2.0, -8.0, 4.0], [1e-6, 3e-6, 2e-6], [7, 2, 5], [5.0, 0.0, 0.0, 2.0], [0.0, 0.0]):
         close(student.percentile(values, 30), numpy_percentile(values, 30), atol=0.0, rtol=1e-9, what=f"wrong p30 of {values}")
 
 
@@ -172,6 +177,8 @@ def test_a_q_just_outside(student):
     values = [4.0, 6.0]
     for q in (-1e-9, 100.0001, -50, 1000, float("nan")):
         raises(ValueError, lambda q=q: student.percentile(values, q))
+    for q in (-0.5, 101):
+        raises(ValueError, lambda q=q: student.percentile([4.0], q))  # one value is its own percentile, but not the 101st
     raises(ValueError, lambda: student.percentile([], 0))
     close(student.percentile(values, 0.0), 4.0)
     close(student.percentile(values, 100.0), 6.0)
@@ -312,6 +319,8 @@ def test_just_over_the_limit(student):
     made = [trace(student, 0.0, [1.0, 0.5]), trace(student, 3.0, [1.0])]
     for ttft_slo, itl_slo, want in ((1.0, 0.5, 2), (0.9995, 0.5, 0), (1.0, 0.4995, 1), (1.0, 0.001, 1), (1.0, 0.0, 1)):
         close(student.goodput(made, ttft_slo, itl_slo), want / 4, what=f"wrong for limits {ttft_slo} and {itl_slo}")
+    for ttft_slo, itl_slo, want in ((math.nextafter(1.0, 0.0), 0.5, 0), (1.0, math.nextafter(0.5, 0.0), 1)):
+        close(student.goodput(made, ttft_slo, itl_slo), want / 4, what=f"wrong for limits {ttft_slo!r} and {itl_slo!r}")
 
 
 @checks("goodput")
@@ -328,6 +337,11 @@ def test_goodput_in_no_time(student):
     """a span of no time has no rate, and the list of traces stays as it is"""
     close(student.goodput([student.Trace(2.0, [2.0])], 1.0, 1.0), 0.0, atol=0.0)
     given = [trace(student, at, [0.5, 0.25]) for at in (3.0, 1.0, 2.0)]
-    rate, (after, *_) = student.goodput(given, 0.5, 0.25, _arguments=True)
-    close(rate, 3 / 2.75)
-    equal([one.arrival for one in after], [3.0, 1.0, 2.0], what="the traces stand in another order afterwards")
+    for ttft_slo, want in ((0.5, 3), (0.25, 0)):
+        rate, (after, *_) = student.goodput(given, ttft_slo, 0.25, _arguments=True)
+        close(rate, want / 2.75)
+        equal([one.arrival for one in after], [3.0, 1.0, 2.0], what=f"the traces afterwards, where {want} of 3 kept their promise")
+    kept_and_not = [trace(student, at, [wait]) for at, wait in ((4.0, 2.0), (1.0, 0.5), (2.0, 2.0), (3.0, 0.5))]
+    rate, (after, *_) = student.goodput(kept_and_not, 1.0, 1.0, _arguments=True)
+    close(rate, 2 / 5)
+    equal([one.arrival for one in after], [4.0, 1.0, 2.0, 3.0], what="the traces afterwards, where 2 of 4 kept their promise")

@@ -155,3 +155,8 @@ def kv_cache_bytes(config, tokens, batch, bytes_per_value):
 # SAYS: Keys and values are counted D wide. They are num_key_value_heads x head_dim wide.
 # -     return 2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value
 # +     return 2 * L * D * 1 * tokens * batch * bytes_per_value
+
+# %% wrong_cache_whole_sum, of right_cache_tensors
+# WRONG: the sum is cut to whole bytes, though weights and caches of 4.5 bits a value come with a fraction
+# -     return 2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value
+# +     return int(2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value)

@@ -389,3 +389,8 @@ class Trace:
 # WRONG: end-to-end by the rule of thumb TTFT + tokens x gap
 # -         return self.token_times[-1] - self.arrival
 # +         return self.ttft + len(self.token_times) * self.tpot
+
+# %% wrong_trace_sizes_of_times, of right_trace_properties
+# WRONG: end-to-end between the sizes of both times: wrong on a clock that passes 0
+# -         return self.token_times[-1] - self.arrival
+# +         return abs(abs(self.token_times[-1]) - abs(self.arrival))

@@ -212,3 +212,18 @@ def goodput(traces, ttft_slo, itl_slo):
 # WRONG: divides by 0 where all happens at one instant
 # -     return sum(kept) / span if span > 0 else 0.0
 # +     return sum(kept) / span
+
+# %% wrong_goodput_drops_the_broken, of right_goodput_plain
+# WRONG: takes out of the caller's list what has not kept its promise
+#       span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+# +     traces[:] = [t for t, good in zip(traces, kept) if good]
+
+# %% wrong_goodput_a_millionth_over, of right_goodput_plain
+# WRONG: a gap may be a millionth over its limit
+# -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
+# +     kept = [t.ttft <= ttft_slo and all(g <= itl_slo * (1 + 1e-6) for g in t.itl) for t in traces]
+
+# %% wrong_goodput_ttft_a_billionth_over, of right_goodput_plain
+# WRONG: TTFT may be a billionth of a second over its limit
+# -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
+# +     kept = [t.ttft <= ttft_slo + 1e-9 and all(g <= itl_slo for g in t.itl) for t in traces]

@@ -192,3 +192,20 @@ def percentile(values, q):
 # WRONG: q is cut to a whole number
 # -     place = q / 100 * (len(ordered) - 1)
 # +     place = int(q) / 100 * (len(ordered) - 1)
+
+# %% wrong_percentile_one_value_for_any_q, of right_percentile_plain
+# WRONG: with a single value q is not looked at
+#           raise ValueError("no values")
+# +     if len(values) == 1:
+# +         return values[0]
+
+# %% wrong_percentile_without_zeros, of right_percentile_plain
+# WRONG: values of 0 are left out
+# -     ordered = sorted(values)
+# +     ordered = sorted(v for v in values if v) or [0.0]
+
+# %% wrong_percentile_sorts_long_lists, of right_percentile_plain
+# WRONG: sorts the caller's list where it is long
+# -     ordered = sorted(values)
+# +     ordered = sorted(values) if len(values) < 100 else values
+# +     ordered.sort()
