@@ -5,6 +5,7 @@ from contextlib import suppress
 import torch
 
 from autograder.authoring import checks, equal, that
+from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_generation import (
     ALL_FLAGS,
     FOUR,
@@ -182,6 +183,7 @@ def test_random_generators(student, rng):
         "two runs without a generator gave the same tokens",
         cause="Without a generator, draw from torch's global state, unseeded.",
     )
+    draws_from_the_global_state(lambda **watched: student.generate(model, idx, **options, **watched))
     generator = student.generator(one)
     before = generator.get_state()
     generated(student, model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)

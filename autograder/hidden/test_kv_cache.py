@@ -27,6 +27,7 @@ from autograder.checks.cached import (
 )
 from autograder.checks.counted import between, fewest_flops, gradients_stay_on
 from autograder.checks.devices import on_one_device
+from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_generation import FOUR, frequencies, probabilities
 from autograder.checks.test_transformer import kit_model, small_config, small_weights
 from course.kit import load_model
@@ -578,6 +579,7 @@ def test_random_generators(student, rng):
         that(not torch.equal(first, second), "another generator state gave the same tokens")
     unseeded = [student.generate_cached(model, idx, **options) for _ in range(2)]
     that(not torch.equal(*unseeded), "two runs without a generator gave the same tokens", cause="Then torch's global state is drawn from.")
+    draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
     that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws anew.")
     before = generator.get_state()
     student.generate_cached(model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)

@@ -1221,3 +1221,10 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
     for part, flag in zip(parts, flags):
         part.training = flag
     return idx
+
+# %% wrong_generate_own_fresh_generator, of right_generate_plain
+# WRONG: without a generator it seeds one of its own, so that torch.manual_seed has no say
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is None and idx.device.type == "cpu":
+# +         generator = torch.Generator()
+# +         generator.seed()

@@ -1077,3 +1077,10 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +             if step == 0 or idx.shape[1] > block_size:
 # +                 if max_new_tokens > 1:
 # +                     cache.reset()
+
+# %% wrong_generate_cached_own_fresh_generator, of right_generate_plain
+# WRONG: without a generator it seeds one of its own, so that torch.manual_seed has no say
+#       room = min(block_size, idx.shape[1] + max_new_tokens)
+# +     if generator is None and idx.device.type == "cpu":
+# +         generator = torch.Generator()
+# +         generator.seed()
