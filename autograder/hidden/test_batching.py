@@ -34,6 +34,7 @@ from autograder.checks.batches import (
     uniform,
     worse_than_torch,
 )  # fmt: skip
+from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_batching import passes_of_rows
 from autograder.checks.test_generation import frequencies, probabilities
 from solutions.kv_cache import forward_cached
@@ -65,6 +66,9 @@ def test_random_rows(student, rng):
     zeros = [[0], [0, 0, 0], [7, 0], [0]]
     for got, want in zip(left_padded(student, zeros, 0), padded(zeros), strict=True):
         equal(got, want, what="wrong answer for prompts of token 0")
+    long = [list(range(2_100)), [5]]
+    for got, want in zip(left_padded(student, long, 3), padded(long, 3), strict=True):
+        equal(got, want, what="wrong answer for a prompt of 2,100 tokens")
 
 
 @checks("left_pad")
@@ -274,6 +278,20 @@ def test_another_batch_in_the_same_cache(student, rng):
 
 
 @checks("decode_batch")
+def test_step_again(student, rng):
+    """two batches, one after the other, with ids and pads in the same tensors: each has its logits, and they stay"""
+    small = Small(student, rng, dtype=torch.float64)
+    texts, calls = [], []
+    for lengths in ([2, 5, 3], [5, 1, 4]):
+        prompts = ragged(rng, lengths, 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
+        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1], 19), strict=True)])
+        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
+    for prompts, got in zip(texts, student.decode_batch.again(*calls), strict=True):
+        close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("decode_batch")
 def test_step_into_an_empty_cache(student, rng):
     """the first token of each row, with nothing before it"""
     small = Small(student, rng, dtype=torch.float64)
@@ -373,14 +391,16 @@ def test_other_weights_in_the_same_model(student, rng):
 def test_work_when_rows_end(student, rng):
     """no step after the last end, and no gradient"""
     prompts, eos, want = all_end(tiny(torch.float64), rng)
-    prompts, want = [*prompts, prompts[0]], [*want, want[0]]
+    first = min(range(len(want)), key=lambda row: len(want[row]))
     model = student.model(TINY, dtype=torch.float64)
-    with student.counting() as work:
-        got = generated(student, model, prompts, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
-    equal(got, want)
-    most = len(prompts) * (max(map(len, prompts)) + max(map(len, want)) - 1)
-    passes_of_rows(work, prompts, want, most)
-    equal(work.grad_flops, 0, what="FLOPs that ran with gradients on")
+    for rows in ([*range(len(prompts)), 0], [first]):
+        given, due = [prompts[row] for row in rows], [want[row] for row in rows]
+        with student.counting() as work:
+            got = generated(student, model, given, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
+        equal(got, due)
+        most = len(given) * (max(map(len, given)) + max(map(len, due)) - 1)
+        passes_of_rows(work, given, due, most)
+        equal(work.grad_flops, 0, what="FLOPs that ran with gradients on")
 
 
 @checks("generate_batch")
@@ -493,6 +513,11 @@ def test_drawn_ends_of_rows(student, rng):
         that(len(row) == 25 or row[-1:] == [eos], "a row stopped without EOS", got=row, cause=EOS)
         that(bool(row), "a row without a token", cause=EOS)
         equal(row[:1], whole[:1], what="the first draw changed with eos_token_id")
+    # Two unrelated runs of 100 tokens over 6 equal ones agree with probability 6 ** -100.
+    generator = student.generator(seed)
+    twice = [student.generate_batch(model, prompts, max_new_tokens=25, generator=generator) for _ in range(2)]
+    that(twice[0] != twice[1], "a second run with the same generator gave the same tokens again")
+    draws_from_the_global_state(lambda **watched: student.generate_batch(model, prompts, max_new_tokens=3, **watched))
 
 
 @checks("generate_batch", weight=2, gpu=True)
@@ -568,9 +593,9 @@ def test_random_slots(student, rng):
 
 @checks("static_decode")
 def test_static_step_again(student, rng):
-    """other keys, values and pads in the same tensors"""
+    """other keys, values and pads in the same tensors, and huge numbers in the slots that nobody may see"""
     small = Small(student, rng, dtype=torch.float64)
-    both = [Slots(rng, lengths, room=2, garbage=30.0, small=small, dtype=torch.float64) for lengths in ([3, 1, 2], [1, 3, 3])]
+    both = [Slots(rng, lengths, room=2, garbage=1e20, small=small, dtype=torch.float64) for lengths in ([3, 1, 2], [1, 3, 3])]
     calls = []
     for slots in both:
         position = torch.tensor(slots.filled)

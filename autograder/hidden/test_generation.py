@@ -1,15 +1,21 @@
 """Checks of the loop that students do not see: fresh prompts and tables, and rules in combination."""
 
+from contextlib import suppress
+
 import torch
 
 from autograder.authoring import checks, equal, that
+from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_generation import (
+    ALL_FLAGS,
     FOUR,
     ROOMY,
     Toy,
     after_all,
     after_last,
     always,
+    as_the_caller_has_it,
+    caller,
     filled,
     frequencies,
     generated,
@@ -177,6 +183,7 @@ def test_random_generators(student, rng):
         "two runs without a generator gave the same tokens",
         cause="Without a generator, draw from torch's global state, unseeded.",
     )
+    draws_from_the_global_state(lambda **watched: student.generate(model, idx, **options, **watched))
     generator = student.generator(one)
     before = generator.get_state()
     generated(student, model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
@@ -200,6 +207,31 @@ def test_drawn_ends(student, rng):
         equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
     equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
     that(model.calls <= max(ends) + 1, "more calls than steps", expected=max(ends) + 1, got=model.calls)
+
+
+@checks("generate")
+def test_after_an_error_of_the_loop_itself(student):
+    """what raises need not be the model: settings that the sampler refuses, logits that are none"""
+    for options, logits_of in (({"top_k": 0}, always(FOUR)), ({"top_p": -1.0}, always(FOUR)), ({}, lambda ids: None)):
+        for name, flags in ALL_FLAGS.items():
+            for gradients in (True, False):
+                model = Toy(logits_of, flags)
+                with caller(student, gradients=gradients):
+                    with suppress(Exception):  # of which kind is not said
+                        student.generate(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
+                    as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
+    greedy = generated(student, Toy(always(FOUR)), torch.tensor([[3]]), max_new_tokens=1, block_size=ROOMY, top_k=1)
+    equal(greedy, torch.tensor([[0]]))
+
+
+@checks("generate")
+def test_an_answer_stays_as_it_is(student):
+    """two prompts of one shape: the second answer does not write over the first"""
+    both = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [7, 8]])
+    model, options = after_all(10), {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
+    for idx, got in zip(both, student.generate.again(*([model, idx] for idx in both), **options), strict=True):
+        want = [row + unroll(model, row, 4, ROOMY) for row in idx.tolist()]
+        equal(got, torch.tensor(want), what=f"wrong ids after {idx.tolist()}, looked at when both answers were there")
 
 
 # ---- stream --------------------------------------------------------------------------------------------------------
@@ -282,3 +314,52 @@ def test_two_streams_at_once(student):
     equal([p[0] for p in pairs], unroll(after_all(10), [1, 2], 5, ROOMY))
     equal([p[1] for p in pairs], unroll(after_all(10), [3], 5, ROOMY))
     that([m.calls for m in models] == [5, 5], "wrong number of calls", expected=[5, 5], got=[m.calls for m in models])
+
+
+@checks("stream")
+def test_two_streams_of_one_prompt(student):
+    """a second stream of the same ids says the same: the first has not written into them"""
+    prompt, options = [3, 1, 4, 1], {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    model = Toy(after_all(10))
+    idx = torch.tensor([prompt])
+    first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
+    want = unroll(after_all(10), prompt, 5, ROOMY)
+    equal([next(first) for _ in range(3)], want[:3])
+    equal(list(second), want, what="wrong tokens of the second stream, when the first had given three")
+    equal(list(first), want[3:], what="wrong tokens of the first stream, when the second had ended")
+
+
+@checks("stream")
+def test_stream_ends_at_the_limit(student):
+    """EOS as the very last token, and a limit that cuts one step before it"""
+    for steps, want in ((3, [2, 3, 0]), (2, [2, 3]), (1, [2])):
+        model = Toy(after_last([1, 2, 3, 0]))
+        got = streamed(student, model, [0, 1], max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+        equal(got, want)
+        equal(model.calls, steps, what="wrong number of calls")
+
+
+@checks("stream")
+def test_stream_leaves_no_trace_under_any_setting(student):
+    """between two tokens flags and gradient mode are the caller's, with a generator, filters and an EOS too; and after an error"""
+    flags = ALL_FLAGS["training, with one part that is not"]
+    for options in ({"generator": 1}, {"top_k": 1}, {"top_p": 0.05}, {"eos_token_id": 0}, {"temperature": 0.0}, {"block_size": 1}):
+        for gradients in (True, False):
+            model = Toy(after_last([1, 2, 0]), flags)
+            given = {"block_size": ROOMY, **options}
+            if "generator" in given:
+                given["generator"] = student.generator(given["generator"])
+            with caller(student, gradients=gradients):
+                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, **given))
+                for count, want in enumerate((1, 2), start=1):
+                    equal(next(tokens), want, what=f"wrong token number {count} with {sorted(options)}")
+                    as_the_caller_has_it(student, model, flags, gradients, f"after token {count} ({', '.join(options)} given)")
+                ran_quietly(model, f"{', '.join(options)} given")
+                student.forget(tokens)
+                del tokens
+    for options, logits_of in (({"top_k": 0}, always(FOUR)), ({}, lambda ids: None)):
+        model = Toy(logits_of, flags)
+        with caller(student, gradients=True):
+            with suppress(Exception):  # of which kind is not said
+                next(iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
+            as_the_caller_has_it(student, model, flags, True, "after an exception")

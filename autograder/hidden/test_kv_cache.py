@@ -27,6 +27,7 @@ from autograder.checks.cached import (
 )
 from autograder.checks.counted import between, fewest_flops, gradients_stay_on
 from autograder.checks.devices import on_one_device
+from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_generation import FOUR, frequencies, probabilities
 from autograder.checks.test_transformer import kit_model, small_config, small_weights
 from course.kit import load_model
@@ -60,6 +61,23 @@ def too_much(twin: Twin, layer: int, t: int) -> Callable[[], Any]:
     """An append of t tokens that the cache has no room for."""
     k, v = twin.draw(t), twin.draw(t)
     return lambda: twin.cache.append(layer, k, v)
+
+
+def both_answers_stay(student: Any, rng: torch.Generator, call: Any, *, stored: int, t: int, last: bool) -> None:
+    """Two texts, each in its cache, t tokens of each in one memory: the second's logits are not written over the first's.
+
+    last: the call gives the logits of the last position only.
+    """
+    model, kit = small(student, rng, vocab_size=17)
+    texts, calls = [random_ids(rng, 2, stored + t, 17) for _ in range(2)], []
+    for ids in texts:
+        cache = student.KVCache(kit.config, 2, stored + t, dtype=torch.float64)
+        if stored:
+            student.forward_cached(model, ids[:, :stored], cache)
+        calls.append([model, ids[:, stored:], cache])
+    for number, (ids, got) in enumerate(zip(texts, call.again(*calls), strict=True), start=1):
+        want = kit(ids)[:, -1] if last else kit(ids)[:, stored:]
+        close(got, want, atol=1e-3, what=f"wrong logits of text {number}, looked at when both were there")
 
 
 # ---- KVCache -------------------------------------------------------------------------------------------------------
@@ -160,6 +178,29 @@ def test_writes_one_layers_new_tokens(student, rng):
 
 
 @checks("KVCache")
+def test_memory_stays_at_a_reset(student, rng):
+    """work: after a reset the same memory is written over, and length is a whole number throughout"""
+    cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=2, head_dim=16), 2, 300)
+    old, new = torch.randn(2, 2, 200, 16, generator=rng), torch.randn(2, 2, 1, 16, generator=rng)
+    for layer in (0, 1):
+        cache.append(layer, old, -old)
+    that(type(cache.length) is int, "length is not an int", got=type(cache.length).__name__)
+    equal(cache.length, 200, what="wrong length")
+    with student.counting() as work:
+        cache.reset()
+        k_all, v_all = cache.append(0, new, -new)
+    equal(k_all, new, what="wrong keys after a reset")
+    equal(v_all, -new, what="wrong values after a reset")
+    that(
+        work.largest_bytes < old.nbytes,
+        "a reset, or the append after it, has allocated memory anew",
+        expected=f"less than {old.nbytes:,} bytes at once",
+        got=f"{work.largest_bytes:,} bytes",
+    )
+    between(work.written_bytes, 2 * new.nbytes, math.inf, "bytes written")
+
+
+@checks("KVCache")
 def test_a_refused_append_writes_nothing(student):
     """work: what does not fit leaves the memory alone, the slots that are free too"""
     cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16), 2, 8)
@@ -226,6 +267,12 @@ def test_random_chunks_of_tiny(student, rng):
 
 
 @checks("forward_cached")
+def test_logits_of_a_chunk_stay(student, rng):
+    """two texts, one after the other: the first one's logits stay"""
+    both_answers_stay(student, rng, student.forward_cached, stored=3, t=2, last=False)
+
+
+@checks("forward_cached")
 def test_too_much_for_the_cache(student, rng):
     """a text longer than the cache: CacheFull, and what was there still serves"""
     model, kit = small(student, rng)
@@ -236,6 +283,8 @@ def test_too_much_for_the_cache(student, rng):
     equal(cache.length, 4, what="wrong length after CacheFull")
     got = in_chunks(student, model, ids[:, 4:], [2], cache)
     close(got, kit(ids)[:, 4:], atol=1e-3, what="wrong logits after CacheFull")
+    raises("CacheFull", lambda: student.forward_cached(model, ids[:, :1], cache))  # now it is full to the last slot
+    equal(cache.length, 6, what="wrong length of a full cache after CacheFull")
 
 
 @checks("forward_cached")
@@ -327,6 +376,12 @@ def test_prefill_of_a_cache_on_another_device(student):
 
 
 @checks("prefill")
+def test_logits_of_a_prompt_stay(student, rng):
+    """two prompts, one after the other: the first one's logits stay"""
+    both_answers_stay(student, rng, student.prefill, stored=0, t=5, last=True)
+
+
+@checks("prefill")
 def test_prefill_of_another_model(student, rng):
     """the same prompt through another model of the same shape"""
     ids = random_ids(rng, 2, 6, 17)
@@ -387,6 +442,12 @@ def test_decode_work(student, rng):
 
 
 @checks("decode_step")
+def test_logits_of_a_step_stay(student, rng):
+    """two steps, one after the other: the first one's logits stay"""
+    both_answers_stay(student, rng, student.decode_step, stored=4, t=1, last=True)
+
+
+@checks("decode_step")
 def test_decode_of_two_texts(student, rng):
     """two texts of one length, each in its cache: the same next token, and each has its own logits"""
     model, kit = small(student, rng, vocab_size=17)
@@ -438,9 +499,22 @@ def test_one_run_after_another(student, rng):
         got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
         equal(got, unrolled(kit, idx, 6, ROOMY))
         idx = torch.cat((idx[:1], random_ids(rng, 1, 7, 23)))
+    for idx in random_ids(rng, 2, 5, 23).split(1):  # nothing of the first is left where the second asks for one token
+        got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, temperature=0.0)
+        equal(got, unrolled(kit, idx, 1, ROOMY), what="wrong single token")
     nearly_tied = head_only(student, torch.float64, 1.0, {3: [1.0], 5: [1.0 + 1e-9]})  # in float32 they are the same
     got = generated(student, nearly_tied.there, torch.tensor([[1]]), max_new_tokens=1, block_size=ROOMY, temperature=0.0)
     equal(got, [[5]], what="wrong token of a float64 model")
+
+
+@checks("generate_cached")
+def test_cached_answers_stay(student, rng):
+    """two prompts of one shape: the second answer is not written over the first"""
+    model, kit = small(student, rng, vocab_size=23)
+    prompts = [random_ids(rng, 2, 4, 23) for _ in range(2)]
+    options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    for idx, got in zip(prompts, student.generate_cached.again(*([model, idx] for idx in prompts), **options), strict=True):
+        equal(got, torch.cat((idx, unrolled(kit, idx, 5, ROOMY)), dim=1), what="wrong ids, looked at when both answers were there")
 
 
 @checks("generate_cached")
@@ -505,6 +579,7 @@ def test_random_generators(student, rng):
         that(not torch.equal(first, second), "another generator state gave the same tokens")
     unseeded = [student.generate_cached(model, idx, **options) for _ in range(2)]
     that(not torch.equal(*unseeded), "two runs without a generator gave the same tokens", cause="Then torch's global state is drawn from.")
+    draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
     that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws anew.")
     before = generator.get_state()
     student.generate_cached(model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)

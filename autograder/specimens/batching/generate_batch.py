@@ -1018,3 +1018,21 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
 # WRONG: num_pad of the longest for all in decode
 # -             logits = decode_batch(model, tokens[-1], num_pad, cache) if tokens else [prefill_batch(model, chunk, num_pad, cache) for chunk in ids.split(4, dim=1)][-1]
 # +             logits = decode_batch(model, tokens[-1], torch.zeros_like(num_pad), cache) if tokens else prefill_batch(model, ids, num_pad, cache)
+
+# %% wrong_generate_batch_own_fresh_generator, of right_generate_batch_plain
+# WRONG: without a generator it seeds one of its own, so that torch.manual_seed has no say
+#       model = model.to(device=device, dtype=dtype)
+# +     if generator is None and model.device.type == "cpu":
+# +         generator = torch.Generator()
+# +         generator.seed()
+
+# %% wrong_generate_batch_copies_generator, of right_generate_batch_plain
+# WRONG: draws from a copy, so that the caller's generator stays where it is
+#       model = model.to(device=device, dtype=dtype)
+# +     if generator is not None:
+# +         generator = generator.clone_state()
+
+# %% wrong_generate_batch_one_row_runs_on, of right_generate_batch_plain
+# WRONG: a row that is alone is computed to the limit after its EOS
+# -             if eos_token_id is not None and ended.all():  # the one question a step that waits for the device
+# +             if eos_token_id is not None and len(prompts) > 1 and ended.all():  # the one question a step that waits for the device

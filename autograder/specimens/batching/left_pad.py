@@ -175,3 +175,13 @@ def left_pad(prompts, pad_id):
 # WRONG: num_pad (B, 1)
 # -     return torch.tensor(rows), torch.tensor(num_pad)
 # +     return torch.tensor(rows), torch.tensor(num_pad)[:, None]
+
+# %% wrong_left_pad_cuts_long_prompts
+# WRONG: keeps the last 2,048 tokens of a longer prompt
+def left_pad(prompts, pad_id):
+    if not prompts or not all(prompts):
+        raise ValueError("no prompts, or an empty one")
+    prompts = [prompt[-2048:] for prompt in prompts]
+    T = max(len(prompt) for prompt in prompts)
+    rows = [[pad_id] * (T - len(prompt)) + prompt for prompt in prompts]
+    return torch.tensor(rows), torch.tensor([T - len(prompt) for prompt in prompts])

@@ -346,3 +346,10 @@ def static_decode(model, ids, num_pad, position, keys, values):
 # +         keys[0].index_copy_(2, slot, k)
 # +         values[0].index_copy_(2, slot, v)
 # +         x = x + merge_heads(attention(q, keys[0], values[0], mask)) @ layer.o_proj.T
+
+# %% wrong_static_decode_billion_for_infinity, of right_static_decode_plain
+# WRONG: masked scores are lowered by 1e9, which huge numbers in later slots beat
+# -
+# ...
+# -         x = x + merge_heads(attention(q, keys[index], values[index], mask)) @ layer.o_proj.T
+# +         x = x + merge_heads(torch.nn.functional.scaled_dot_product_attention(q, keys[index], values[index], attn_mask=(~mask).to(q.dtype) * -1e9, enable_gqa=True)) @ layer.o_proj.T

@@ -1173,3 +1173,58 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # ...
 # -             model.apply(lambda part: setattr(part, "training", part in training))
 # +             model.train(flags[0])
+
+# %% wrong_generate_one_memory_for_all, of right_generate_plain
+# WRONG: answers of one shape come in one memory: the next one is written over the last
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     kept = globals().setdefault("_kept", {})
+# ...
+# -     return idx
+# +     return kept.setdefault((idx.shape, idx.device), idx.clone()).copy_(idx)
+
+# %% wrong_generate_flags_lost_in_other_errors, of right_generate_inference_mode
+# WRONG: puts the flags back after a RuntimeError only; other exceptions leave the parts in evaluation mode
+# -     finally:
+# -         for part, flag in zip(parts, flags):
+# -             part.train(flag)
+# +     except RuntimeError:
+# +         for part, flag in zip(parts, flags):
+# +             part.train(flag)
+# +         raise
+# +     for part, flag in zip(parts, flags):
+# +         part.train(flag)
+
+# %% wrong_generate_flags_lost_in_sampler
+# WRONG: puts the flags back where the model raises, not where the sampler does
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    flags = [part.training for part in parts]
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+    for part in parts:
+        part.training = False
+    for _ in range(max_new_tokens):
+        try:
+            with torch.no_grad():
+                logits = model(idx[:, -block_size:])[:, -1]
+        except BaseException:
+            for part, flag in zip(parts, flags):
+                part.training = flag
+            raise
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        if eos_token_id is not None:
+            token = token.masked_fill(ended, eos_token_id)
+            ended = ended | (token == eos_token_id)
+        idx = torch.cat((idx, token), dim=1)
+        if ended.all():
+            break
+    for part, flag in zip(parts, flags):
+        part.training = flag
+    return idx
+
+# %% wrong_generate_own_fresh_generator, of right_generate_plain
+# WRONG: without a generator it seeds one of its own, so that torch.manual_seed has no say
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if generator is None and idx.device.type == "cpu":
+# +         generator = torch.Generator()
+# +         generator.seed()

@@ -748,3 +748,37 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # %% wrong_stream_gradients, of right_stream_decorated
 # WRONG: gradients are recorded
 # - @torch.no_grad()
+
+# %% wrong_stream_writes_into_the_prompt, of right_stream_own_loop
+# WRONG: the caller's ids grow with the answer
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     prompt = idx
+# ...
+#           idx = torch.cat((idx, token), dim=1)
+# +         prompt.set_(idx.clone())
+
+# %% wrong_stream_drops_eos_at_the_limit, of right_stream_own_loop
+# WRONG: an EOS that comes as the last token allowed is not handed over
+# -     for _ in range(max_new_tokens):
+# +     for step in range(max_new_tokens):
+# ...
+# -         yield token.item()
+# +         if step < max_new_tokens - 1 or token.item() != eos_token_id:
+# +             yield token.item()
+
+# %% wrong_stream_gradients_held_with_a_generator
+# WRONG: where a generator is given, gradients stay off while the stream waits
+
+from contextlib import nullcontext
+
+
+def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    with torch.no_grad() if generator is not None else nullcontext():
+        for _ in range(max_new_tokens):
+            idx = generate(
+                model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+            )
+            token = int(idx[0, -1])
+            yield token
+            if token == eos_token_id:
+                return

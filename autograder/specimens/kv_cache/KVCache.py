@@ -969,3 +969,14 @@ class KVCache:
 # WRONG: reset does nothing
 # -         self.counts = [0] * len(self.counts)
 # +         pass
+
+# %% wrong_cache_reset_allocates, of right_cache_plain
+# WRONG: reset makes new memory instead of writing over the old
+# -         self.counts = [0] * len(self.counts)
+# +         self.keys, self.values = torch.zeros_like(self.keys), torch.zeros_like(self.values)
+# +         self.counts = [0] * len(self.counts)
+
+# %% wrong_cache_length_a_tensor, of right_cache_plain
+# WRONG: length is a tensor, which a GPU would have to be asked for
+# -         return self.counts[-1]
+# +         return torch.tensor(self.counts[-1])

@@ -214,3 +214,11 @@ def decode_step(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
 def decode_step(model, ids, cache):
     forward_cached(model, ids, cache)
     return forward_cached(model, ids, cache)[:, -1]
+
+# %% wrong_decode_one_memory_for_all
+# WRONG: logits of one shape come in one memory: the next ones are written over the last
+
+def decode_step(model, ids, cache):
+    logits = forward_cached(model, ids, cache)[:, -1]
+    kept = globals().setdefault("_decoded", {})
+    return kept.setdefault((logits.shape, logits.dtype, logits.device), logits.clone()).copy_(logits)

@@ -622,3 +622,24 @@ def forward_cached(model, ids, cache):
 # -         x = x + merge_heads(attention(q, rotary(k_all, torch.arange(start + t, device=ids.device), config.rope_theta), v_all, mask)) @ layer.o_proj.T
 # +         turned = torch.cat([rotary(k_all[:, :, i : i + 1], torch.tensor([i]), config.rope_theta) for i in range(start + t)], dim=2)
 # +         x = x + merge_heads(attention(q, turned, v_all, mask)) @ layer.o_proj.T
+
+# %% wrong_forward_one_memory_for_all
+# WRONG: logits of one shape come in one memory: the next ones are written over the last
+
+def forward_cached(model, ids, cache):
+    start, t = cache.length, ids.shape[1]
+    positions = torch.arange(start, start + t, device=ids.device)
+    mask = causal_mask(t, start + t).to(ids.device)
+
+    def attend(layer, q, k, v):
+        return attention(q, *cache.append(layer, k, v), mask)
+
+    logits = run_layers(model, ids, positions, attend) @ model.weights.lm_head.T
+    kept = globals().setdefault("_logits", {})
+    return kept.setdefault((logits.shape, logits.dtype, logits.device), logits).copy_(logits)
+
+# %% wrong_forward_starts_anew_when_full, of right_forward_plain
+# WRONG: a cache that is full to the last slot is emptied, where CacheFull is due
+#   def forward_cached(model, ids, cache):
+# +     if cache.length == cache.max_len:
+# +         cache.reset()

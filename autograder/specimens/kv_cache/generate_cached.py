@@ -1059,3 +1059,28 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +                 logits = prefill(model, idx[:, -block_size:], cache)
 # +             else:
 # +                 logits = decode_step(model, idx[:, -1:], cache)
+
+# %% wrong_generate_cached_one_memory_for_all, of right_generate_plain
+# WRONG: answers of one shape come in one memory: the next one is written over the last
+# -     return idx
+# +     kept = globals().setdefault("_ids", {})
+# +     return kept.setdefault((idx.shape, idx.device), idx.clone()).copy_(idx)
+
+# %% wrong_generate_cached_kept_for_one_token, of right_generate_plain
+# WRONG: a cache kept from call to call, which a call for one token does not empty
+# -     cache = KVCache(model.config, len(idx), room, model.weights.embed_tokens.dtype, idx.device)
+# +     shape = model.config, len(idx), room, model.weights.embed_tokens.dtype, idx.device
+# +     cache = globals().setdefault("_caches", {}).setdefault(shape, KVCache(*shape))
+# ...
+# -             if step == 0 or idx.shape[1] > block_size:
+# -                 cache.reset()
+# +             if step == 0 or idx.shape[1] > block_size:
+# +                 if max_new_tokens > 1:
+# +                     cache.reset()
+
+# %% wrong_generate_cached_own_fresh_generator, of right_generate_plain
+# WRONG: without a generator it seeds one of its own, so that torch.manual_seed has no say
+#       room = min(block_size, idx.shape[1] + max_new_tokens)
+# +     if generator is None and idx.device.type == "cpu":
+# +         generator = torch.Generator()
+# +         generator.seed()
