@@ -276,6 +276,9 @@ def test_bytes_that_are_moved(student, rng):
     between(work.written_bytes, 2 * k.nbytes, 4 * k.nbytes + 4096, "bytes written by a write of 8 tokens")
     with student.counting() as work:
         kv.copy([(2, 9)])
+    for name, got, memory in (("keys", kv.keys, keys), ("values", kv.values, values)):
+        memory[:, 9 * 16 : 10 * 16] = memory[:, 2 * 16 : 3 * 16]
+        equal(got, memory, what=f"wrong {name} in the memory after a copy")
     moved = 2 * 2 * 16 * 2 * 32 * 4
     between(work.written_bytes, moved, 2 * moved + 4096, "bytes written by a copy of one block")
 

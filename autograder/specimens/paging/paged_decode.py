@@ -149,8 +149,7 @@ def paged_decode(model, ids, sequences, kv):
 # +     return x @ model.weights.lm_head.T
 
 # %% wrong_decode_row_by_row
-# WRONG: a pass for each row: the weights are read once a row
-# SAYS: each row has a pass of its own, so the weights are read once for each row
+# WRONG: each row grows in a pass of its own, so that a refused step has changed those before it
 
 def paged_decode(model, ids, sequences, kv):
     return torch.cat([forward_paged(model, row, s, kv)[:, -1] for row, s in zip(ids.split(1), sequences, strict=True)])
