@@ -187,6 +187,24 @@ def test_rotary_distance(student, rng):
     close(scores(0), want, atol=2e-3)
 
 
+@checks("rotary")
+def test_rotary_one_token_a_row(student, rng):
+    """one token in each row, each at a position of its own: what decoding a batch asks for"""
+    for B, H in ((3, 2), (4, 4), (2, 1)):
+        x = torch.randn(B, H, 1, 8, generator=rng)
+        positions = 3 + 7 * torch.randperm(B, generator=rng)[:, None]
+        close(student.rotary(x, positions), _rotated(x, positions), atol=5e-4, what=f"wrong values for B={B}, H={H} and positions (B, 1)")
+
+
+@checks("rotary")
+def test_rotary_leaves_every_dtype(student, rng):
+    """the vectors are not changed, whatever their dtype"""
+    positions = torch.randint(1, 30, (3,), generator=rng)
+    for dtype, atol in ((torch.float32, 5e-4), (torch.float64, 5e-4), (torch.bfloat16, 0.06), (torch.float16, 0.02)):
+        x = torch.randn(2, 2, 3, 8, generator=rng).clamp(-2, 2).to(dtype)
+        close(student.rotary(x, positions, _unchanged=True), _rotated(x, positions[None]), atol=atol, dtype=dtype)
+
+
 def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
     """Pair by pair, in float64. positions (B, T) or (1, T)."""
     half = x.shape[-1] // 2
@@ -519,6 +537,26 @@ def test_attention_copies_when_keys_match(student, rng):
         v[:, :, order],
         atol=1e-4,
     )
+
+
+@checks("attention")
+def test_attention_many_queries_under_one_mask(student, rng):
+    """three hundred queries, and masks that say the same for all of them, or for all keys"""
+    q, k, v = _random(rng, 2, 4, 2, 300, 5, 4)
+    for shape in ((1, 5), (2, 1, 1, 5), (300, 1)):
+        mask = _random_mask(rng, shape) if shape[-1] > 1 else torch.ones(shape, dtype=torch.bool)
+        want = _oracle(q, k, v, mask.expand(2, 4, 300, 5))
+        close(student.attention(q, k, v, mask), want, atol=1e-4, what=f"wrong values with a mask of shape {shape}")
+
+
+@checks("attention")
+def test_attention_other_dtypes_under_a_mask(student, rng):
+    """hidden keys stay hidden in bfloat16 and float64, and no input is changed"""
+    for dtype, atol in ((torch.bfloat16, 5e-2), (torch.float64, 1e-4)):
+        q, k, v = (x.to(dtype) for x in _random(rng, 2, 4, 2, 3, 6, 4))
+        mask = _random_mask(rng, (3, 6))
+        want = _oracle(q.double(), k.double(), v.double(), mask)
+        close(student.attention(q, k, v, mask, _unchanged=True), want, atol=atol, dtype=dtype)
 
 
 def _oracle(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:

@@ -64,6 +64,13 @@ def plain_and_masked(rng):
             yield masked_logits(rng, shape, dtype)
 
 
+def fine_in_half(rng, dtype):
+    """Rows of a 0 and of gaps between 4 and 8 in odd sixty-fourths: float16 holds each exactly, bfloat16 none."""
+    for shape in [(5,), (3, 4)]:
+        gaps = (257 + 2 * torch.randint(0, 100, shape, generator=rng)) / 64
+        yield torch.cat([-gaps, torch.zeros(*shape[:-1], 1)], dim=-1).to(dtype)
+
+
 def softmax64(logits):
     return torch.softmax(logits.double(), dim=-1)
 
@@ -208,6 +215,28 @@ def test_softmax_vocabulary(student, rng):
     close(student.softmax(whole), softmax64(whole), atol=1e-8, rtol=2e-3)
 
 
+@checks("softmax")
+def test_softmax_no_coarser_inside(student, rng):
+    """float16 keeps its digits, bfloat16 its range, and a long row of float64 its own"""
+    for logits, got in student.softmax.each(fine_in_half(rng, torch.float16)):
+        close(got, softmax64(logits), atol=1e-6, rtol=8e-3, dtype=torch.float16)
+    wide = torch.tensor([[1e5, 9e4, -1e5], [-2e5, -3e38, -9e4]]).bfloat16()  # float16 ends at 65,504
+    close(student.softmax(wide), [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], atol=1e-2, dtype=torch.bfloat16)
+    long = 4 * torch.randn((2, 2_000), generator=rng, dtype=torch.float64)
+    close(student.softmax(long), softmax64(long), atol=1e-300, rtol=1e-11, dtype=torch.float64)
+
+
+@checks("softmax")
+def test_softmax_minus_infinity_is_no_number(student):
+    """beside the smallest number there is, -inf still gets exactly 0; a row of nothing but -inf spoils no other"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        lowest = torch.finfo(dtype).min
+        logits = torch.tensor([[lowest, -INF, -INF], [-INF, lowest, -INF]], dtype=dtype)
+        close(student.softmax(logits), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-6, dtype=dtype)
+    logits = torch.tensor([[1.0, 1.0, -INF], [-INF, -INF, -INF], [-INF, 0.0, -INF]])
+    close(student.softmax(logits)[::2], [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]], atol=1e-6)
+
+
 # ---- log_softmax ---------------------------------------------------------------------------------------------------
 
 
@@ -297,6 +326,30 @@ def test_log_softmax_vocabulary(student, rng):
     close(student.log_softmax(whole), log_softmax64(whole), atol=2e-3)
 
 
+@checks("log_softmax")
+def test_log_softmax_no_coarser_inside(student, rng):
+    """float16 keeps its digits, bfloat16 its range, and a long row of float64 its own"""
+    for logits, got in student.log_softmax.each(fine_in_half(rng, torch.float16)):
+        close(got, log_softmax64(logits), atol=8e-3, rtol=0.0, dtype=torch.float16)
+    wide = torch.tensor([[1e5, 1e5, -1e5], [-2e5, -3e5, -2e5]]).bfloat16()  # float16 ends at 65,504
+    close(student.log_softmax(wide.float()), log_softmax64(wide), atol=0.02, rtol=1e-5)
+    got = student.log_softmax(wide)  # which way a logarithm of bfloat16 rounds near 1e5 is free: only that it is finite, and the gaps
+    equal(bool(torch.isfinite(got).all()), True, what="a log probability of finite bfloat16 logits is not finite")
+    close(got[:, [2, 1]].diagonal(), [-2e5, -1e5], rtol=2e-2, atol=0.0, dtype=torch.bfloat16)
+    long = 4 * torch.randn((2, 2_000), generator=rng, dtype=torch.float64)
+    close(student.log_softmax(long), log_softmax64(long), atol=1e-12, rtol=1e-12, dtype=torch.float64)
+
+
+@checks("log_softmax")
+def test_log_softmax_of_equals(student, rng):
+    """two and more best tokens, all alike, and a row of nothing but -inf beside others"""
+    two = torch.tensor([[2.0, 2.0, 1.0], [-3.0, 5.0, 5.0]])
+    for logits, got in student.log_softmax.each([two, two.double(), torch.full((2, 7), 3.0), torch.zeros(1, 300)]):
+        close(got, log_softmax64(logits), atol=1e-5)
+    logits = torch.tensor([[1.0, 1.0, -INF], [-INF, -INF, -INF], [-INF, 0.0, -INF]])
+    close(student.log_softmax(logits)[::2], [[-math.log(2), -math.log(2), -INF], [-INF, 0.0, -INF]], atol=1e-5)
+
+
 # ---- entropy -------------------------------------------------------------------------------------------------------
 
 
@@ -379,3 +432,14 @@ def test_entropy_half_precision(student, rng):
         rows = [random_probs(rng, (3, 6)), random_probs(rng, (2, 2, 5), zeros=True), torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])]
         for probs, got in student.entropy.each(row.to(dtype) for row in rows):
             close(got, entropy64(probs), atol=atol, rtol=1e-2)
+
+
+@checks("entropy")
+def test_entropy_no_coarser_inside(student):
+    """float16 keeps its digits, and one probability alone gives one number"""
+    # 958 times the same probability and the rest on one token: bfloat16 is off by 0.05 of its 6.8 nats, float16 hardly.
+    probs = torch.full((2, 959), 0.98 / 958 * (1 + 1 / 512)).half()
+    probs[:, -1] = 1 - probs[:, :-1].double().sum(dim=-1)
+    close(student.entropy(probs), entropy64(probs), atol=2e-2, rtol=0.0)
+    for alone in (torch.ones(1), torch.ones(1, dtype=torch.float64), torch.ones(1, 1, 1)):
+        close(student.entropy(alone), torch.zeros(alone.shape[:-1]), atol=1e-6)

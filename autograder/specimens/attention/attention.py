@@ -627,3 +627,24 @@ def attention(q, k, v, mask=None):
 # ...
 # -         scores = scores + torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, torch.finfo(torch.float32).min)
 # +         scores = scores + torch.zeros(mask.shape).masked_fill(~mask, torch.finfo(torch.float32).min)
+
+
+# %% right_attention_queries_in_blocks
+# RIGHT: queries in blocks of 64, each with its rows of the mask
+def attention(q, k, v, mask=None):
+    groups = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+    out = []
+    for start in range(0, q.shape[2], 64):
+        scores = q[:, :, start : start + 64] @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            rows = mask if mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+            scores = scores.masked_fill(~rows, float("-inf"))
+        out.append(softmax(scores) @ v)
+    return torch.cat(out, dim=2)
+
+
+# %% wrong_attention_blocks_cut_every_mask, of right_attention_queries_in_blocks
+# WRONG: cuts a block's rows out of a mask of one row for all: from the second block on nothing is left of it
+# -             rows = mask if mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+# +             rows = mask if start == 0 and mask.shape[-2] == 1 else mask[..., start : start + 64, :]

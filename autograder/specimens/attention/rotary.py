@@ -439,3 +439,28 @@ def rotary(x, positions, base=10000.0):
 # SAYS: The frequencies are made on the CPU: on a GPU they cannot be multiplied with the positions. Make them with device=x.device.
 # -     theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64, device=x.device) / Dh)
 # +     theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64) / Dh)
+
+
+# %% right_rotary_writes_into_its_copy
+# RIGHT: in place, in float64, in memory of its own
+def rotary(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device, dtype=torch.float64) / half)).unsqueeze(-3)
+    out = x.to(torch.float64, copy=True)
+    a, b = out[..., :half].clone(), out[..., half:].clone()
+    out[..., :half] = a * angles.cos() - b * angles.sin()
+    out[..., half:] = b * angles.cos() + a * angles.sin()
+    return out.to(x.dtype)
+
+
+# %% wrong_rotary_float64_in_place, of right_rotary_writes_into_its_copy
+# WRONG: writes into the float64 form of x, which for a float64 x is x itself
+# -     out = x.to(torch.float64, copy=True)
+# +     out = x.double()
+
+
+# %% wrong_rotary_first_row_of_one_token, of right_rotary_plain
+# WRONG: where each row has one token, all turn by the position of the first row
+# +     if positions.ndim == 2 and positions.shape[1] == 1:
+# +         positions = positions[0]
+#       half = x.shape[-1] // 2

@@ -419,3 +419,17 @@ def entropy(probs):
     if probs.dtype in (torch.float32, torch.float64):
         terms = torch.where(probs > 0, terms, 0)
     return terms.sum(dim=-1)
+
+
+# %% wrong_entropy_float16_in_bfloat16
+# WRONG: float16 is worked out in bfloat16, which has three binary digits fewer
+def entropy(probs):
+    p = probs.bfloat16() if probs.dtype == torch.float16 else probs
+    return torch.special.entr(p).sum(dim=-1).to(probs.dtype)
+
+
+# %% wrong_entropy_one_probability_in_a_row
+# WRONG: of one probability alone, the answer keeps the last dimension
+def entropy(probs):
+    out = torch.special.entr(probs).sum(dim=-1)
+    return out.unsqueeze(-1) if probs.ndim == 1 and probs.shape[-1] == 1 else out

@@ -415,3 +415,58 @@ def log_softmax(logits):
 def log_softmax(logits):
     b, v = logits.shape
     return torch.log_softmax(logits, dim=1)
+
+
+# %% right_log_softmax_others_by_mask
+# RIGHT: log1p of the others' sum, one best entry taken out by its place
+def log_softmax(logits):
+    shifted = logits - logits.amax(dim=-1, keepdim=True)
+    best = torch.nn.functional.one_hot(shifted.argmax(dim=-1), logits.shape[-1]).bool()
+    others = shifted.exp().masked_fill(best, 0.0).sum(dim=-1, keepdim=True)
+    return shifted - others.log1p()
+
+
+# %% wrong_log_softmax_ties_left_out, of right_log_softmax_others_by_mask
+# WRONG: every entry that equals the best is taken out, and one counted: of two equal best tokens one is lost
+# -     best = torch.nn.functional.one_hot(shifted.argmax(dim=-1), logits.shape[-1]).bool()
+# +     best = shifted == 0
+
+
+# %% wrong_log_softmax_bfloat16_in_float16, of right_log_softmax_others_by_mask
+# WRONG: bfloat16 is worked out in float16: logits beyond 65,504 overflow
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.half() if dtype == torch.bfloat16 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return shifted - others.log1p()
+# +     return (shifted - others.log1p()).to(dtype)
+
+
+# %% wrong_log_softmax_float16_in_bfloat16, of right_log_softmax_others_by_mask
+# WRONG: float16 is worked out in bfloat16, which has three binary digits fewer
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.bfloat16() if dtype == torch.float16 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return shifted - others.log1p()
+# +     return (shifted - others.log1p()).to(dtype)
+
+
+# %% wrong_log_softmax_long_rows_in_float32, of right_log_softmax_others_by_mask
+# WRONG: more than 1,000 numbers are worked out in float32, float64 too
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.float() if logits.numel() > 1000 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return shifted - others.log1p()
+# +     return (shifted - others.log1p()).to(dtype)
+
+
+# %% wrong_log_softmax_all_rows_alike, of right_log_softmax_others_by_mask
+# WRONG: one row of nothing but -inf makes every row that of equal tokens
+# -     return shifted - others.log1p()
+# +     out = shifted - others.log1p()
+# +     return torch.full_like(out, -torch.tensor(float(out.shape[-1])).log().item()) if out.isnan().any() else out

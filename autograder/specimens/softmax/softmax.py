@@ -668,3 +668,58 @@ def softmax(logits):
 # WRONG: one maximum for the whole tensor, in float64
 # -     e = torch.exp(x - x.max(dim=-1, keepdim=True).values)
 # +     e = (x - x.max()).exp()
+
+
+# %% right_softmax_uniform_where_nothing_is_possible
+# RIGHT: a row of nothing but -inf, for which no rule stands, becomes uniform, that row alone
+def softmax(logits):
+    shifted = logits - logits.amax(dim=-1, keepdim=True)
+    weights = shifted.exp()
+    probs = weights / weights.sum(dim=-1, keepdim=True)
+    return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
+
+
+# %% wrong_softmax_bfloat16_in_float16, of right_softmax_uniform_where_nothing_is_possible
+# WRONG: bfloat16 is worked out in float16: logits beyond 65,504 overflow
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.half() if dtype == torch.bfloat16 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
+# +     return probs.to(dtype)
+
+
+# %% wrong_softmax_float16_in_bfloat16, of right_softmax_uniform_where_nothing_is_possible
+# WRONG: float16 is worked out in bfloat16, which has three binary digits fewer
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.bfloat16() if dtype == torch.float16 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
+# +     return probs.to(dtype)
+
+
+# %% wrong_softmax_long_rows_in_float32, of right_softmax_uniform_where_nothing_is_possible
+# WRONG: more than 1,000 numbers are worked out in float32, float64 too
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     dtype = logits.dtype
+# +     logits = logits.float() if logits.numel() > 1000 else logits
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# ...
+# -     return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
+# +     return probs.to(dtype)
+
+
+# %% wrong_softmax_infinity_as_smallest_number, of right_softmax_uniform_where_nothing_is_possible
+# WRONG: -inf becomes the smallest number of its type: beside logits as small it keeps a share
+# -     shifted = logits - logits.amax(dim=-1, keepdim=True)
+# +     logits = logits.nan_to_num(neginf=torch.finfo(logits.dtype).min)
+# +     shifted = logits - logits.amax(dim=-1, keepdim=True)
+
+
+# %% wrong_softmax_all_rows_uniform, of right_softmax_uniform_where_nothing_is_possible
+# WRONG: one row of nothing but -inf makes every row uniform
+# -     return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
+# +     return torch.full_like(probs, 1 / logits.shape[-1]) if probs.isnan().any() else probs
