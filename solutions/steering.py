@@ -158,7 +158,7 @@ def beam_search(
     when no hypothesis that is not finished can win any more. Hypotheses are ranked, at every step and at the end, by
     log_prob / n ** length_penalty, n counting EOS: with 0 the most probable wins, above 0 longer ones gain.
     Log probabilities are taken in float32 at least, whatever the dtype of the logits. Raises ValueError if beams < 1.
-    The input is not changed.
+    The input is not changed, and gradient mode is afterwards what it was before.
     """
     ### BEGIN SOLUTION
     if beams < 1:

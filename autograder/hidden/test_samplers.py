@@ -3,12 +3,13 @@
 False alarms of the frequency tests: at most 1e-10 each, as derived in `autograder/checks/test_samplers.py`.
 """
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.authoring import checks, close, equal, that
+from autograder.authoring import checks, close, equal, raises, that
 from autograder.checks.test_samplers import (
     DRAWS,
     at_least,
@@ -94,6 +95,15 @@ def test_greedy_shapes_and_dtypes(student, rng):
         equal(token_ids(student.greedy_sample(logits, _unchanged=True), 2), torch.tensor([[1], [0]]))
 
 
+@checks("greedy_sample")
+def test_greedy_small_lead_in_a_vocabulary(student, rng):
+    """a small lead decides among 49,152 tokens too"""
+    logits = torch.rand(3, 49_152, generator=rng)
+    best = torch.randint(0, 49_152, (3, 1), generator=rng)
+    logits = logits.scatter(-1, best, 1.0002).scatter(-1, (best + 1) % 49_152, 1.0001)
+    equal(token_ids(student.greedy_sample(logits, _unchanged=True), 3), best)
+
+
 # ---- temperature_probs ---------------------------------------------------------------------------------------------
 
 
@@ -176,6 +186,24 @@ def test_temperature_large_vocabulary_in_half(student, rng):
         close(got, softmax64(logits.double() / tau), atol=1e-30, rtol=1e-4)
 
 
+@checks("temperature_probs")
+def test_temperature_nearly_zero(student):
+    """a temperature of a millionth is not greedy where the gaps are millionths"""
+    logits = torch.tensor([[0.0, 1e-6, -1e-6, -1.0], [2e-6, 0.0, 1e-6, -3.0]], dtype=torch.float64)
+    want = softmax64(torch.tensor([[0.0, 1.0, -1.0, -1e6], [2.0, 0.0, 1.0, -3e6]]))
+    close(student.temperature_probs(logits, 1e-6, _unchanged=True), want, atol=1e-6)
+
+
+@checks("temperature_probs")
+def test_temperature_leaves_every_dtype(student):
+    """the logits are not changed, whatever their dtype"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0], [1.0, 3.0, -2.0]], dtype=dtype)
+        for tau in (2.0, 1.0):
+            close(student.temperature_probs(logits, tau, _unchanged=True), softmax64(logits.double() / tau), atol=1e-5)
+        close(student.temperature_probs(logits, 0.0, _unchanged=True), [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], atol=0.0)
+
+
 # ---- top_k_probs ---------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +261,27 @@ def test_top_k_float64(student, rng):
     at_least(student.top_k_probs(logits, 99), torch.float64)
     at_least(got, torch.float64)
     close(got, top_k_by_hand(logits, 3), atol=1e-13, rtol=1e-9)
+
+
+@checks("top_k_probs")
+def test_top_k_thousands(student, rng):
+    """two thousand tokens of five thousand"""
+    logits = torch.randperm(5_000, generator=rng)[None] / 1_000.0
+    distribution(student.top_k_probs(logits, 2_000), top_k_by_hand(logits, 2_000))
+
+
+@checks("top_k_probs")
+def test_top_k_minus_one_is_no_setting(student):
+    """-1 is refused as any other k below 1: None, in sample_next_token, is what switches the filter off"""
+    raises(ValueError, lambda: student.top_k_probs(row([1.0, 2.0]), -1), naming=-1)
+
+
+@checks("top_k_probs")
+def test_top_k_leaves_every_dtype(student):
+    """the logits are not changed, whatever their dtype"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0, 1.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
+        close(student.top_k_probs(logits, 2, _unchanged=True), top_k_by_hand(logits, 2), atol=1e-5)
 
 
 # ---- top_p_probs ---------------------------------------------------------------------------------------------------
@@ -344,6 +393,31 @@ def test_top_p_large_vocabulary_in_half(student, rng):
     equal(bool(((got > 0) & (logits.double() < logits.double()[want > 0].min())).any()), False, what="a token below the nucleus is kept")
 
 
+@checks("top_p_probs")
+def test_top_p_nan_is_no_setting(student):
+    """NaN is not above 0 and at most 1"""
+    raises(ValueError, lambda: student.top_p_probs(row([1.0, 2.0]), math.nan), naming="nan")
+
+
+@checks("top_p_probs")
+def test_top_p_a_little_more_or_less(student):
+    """a mass a twenty-thousandth above what is gathered wants one more token, below it none; 0.99995 is not 1"""
+    logits = torch.tensor([[0.5, 0.3, 0.2]]).log()
+    for p in (0.8 - 5e-5, 0.8 + 5e-5, 0.5 - 5e-5, 0.5 + 5e-5):
+        distribution(student.top_p_probs(logits, p), top_p_by_hand(logits, p))
+    tail = torch.tensor([[0.9, 0.09997, 0.00002, 0.00001]]).log()
+    distribution(student.top_p_probs(tail, 0.99995), top_p_by_hand(tail, 0.99995))
+
+
+@checks("top_p_probs")
+def test_top_p_sums_in_float64(student):
+    """float64: a billionth more than the mass gathered wants one more token"""
+    logits = torch.tensor([[0.5, 0.25, 0.125, 0.125], [0.125, 0.25, 0.125, 0.5]], dtype=torch.float64).log()
+    for p, kept in ((0.75 + 1e-9, 3), (0.75 - 1e-9, 2), (0.5 + 1e-9, 2), (0.5 - 1e-9, 1)):
+        got = student.top_p_probs(logits, p, _unchanged=True)
+        equal((got > 0).sum(dim=-1), torch.tensor([kept, kept]), what=f"wrong number of tokens kept at p = {p!r}")
+
+
 # ---- draw ----------------------------------------------------------------------------------------------------------
 
 
@@ -402,6 +476,15 @@ def test_draw_cut_tail(student, rng):
     probs = probs / probs.sum(dim=-1, keepdim=True) * (1 - 2e-7)
     got = token_ids(student.draw(probs, torch.full((256, 1), 1 - 2**-24)), 256)
     equal(got, torch.full((256, 1), 59), what="wrong token at u = 1 - 2**-24: tokens 60 to 99 have probability 0")
+
+
+@checks("draw")
+def test_draw_leaves_every_dtype(student):
+    """probabilities and u are not changed, whatever their dtype, though they sum to less than 1"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        probs = torch.tensor([[0.25, 0.5, 0.125], [0.0, 0.625, 0.25]], dtype=dtype)
+        u = torch.tensor([[0.5], [0.25]], dtype=dtype)
+        equal(token_ids(student.draw(probs, u, _unchanged=True), 2), torch.tensor([[1], [1]]))
 
 
 # ---- the samplers --------------------------------------------------------------------------------------------------
@@ -492,11 +575,23 @@ def test_top_k_sample_each_call_draws_anew(student):
     each_call_draws_anew(lambda x: student.top_k_sample(x, 32_768, generator=g))
 
 
+@checks("top_k_sample")
+def test_top_k_sample_minus_one_is_no_setting(student):
+    """-1 is refused as any other k below 1"""
+    raises(ValueError, lambda: student.top_k_sample(row([1.0, 2.0]), -1), naming=-1)
+
+
 @checks("top_p_sample")
 def test_top_p_sample_each_call_draws_anew(student):
     """many calls with one row each"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.top_p_sample(x, 1.0, generator=g))
+
+
+@checks("top_p_sample")
+def test_top_p_sample_nan_is_no_setting(student):
+    """NaN is not above 0 and at most 1"""
+    raises(ValueError, lambda: student.top_p_sample(row([1.0, 2.0]), math.nan), naming="nan")
 
 
 # ---- sample_next_token ---------------------------------------------------------------------------------------------
@@ -599,3 +694,11 @@ def test_next_token_independent(student, rng):
     g = fresh(student, rng)
     got = drawn(lambda x: student.sample_next_token(x, top_k=3, generator=g), repeat(logits))
     neighbours(got, top_k_by_hand(logits, 3)[0])
+
+
+@checks("sample_next_token")
+def test_next_token_nan_is_no_setting(student):
+    """a top_p of NaN and a top_k of -1 are refused, at temperature 0 too"""
+    for tau in (1.0, 0.0):
+        for options, value in (({"top_p": math.nan}, "nan"), ({"top_k": -1}, -1)):
+            raises(ValueError, lambda o=options, t=tau: student.sample_next_token(row([1.0, 2.0]), temperature=t, **o), naming=value)

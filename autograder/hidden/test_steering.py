@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from autograder.authoring import checks, close, equal, that
+from autograder.authoring import checks, close, equal, raises, that
 from autograder.checks.test_steering import (
     all_continuations,
     answer,
@@ -131,6 +131,24 @@ def test_min_p_at_its_borders(student):
     equal(int((got > 0).sum()), 60, what="min_p = 0: wrong number of tokens above 0")
     got = torch.as_tensor(student.min_p_probs(falling, 1e-6))
     equal(int((got > 0).sum()), 14, what="min_p = 1e-6 of logits 0, -1, -2, ...: wrong number of tokens above 0")
+
+
+@checks("min_p_probs")
+def test_min_p_nan_is_no_setting(student):
+    """NaN is not between 0 and 1"""
+    raises(ValueError, lambda: student.min_p_probs(torch.tensor([[1.0, 2.0]]), math.nan))
+
+
+@checks("min_p_probs")
+def test_min_p_every_dtype_at_every_setting(student):
+    """half precision is raised at 0 and 1 too, and logits of no dtype are changed"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0, 2.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
+        want = torch.softmax(logits.double(), -1)
+        for min_p in (0.0, 0.2, 1.0):
+            kept = want.where(want >= min_p * want.amax(-1, keepdim=True) * (1 - 1e-12), 0.0)
+            got = student.min_p_probs(logits, min_p, _unchanged=True)
+            close(got, kept / kept.sum(-1, keepdim=True), atol=1e-6, what=f"wrong values in {dtype} at min_p = {min_p}")
 
 
 # --- locally typical ---------------------------------------------------------------------------------------------
@@ -278,6 +296,33 @@ def test_typical_near_and_far(student, rng):
     close(student.typical_probs(logits, 0.3), [probs for probs, _ in rows])
 
 
+@checks("typical_probs")
+def test_typical_nan_is_no_setting(student):
+    """NaN is not above 0 and at most 1"""
+    raises(ValueError, lambda: student.typical_probs(torch.tensor([[1.0, 2.0]]), math.nan))
+
+
+@checks("typical_probs")
+def test_typical_every_dtype_at_every_setting(student):
+    """half precision is raised at mass 1 too, and logits of no dtype are changed"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0, 0.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
+        for mass in (0.4, 1.0):
+            rows = [brute_typical(row, mass)[0] if mass < 1 else torch.softmax(torch.tensor(row), -1).tolist() for row in logits.tolist()]
+            close(student.typical_probs(logits, mass, _unchanged=True), rows, atol=1e-6, what=f"wrong values in {dtype} at mass {mass}")
+
+
+@checks("typical_probs")
+def test_typical_as_many_rows_as_tokens(student, rng):
+    """each row's own entropy, with as many rows as tokens too"""
+    while True:
+        logits = normal(rng, 6, 6, scale=1.5)
+        rows = [brute_typical(row, 0.5) for row in logits.tolist()]
+        if min(margin for _, margin in rows) > CLEAR:
+            break
+    close(student.typical_probs(logits, 0.5), [probs for probs, _ in rows])
+
+
 # --- repetition penalty ------------------------------------------------------------------------------------------
 
 
@@ -355,6 +400,26 @@ def test_repetition_zero_and_penalty_below_one(student):
         close(student.apply_repetition_penalty(logits, ids, penalty), want)
 
 
+@checks("apply_repetition_penalty")
+def test_repetition_has_memory_of_its_own(student):
+    """the answer has memory of its own, where nothing had to change too"""
+    for ids, penalty in ((torch.tensor([[1]]), 1.0), (torch.empty(1, 0, dtype=torch.int64), 2.0)):
+        first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
+        got = student.apply_repetition_penalty.again([first, ids, penalty], [second, ids, penalty])
+        close(got[0], first, what="logits that were given out have changed with the ones that came in")
+        close(got[1], second)
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_more_ids_than_tokens(student, rng):
+    """more ids than the vocabulary has tokens, in every order"""
+    logits = torch.tensor([[2.0, -2.0, 4.0, -4.0]])
+    for _ in range(3):
+        order = torch.randperm(4, generator=rng)
+        ids = torch.cat([order[:1].repeat(8), order[1:]])[None]
+        close(student.apply_repetition_penalty(logits, ids, 2.0), [[1.0, -4.0, 2.0, -8.0]])
+
+
 # --- frequency and presence --------------------------------------------------------------------------------------
 
 
@@ -410,6 +475,25 @@ def test_frequency_presence_precision_and_views(student):
     turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
     got = student.apply_frequency_presence(turned, torch.tensor([[2, 2], [1, 0]]), 1, 2, _unchanged=True)
     close(got, [[4.0, -2.0, -4.0], [-4.0, 5.0, 1.0]])
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_has_memory_of_its_own(student):
+    """the answer has memory of its own, where nothing had to change too"""
+    for ids, settings in ((torch.tensor([[1]]), (0.0, 0.0)), (torch.empty(1, 0, dtype=torch.int64), (0.5, 0.5))):
+        first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
+        got = student.apply_frequency_presence.again([first, ids, *settings], [second, ids, *settings])
+        close(got[0], first, what="logits that were given out have changed with the ones that came in")
+        close(got[1], second)
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_leaves_every_dtype(student):
+    """the logits are not changed, whatever their dtype"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[1.0, -2.0, 3.0]], dtype=dtype)
+        got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25, _unchanged=True)
+        close(got, [[-0.25, -2.0, 2.25]])
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------
@@ -530,6 +614,24 @@ def test_stop_streams_know_nothing_of_each_other(student):
 def test_stop_swallows_the_rest_of_its_piece(student):
     """what follows the stop in its own piece never comes out"""
     compare(student, ["##", "!?"], ["so #", "#more !", "?", "text", "", "##"])
+
+
+@checks("StopStrings")
+def test_stop_is_taken_as_it_is(student):
+    """spaces and line ends of a stop belong to it, and so does the case of its letters"""
+    for stops, pushes, want, rest in (
+        ([" stop"], ["a", " st", "op"], [("a", False), ("", False), ("", True)], ""),
+        ([" stop"], ["stop", " sto"], [("stop", False), ("", False)], " sto"),
+        (["end "], ["end", " x"], [("", False), ("", True)], ""),
+        (["end "], ["the end"], [("the ", False)], "end"),
+        (["\n\n"], ["a\n", "b\n", "\n"], [("a", False), ("\nb", False), ("", True)], ""),
+        (["Stop"], ["st", "STO", "S"], [("st", False), ("STO", False), ("", False)], "S"),
+        (["stop"], ["S", "Stop"], [("S", False), ("Stop", False)], ""),
+    ):
+        stream = student.StopStrings(stops)
+        got = [tuple(stream.push(text)) for text in pushes]
+        equal(got, want, what=f"wrong pushes for the stops {stops} and the pieces {pushes}")
+        equal(stream.flush(), rest, what=f"wrong flush for the stops {stops} and the pieces {pushes}")
 
 
 # --- beam search -------------------------------------------------------------------------------------------------
@@ -876,3 +978,54 @@ def test_beam_children_of_one_parent_may_all_survive(student):
     tokens, log_prob = answer(got, idx)
     equal(tokens, [0, 5, 7])
     close(log_prob, math.log(0.9 * 0.3 * 0.98), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_twenty_beams(student):
+    """of twenty hypotheses side by side the last may win"""
+    rows = torch.full((22, 22), 1 / 22, dtype=torch.float64)
+    first = torch.linspace(0.051, 0.046, 22, dtype=torch.float64)
+    rows[21] = first / first.sum()  # the prompt's row: tokens 0, 1, 2, ... in falling order
+    for last, beams in ((5, 6), (11, 12), (19, 20)):
+        model_rows = rows.clone()
+        model_rows[last] = torch.tensor([0.1 / 21] * 3 + [0.9] + [0.1 / 21] * 18)
+        idx = torch.tensor([[21]])
+        tokens, log_prob = answer(student.beam_search(chain_model(model_rows.log()), idx, beams=beams, max_new_tokens=2), idx)
+        equal(tokens, [last, 3], what=f"wrong tokens with {beams} beams")
+        close(log_prob, math.log(float(rows[21, last]) * 0.9), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_length_penalty_below_zero(student):
+    """a length penalty below 0 follows the same rule: the shorter gains"""
+    eos, idx = 6, torch.tensor([[7]])
+    model = ladder_model(0.4, [0.5, 0.95, 0.95])  # -0.916 at once, -0.796 in three: times 3 it is -2.387
+    for penalty, want in ((0.0, [0, 1, eos]), (-1.0, [eos])):
+        got = student.beam_search(model, idx, beams=3, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
+        tokens, log_prob = answer(got, idx)
+        equal(tokens, want, what=f"wrong tokens at length penalty {penalty}")
+        close(log_prob, math.log(0.4 if want == [eos] else 0.5 * 0.95**2), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_leaves_the_gradient_mode(student):
+    """gradient mode is afterwards what it was before, on or off, and where the model raises too"""
+    table = log_rows([[0.2, 0.3, 0.5]] * 3)
+    idx = torch.tensor([[1, 0]])
+
+    def broken(ids):
+        raise RuntimeError("out of memory")
+
+    for gradients, mode in ((True, "on"), (False, "off")):
+        before = student.gradients(gradients)
+        try:
+            tokens, log_prob = answer(student.beam_search(chain_model(table), idx, beams=2, max_new_tokens=2), idx)
+            after_answer = student.gradients(gradients)
+            raises(RuntimeError, lambda: student.beam_search(broken, idx, beams=2, max_new_tokens=2))
+            after_error = student.gradients(gradients)
+        finally:
+            student.gradients(before != "off")
+        equal(tokens, [2, 2])
+        close(log_prob, 2 * math.log(0.5), atol=1e-4)
+        equal(after_answer, mode, what="gradient mode after the call is not what it was before")
+        equal(after_error, mode, what="gradient mode after the model raised is not what it was before")

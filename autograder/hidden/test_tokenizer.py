@@ -166,6 +166,23 @@ def test_long_list(student):
     merged(student, ["a", "b", "c"] * 200, ("a", "b"), ["ab", "c"] * 200)
 
 
+@checks("merge_pair")
+def test_random_long_lists(student, rng):
+    """forty symbols, with many that begin a pair and do not complete it"""
+    for _ in range(6):
+        symbols = [choose(rng, "abc") for _ in range(40)]
+        replaced = "".join(symbols).replace("ab", "M")
+        merged(student, symbols, ("a", "b"), ["ab" if symbol == "M" else symbol for symbol in replaced])
+
+
+@checks("merge_pair")
+def test_the_answer_is_a_copy(student):
+    """a list of its own, where the pair does not occur too"""
+    first, second = student.merge_pair.again([["x", "y", "x"], ("a", "b")], [["u", "v", "w"], ("a", "b")])
+    equal(list(first), ["x", "y", "x"], what="a list that was given out has changed with the one that came in")
+    equal(list(second), ["u", "v", "w"])
+
+
 # bpe_encode
 
 
@@ -281,6 +298,14 @@ def test_decode_random_texts(student, rng):
         text = random_text(rng, 8)
         got = student.bpe_decode(oracle.encode(text), tokenizer, _unchanged=True)
         same_text(got, text, what="the text has changed")
+
+
+@checks("bpe_decode")
+def test_decode_keeps_the_last_character(student):
+    """a text that ends in NUL, or in a replacement character of its own"""
+    tokenizer = student.tokenizer("tiny")
+    for text in ("a\0", "\0", "\0\0", "x\ufffd", "\ufffd", "\ufffd\ufffd", "a\x7f", "a\u200b", "\u2028"):
+        same_text(student.bpe_decode(ids_of_bytes(text.encode()), tokenizer), text)
 
 
 # StreamDecoder

@@ -326,3 +326,14 @@ def draw(probs, u):
 def draw(probs, u):
     sums = at_least_float32(probs).view(-1).view(probs.shape).cumsum(dim=-1)
     return (sums / sums[:, -1:] <= u.reshape(-1, 1)).sum(dim=-1, keepdim=True)
+
+
+# %% wrong_draw_normalises_the_callers
+# WRONG: divides float64 probabilities by their sum in the caller's tensor
+def draw(probs, u):
+    wide = at_least_float32(probs)
+    if probs.dtype == torch.float64:
+        wide /= wide.sum(dim=-1, keepdim=True)
+    cumulative = wide.cumsum(dim=-1)
+    cumulative = cumulative / cumulative[:, -1:]
+    return (cumulative <= u.reshape(-1, 1)).sum(dim=-1, keepdim=True)

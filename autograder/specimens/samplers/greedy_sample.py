@@ -161,3 +161,10 @@ def greedy_sample(logits):
 
 def greedy_sample(logits):
     return logits.argmax().reshape(1, 1).expand(len(logits), 1)
+
+
+# %% wrong_greedy_bfloat16_for_a_vocabulary
+# WRONG: compares in bfloat16 where the vocabulary is large: small leads are ties
+def greedy_sample(logits):
+    scores = logits.bfloat16() if logits.shape[-1] > 10_000 else logits
+    return scores.argmax(dim=-1, keepdim=True)

@@ -322,3 +322,9 @@ def temperature_probs(logits, tau):
 # WRONG: sharpening and flattening swapped: multiplies by tau
 # -     return softmax(logits / tau)
 # +     return softmax(logits * tau)
+
+
+# %% wrong_temperature_small_is_greedy, of right_temperature_plain
+# WRONG: every temperature below 1e-5 is taken for greedy
+# -     if tau == 0:
+# +     if tau < 1e-5:

@@ -304,3 +304,17 @@ def top_k_probs(logits, k):
 # WRONG: sets cut logits to 0, which is a logit like any other
 # -     return softmax(logits.masked_fill(logits < kth_logit, float("-inf")))
 # +     return softmax(logits.masked_fill(logits < kth_logit, 0.0))
+
+
+# %% wrong_top_k_at_most_1024, of right_top_k_plain
+# WRONG: a k above 1,024 is taken as 1,024
+# -     k = min(k, logits.shape[-1])
+# +     k = min(k, logits.shape[-1], 1024)
+
+
+# %% wrong_top_k_minus_one_keeps_everything, of right_top_k_plain
+# WRONG: k = -1 switches the filter off, as in other libraries, where an error was due
+# -     if k < 1:
+# +     if k == -1:
+# +         k = logits.shape[-1]
+# +     if k < 1:

@@ -406,3 +406,28 @@ def top_p_probs(logits, p):
 # -     nucleus = nucleus / nucleus.sum(dim=-1, keepdim=True)
 # -     return torch.zeros_like(probs).scatter(-1, token_ids, nucleus)
 # +     return nucleus / nucleus.sum(dim=-1, keepdim=True)
+
+
+# %% wrong_top_p_takes_nan, of right_top_p_plain
+# WRONG: NaN passes for a p: it is neither at most 0 nor above 1
+# -     if not 0 < p <= 1:
+# +     if p <= 0 or p > 1:
+
+
+# %% wrong_top_p_nearly_one_is_one, of right_top_p_plain
+# WRONG: a p above 0.9999 keeps everything
+# -     if p == 1:
+# +     if p > 0.9999:
+
+
+# %% wrong_top_p_slack, of right_top_p_plain
+# WRONG: content with a mass of 0.0001 less than p
+# -     keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
+# +     before = sorted_probs.cumsum(dim=-1) - sorted_probs
+# +     keep = (before < p - 1e-4) | (before == 0)
+
+
+# %% wrong_top_p_running_sum_in_float32, of right_top_p_plain
+# WRONG: the running sum of float64 probabilities is made in float32
+# -     keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
+# +     keep = sorted_probs.float().cumsum(dim=-1) - sorted_probs.float() < p

@@ -1075,3 +1075,15 @@ class StopStrings:
 # WRONG: beginnings of a stop that repeat are looked up in a table that is wrong where a letter is smaller than the one due
 # -                 while k and s[i] != s[k]:
 # +                 while k and s[i] > s[k]:
+
+
+# %% wrong_stop_strips_the_stops, of right_stop_plain
+# WRONG: spaces at the ends of a stop are cut off
+# -         self.stops = tuple(stops)
+# +         self.stops = tuple(stop.strip(" ") or stop for stop in stops)
+
+
+# %% wrong_stop_holds_in_any_case, of right_stop_plain
+# WRONG: holds what may be the beginning of a stop in capitals or small letters, though only the stop as it is ends the stream
+# -         while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
+# +         while cut < len(text) and not any(stop.lower().startswith(text[cut:].lower()) for stop in self.stops):

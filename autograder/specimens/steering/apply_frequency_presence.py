@@ -233,3 +233,20 @@ def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: f
 # WRONG: frequency and presence are swapped
 # -     return logits - frequency * counts - presence * occurs
 # +     return logits - presence * counts - frequency * occurs
+
+
+# %% wrong_frequency_gives_the_logits_back, of right_frequency_plain
+# WRONG: where nothing is to change the caller's own tensor comes back, no new one
+# -     ones = torch.ones_like(generated_ids, dtype=logits.dtype)
+# +     if frequency == presence == 0 or generated_ids.shape[1] == 0:
+# +         return logits
+# +     ones = torch.ones_like(generated_ids, dtype=logits.dtype)
+
+
+# %% wrong_frequency_float64_in_place
+# WRONG: subtracts in its float64 form, which for float64 logits is the caller's tensor
+def apply_frequency_presence(logits, generated_ids, frequency, presence):
+    wide = logits.double()
+    counts = torch.stack([row.bincount(minlength=logits.shape[-1]) for row in generated_ids])
+    wide -= frequency * counts + presence * (counts > 0)
+    return wide.to(logits.dtype)

@@ -379,3 +379,18 @@ def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: flo
     seen = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, generated_ids, True)  # (B, V)
     lowered = logits / penalty ** (logits / logits.abs())
     return torch.where(seen, lowered, logits)
+
+
+# %% wrong_repetition_gives_the_logits_back, of right_repetition_gather
+# WRONG: where nothing is to change the caller's own tensor comes back, no new one
+# -     score = logits.gather(1, generated_ids)
+# +     if penalty == 1 or generated_ids.shape[1] == 0:
+# +         return logits
+# +     score = logits.gather(1, generated_ids)
+
+
+# %% wrong_repetition_as_many_ids_as_tokens, of right_repetition_gather
+# WRONG: looks at no more ids than the vocabulary has tokens
+# -     score = logits.gather(1, generated_ids)
+# +     generated_ids = generated_ids[:, : logits.shape[1]]
+# +     score = logits.gather(1, generated_ids)

@@ -1672,3 +1672,43 @@ def beam_search(
 # -         for (tokens, log_prob), row, ids in zip(growing, steps.tolist(), children.tolist()):
 # +         steps, children = log_softmax(logits).topk(min(beams, logits.shape[-1]))
 # +         for (tokens, log_prob), row, ids in zip(growing[::-1], steps.tolist(), children.tolist()):
+
+
+# %% wrong_beam_at_most_eight, of right_beam_plain
+# WRONG: more than eight beams are taken as eight
+# -     def score(hypothesis):
+# +     beams = min(beams, 8)
+# +
+# +     def score(hypothesis):
+
+
+# %% wrong_beam_four_grow, of right_beam_plain
+# WRONG: only the best four hypotheses are continued
+# -         if not growing:
+# +         growing = growing[:4]
+# +         if not growing:
+
+
+# %% wrong_beam_no_penalty_below_zero, of right_beam_plain
+# WRONG: a length penalty below 0 is taken as 0
+# -     def score(hypothesis):
+# +     length_penalty = max(length_penalty, 0.0)
+# +
+# +     def score(hypothesis):
+
+
+# %% wrong_beam_gradients_on_afterwards, of right_beam_plain
+# WRONG: gradients are switched off and on again: on for a caller who had them off
+# -         logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]
+# +         torch.set_grad_enabled(False)
+# +         logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]
+# +         torch.set_grad_enabled(True)
+
+
+# %% wrong_beam_gradients_off_after_an_error, of right_beam_plain
+# WRONG: gives gradient mode back, but not where the model raises
+# -         logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]
+# +         before = torch.is_grad_enabled()
+# +         torch.set_grad_enabled(False)
+# +         logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]
+# +         torch.set_grad_enabled(before)

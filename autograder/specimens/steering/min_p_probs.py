@@ -342,3 +342,27 @@ def min_p_probs(logits, min_p):
 # WRONG: a token whose logit is within 0.001 of the best is kept, whatever min_p
 # -     kept = probs.masked_fill(probs < threshold, 0.0)
 # +     kept = probs.masked_fill((probs < threshold) & (logits < logits.amax(dim=-1, keepdim=True) - 1e-3), 0.0)
+
+
+# %% wrong_min_p_takes_nan, of right_min_p_plain
+# WRONG: NaN passes for a min_p: it is neither below 0 nor above 1
+# -     if not 0 <= min_p <= 1:
+# +     if min_p < 0 or min_p > 1:
+
+
+# %% wrong_min_p_zero_in_half, of right_min_p_plain
+# WRONG: at min_p = 0 half precision is not raised to float32
+# +     if min_p == 0:
+# +         return softmax(logits)
+#       probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+
+
+# %% wrong_min_p_float64_in_place
+# WRONG: fills its float64 form, which for float64 logits is the caller's tensor
+def min_p_probs(logits, min_p):
+    if not 0 <= min_p <= 1:
+        raise ValueError(f"min_p must be in [0, 1], got {min_p}")
+    wide = logits.double()
+    probs = softmax(wide)
+    wide.masked_fill_(probs < min_p * probs.amax(dim=-1, keepdim=True), float("-inf"))
+    return softmax(wide).to(torch.promote_types(logits.dtype, torch.float32))

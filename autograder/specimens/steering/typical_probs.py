@@ -722,3 +722,24 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
 #       probs = softmax(logits)
 # -     if mass == 1:
 # -         return probs
+
+
+# %% wrong_typical_takes_nan, of right_typical_plain
+# WRONG: NaN passes for a mass: it is neither at most 0 nor above 1
+# -     if not 0 < mass <= 1:
+# +     if mass <= 0 or mass > 1:
+
+
+# %% wrong_typical_mass_one_in_half, of right_typical_plain
+# WRONG: at mass = 1 half precision is not raised to float32
+# -     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+# +     if mass == 1:
+# +         return softmax(logits)
+# +     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+# %% wrong_typical_entropy_along_the_vocabulary, of right_typical_plain
+# WRONG: with as many rows as tokens, the entropy of each row is taken from one token of every row
+# -     distance = (surprisal - entropy(probs).unsqueeze(-1)).abs()
+# +     of_row = entropy(probs)
+# +     distance = (surprisal - (of_row if len(of_row) == probs.shape[-1] else of_row.unsqueeze(-1))).abs()

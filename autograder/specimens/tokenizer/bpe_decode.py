@@ -179,3 +179,16 @@ def bpe_decode(ids, tokenizer):
 # WRONG: decodes token by token: characters over two tokens break
 def bpe_decode(ids, tokenizer):
     return "".join(tokenizer.token_bytes(i).decode(errors="replace") for i in ids)
+
+
+# %% wrong_bpe_decode_cuts_nul
+# WRONG: NUL bytes at the end are cut off, as of a C string
+def bpe_decode(ids, tokenizer):
+    return b"".join(tokenizer.token_bytes(i) for i in ids).rstrip(b"\x00").decode("utf-8", errors="replace")
+
+
+# %% wrong_bpe_decode_cuts_its_own_sign
+# WRONG: takes a replacement character at the end for an unfinished one and drops it, be it in the text itself
+def bpe_decode(ids, tokenizer):
+    data = b"".join(tokenizer.token_bytes(i) for i in ids)
+    return data.removesuffix("\ufffd".encode()).decode("utf-8", errors="replace")

@@ -383,3 +383,34 @@ def merge_pair(symbols, pair):
 # WRONG: puts the pair in as a tuple instead of one symbol
 # -             out.append(pair[0] + pair[1])
 # +             out.append(tuple(pair))
+
+
+# %% wrong_merge_pair_gives_the_list_back
+# WRONG: where the pair does not occur, the caller's own list comes back, no copy
+def merge_pair(symbols, pair):
+    out, i = [], 0
+    while i < len(symbols):
+        if tuple(symbols[i : i + 2]) == tuple(pair):
+            out.append(pair[0] + pair[1])
+            i += 2
+        else:
+            out.append(symbols[i])
+            i += 1
+    return symbols if len(out) == len(symbols) else out
+
+
+# %% wrong_merge_pair_gives_up
+# WRONG: after a merge, the first left symbol without its right neighbour ends the search
+def merge_pair(symbols, pair):
+    out, i, merges = [], 0, 0
+    while i < len(symbols):
+        if tuple(symbols[i : i + 2]) == tuple(pair):
+            out.append(pair[0] + pair[1])
+            i += 2
+            merges += 1
+        elif symbols[i] == pair[0] and merges > 1:
+            return out + symbols[i:]
+        else:
+            out.append(symbols[i])
+            i += 1
+    return out
