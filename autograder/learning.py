@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .verdicts import Verdict
 
 ROOT = Path(__file__).parent
-SHARED = ("checks/batches.py", "checks/cached.py", "checks/paged.py", "checks/stages.py")
+SHARED = ("checks/batches.py", "checks/cached.py", "checks/paged.py", "checks/randomness.py", "checks/stages.py", "checks/tiles.py")
 Claims = dict[str, list[str]]
 
 

@@ -167,9 +167,9 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
     """Attention of one new query over a long cache, worked out in parts that know nothing of each other, and put together.
 
-    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; worked out in float32 or better. Each part is
-    a run of ceil(Tk / splits) keys, the last one may be shorter, so that there may be fewer parts than splits. Raises
-    ValueError unless splits >= 1; the message names it. The inputs are not changed.
+    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; worked out in float32 or better. The keys are
+    cut into at most `splits` runs, of about one length; more splits than keys are fine. Where the cuts are does not show in
+    what comes out. Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     if splits < 1:
@@ -186,7 +186,8 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
     """`prefill` whose memory grows with the text and not with its square.
 
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits behind the last of them
-    (B, V). Any way of cutting a prompt into chunks gives the same, and so do any tiles. Raises CacheFull.
+    (B, V). The prompt goes through the layers once, whole; only attention is in tiles. Any way of cutting a prompt into
+    chunks gives the same, and so do any tiles. Raises CacheFull.
     """
     ### BEGIN SOLUTION
     start = cache.length

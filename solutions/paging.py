@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 
 import torch
 from torch import Tensor
@@ -124,8 +123,7 @@ class PagedSequence:
         elif self.length % self.block_size:
             self.pool.forget(self.blocks[-1])
         self.length += n
-        while len(self.blocks) * self.block_size < self.length:
-            self.blocks.append(self.pool.take())
+        self.blocks += [self.pool.take() for _ in range(needed - len(copies))]
         return copies
         ### END SOLUTION
 
@@ -223,7 +221,7 @@ def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: 
     ### BEGIN SOLUTION
     start = sequence.length
     kv.copy(sequence.grow(ids.shape[1]))
-    new, stored = sequence.slots(start), sequence.slots()
+    new, stored = (sequence.slots(first).to(ids.device) for first in (start, 0))
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         kv.write(layer, new, k[0].transpose(0, 1), v[0].transpose(0, 1))  # (1, K, t, Dh) -> (t, K, Dh)
@@ -266,7 +264,7 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
 
     ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V), each row as if it
     were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up to more than
-    are free.
+    are free: two forks of one part-full block count a copy each, though the second would find the block its own.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool
@@ -276,7 +274,7 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
     for sequence in sequences:
         kv.copy(sequence.grow(1))
     lengths = torch.tensor([sequence.length for sequence in sequences], device=ids.device)
-    new = torch.cat([sequence.slots(sequence.length - 1) for sequence in sequences])
+    new = torch.cat([sequence.slots(sequence.length - 1) for sequence in sequences]).to(ids.device)
     longest = max(len(sequence.blocks) for sequence in sequences)
     tables = torch.tensor([s.blocks + [0] * (longest - len(s.blocks)) for s in sequences], device=ids.device)  # (B, longest)
 
@@ -315,7 +313,7 @@ class PrefixPool(BlockPool):
         super().__init__(num_blocks)
         self.block_of: dict[bytes, int] = {}
         self.key_of: dict[int, bytes] = {}
-        self.idle: OrderedDict[int, None] = OrderedDict()  # the one idle longest is first
+        self.idle: dict[int, None] = {}  # the one idle longest is first
 
     @property
     def num_free(self) -> int:
@@ -342,6 +340,9 @@ class PrefixPool(BlockPool):
         ### BEGIN SOLUTION
         if block in self.key_of:
             del self.block_of[self.key_of.pop(block)]
+        if block in self.idle:
+            del self.idle[block]
+            self.free_blocks.append(block)
         ### END SOLUTION
 
     def find(self, keys: list[bytes]) -> list[int]:
@@ -372,9 +373,7 @@ class PrefixPool(BlockPool):
         """
         ### BEGIN SOLUTION
         if not self.free_blocks and self.idle:
-            oldest, _ = self.idle.popitem(last=False)
-            self.forget(oldest)
-            self.free_blocks.append(oldest)
+            self.forget(next(iter(self.idle)))  # the one that has been idle longest
         return super().take()
         ### END SOLUTION
 
@@ -383,8 +382,7 @@ class PrefixPool(BlockPool):
         ### BEGIN SOLUTION
         super().release(block)
         if not self.holders(block) and block in self.key_of:
-            self.free_blocks.remove(block)
-            self.idle[block] = None
+            self.idle[self.free_blocks.pop()] = None  # where it has just been put
         ### END SOLUTION
 
 
@@ -402,8 +400,10 @@ def start_sequence(pool: PrefixPool, tokens: list[int], block_size: int, salt: b
 
 
 def publish_blocks(sequence: PagedSequence, tokens: list[int], salt: bytes = b"") -> None:
-    """Make the whole blocks of a sequence findable. tokens: its text, whose first sequence.length tokens are stored."""
+    """Make the whole blocks of a sequence findable; its pool is a PrefixPool. tokens: its text, of which sequence.length are stored."""
     ### BEGIN SOLUTION
-    for block, key in zip(sequence.blocks, block_keys(tokens[: sequence.length], sequence.block_size, salt), strict=False):
-        sequence.pool.publish(block, key)  # type: ignore[attr-defined]
+    pool, keys = sequence.pool, block_keys(tokens[: sequence.length], sequence.block_size, salt)
+    assert isinstance(pool, PrefixPool)
+    for block, key in zip(sequence.blocks, keys, strict=False):  # a part-full last block has no key
+        pool.publish(block, key)
     ### END SOLUTION

@@ -38,6 +38,12 @@ def test_what_the_values_show_is_told(got, words):
     assert words in cause_of(close, got, ROWS)
 
 
+def test_what_is_refused_for_its_last_digits_is_told_no_place_factor_or_amount():
+    want = ROWS.double()
+    for got in (want + 1e-7, want * (1 + 1e-6), want.flip(-1).flip(-1) - torch.tensor([0, 1e-7, 0])):
+        assert cause_of(close, got, want, atol=1e-9, rtol=1e-9) is None
+
+
 def test_where_the_values_show_nothing_nothing_is_told():
     noise = torch.tensor([[0.31, 0.11, 0.42], [0.17, 0.05, 0.33], [0.9, 0.71, 0.01]])
     assert cause_of(close, noise, ROWS) is None

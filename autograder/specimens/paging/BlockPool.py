@@ -82,6 +82,9 @@ class BlockPool:
 # %% right_pool_dict
 # RIGHT: a dict of the held blocks, and a queue that gives the block that has been free longest
 
+from collections import OrderedDict
+
+
 class BlockPool:
     def __init__(self, num_blocks):
         self.num_blocks, self.held = num_blocks, {}

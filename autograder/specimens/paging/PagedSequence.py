@@ -315,3 +315,28 @@ class PagedSequence:
 # -             old, new = self.blocks[-1], self.pool.take()
 # +             self.pool.forget(self.blocks[-1])
 # +             old, new = self.blocks[-1], self.pool.take()
+
+# %% wrong_sequence_truncate_from_the_front, of right_sequence_plain
+# WRONG: what is cut off is released from its front: a beginning is idle longer than what follows it
+# -         while len(self.blocks) > keep:
+# -             self.pool.release(self.blocks.pop())
+# +         for block in self.blocks[keep:]:
+# +             self.pool.release(block)
+# +         self.blocks = self.blocks[:keep]
+
+# %% wrong_sequence_forgets_and_refuses, of right_sequence_plain
+# WRONG: a grow that is refused has made the pool forget the last block already
+# -         if self.blocks_for(n) > self.pool.num_free:
+# +         if self.length % self.block_size and not self.tail_is_shared:
+# +             self.pool.forget(self.blocks[-1])
+# +         if self.blocks_for(n) > self.pool.num_free:
+# ...
+# -         elif self.length % self.block_size:
+# -             self.pool.forget(self.blocks[-1])
+
+# %% wrong_sequence_forgets_for_nothing, of right_sequence_plain
+# WRONG: grow(0) makes the pool forget the last block, though nothing is written
+# -         if n == 0:
+# -             return []
+# -         if self.blocks_for(n) > self.pool.num_free:
+# +         if self.blocks_for(n) > self.pool.num_free:

@@ -4,6 +4,9 @@
 # %% right_prefix_plain
 # RIGHT: step by step; most of the wrong versions are edits of it
 
+from collections import OrderedDict
+
+
 class PrefixPool(BlockPool):
     def __init__(self, num_blocks):
         super().__init__(num_blocks)
@@ -272,3 +275,13 @@ class PrefixPool(BlockPool):
 # -             self.idle[block] = None
 # +             self.idle[block] = None
 # +             self.first_rest.setdefault(block, len(self.first_rest))
+
+# %% wrong_prefix_shares_idle_blocks, of right_prefix_plain
+# WRONG: a block that is idle, held by nobody, can be shared: only those without a key are refused
+# - class PrefixPool(BlockPool):
+# + class PrefixPool(BlockPool):
+# +     def share(self, block):
+# +         if block in self.free_blocks:
+# +             raise ValueError(f"block {block} is free")
+# +         self.counts[block] += 1
+# +
