@@ -134,6 +134,23 @@ def test_the_lesson_quotes_them() -> None:
             flops / flash_bytes(t, t, Dh, 2, q_block=64, k_block=64) == pytest.approx(64, rel=0.03),
             3 * flops / flash_bytes(t, t, Dh, 2, q_block=64, k_block=64, group=3) == pytest.approx(192, rel=0.06),
         ),
+        "(63 and 183 at 4,096 tokens)": [
+            round(group * flops / flash_bytes(t, t, Dh, 2, q_block=64, k_block=64, group=group)) for group in (1, 3)
+        ] == [63, 183],
+        "From 164 on (for this text)": (
+            flops / flash_bytes(t, t, Dh, 2, q_block=163, k_block=64) < 156 < flops / flash_bytes(t, t, Dh, 2, q_block=164, k_block=64)
+        ),
+        "at the end 805 MB of logits": round(4 * t * 49_152 / 1e6) == 805,
+        "not scores, 37.7 MB, but the logits of 256 positions, 50.3 MB": (
+            round(4 * 9 * 256 * t / 1e6, 1) == 37.7, round(4 * 256 * 49_152 / 1e6, 1) == 50.3,
+        ),
+        "25.2 MB, is 4,096 · 1,536 numbers of the feed-forward; a tile has 4.7 MB": (
+            round(4 * t * 1536 / 1e6, 1) == 25.2, round(4 * 9 * 256 * 512 / 1e6, 1) == 4.7,
+        ),
+        "tiles of 64 are 528 and tiles of 256 are 36, with 9 % more pairs": (
+            [sum(map(len, tile_plan(2048, 2048, block, block, True))) for block in (64, 256)] == [528, 36],
+            round(36 * 256**2 / (528 * 64**2), 2) == 1.09,
+        ),
         "l = 1.75 + 1/4 + 2/4 = 2.5 and acc = 10 + 6/4 + 3 · 2/4 = 13": (
             HAND["other_order"]["l"] == [1.75, 2.5], HAND["other_order"]["acc"] == [10, 13],
         ),
