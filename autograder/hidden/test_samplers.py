@@ -3,7 +3,6 @@
 False alarms of the frequency tests: at most 1e-10 each, as derived in `autograder/checks/test_samplers.py`.
 """
 
-import math
 from typing import Any
 
 import torch
@@ -394,12 +393,6 @@ def test_top_p_large_vocabulary_in_half(student, rng):
 
 
 @checks("top_p_probs")
-def test_top_p_nan_is_no_setting(student):
-    """NaN is not above 0 and at most 1"""
-    raises(ValueError, lambda: student.top_p_probs(row([1.0, 2.0]), math.nan), naming="nan")
-
-
-@checks("top_p_probs")
 def test_top_p_a_little_more_or_less(student):
     """a mass a twenty-thousandth above what is gathered wants one more token, below it none; 0.99995 is not 1"""
     logits = torch.tensor([[0.5, 0.3, 0.2]]).log()
@@ -483,7 +476,7 @@ def test_draw_leaves_every_dtype(student):
     """probabilities and u are not changed, whatever their dtype, though they sum to less than 1"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         probs = torch.tensor([[0.25, 0.5, 0.125], [0.0, 0.625, 0.25]], dtype=dtype)
-        u = torch.tensor([[0.5], [0.25]], dtype=dtype)
+        u = torch.tensor([[0.5], [0.25]], dtype=torch.promote_types(dtype, torch.float32))
         equal(token_ids(student.draw(probs, u, _unchanged=True), 2), torch.tensor([[1], [1]]))
 
 
@@ -586,12 +579,6 @@ def test_top_p_sample_each_call_draws_anew(student):
     """many calls with one row each"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.top_p_sample(x, 1.0, generator=g))
-
-
-@checks("top_p_sample")
-def test_top_p_sample_nan_is_no_setting(student):
-    """NaN is not above 0 and at most 1"""
-    raises(ValueError, lambda: student.top_p_sample(row([1.0, 2.0]), math.nan), naming="nan")
 
 
 # ---- sample_next_token ---------------------------------------------------------------------------------------------
@@ -697,8 +684,7 @@ def test_next_token_independent(student, rng):
 
 
 @checks("sample_next_token")
-def test_next_token_nan_is_no_setting(student):
-    """a top_p of NaN and a top_k of -1 are refused, at temperature 0 too"""
+def test_next_token_negative_top_k(student):
+    """a top_k of -1 is refused, at temperature 0 too"""
     for tau in (1.0, 0.0):
-        for options, value in (({"top_p": math.nan}, "nan"), ({"top_k": -1}, -1)):
-            raises(ValueError, lambda o=options, t=tau: student.sample_next_token(row([1.0, 2.0]), temperature=t, **o), naming=value)
+        raises(ValueError, lambda t=tau: student.sample_next_token(row([1.0, 2.0]), temperature=t, top_k=-1), naming=-1)

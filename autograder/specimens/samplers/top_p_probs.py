@@ -408,12 +408,6 @@ def top_p_probs(logits, p):
 # +     return nucleus / nucleus.sum(dim=-1, keepdim=True)
 
 
-# %% wrong_top_p_takes_nan, of right_top_p_plain
-# WRONG: NaN passes for a p: it is neither at most 0 nor above 1
-# -     if not 0 < p <= 1:
-# +     if p <= 0 or p > 1:
-
-
 # %% wrong_top_p_nearly_one_is_one, of right_top_p_plain
 # WRONG: a p above 0.9999 keeps everything
 # -     if p == 1:

@@ -344,12 +344,6 @@ def min_p_probs(logits, min_p):
 # +     kept = probs.masked_fill((probs < threshold) & (logits < logits.amax(dim=-1, keepdim=True) - 1e-3), 0.0)
 
 
-# %% wrong_min_p_takes_nan, of right_min_p_plain
-# WRONG: NaN passes for a min_p: it is neither below 0 nor above 1
-# -     if not 0 <= min_p <= 1:
-# +     if min_p < 0 or min_p > 1:
-
-
 # %% wrong_min_p_zero_in_half, of right_min_p_plain
 # WRONG: at min_p = 0 half precision is not raised to float32
 # +     if min_p == 0:

@@ -724,12 +724,6 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
 # -         return probs
 
 
-# %% wrong_typical_takes_nan, of right_typical_plain
-# WRONG: NaN passes for a mass: it is neither at most 0 nor above 1
-# -     if not 0 < mass <= 1:
-# +     if mass <= 0 or mass > 1:
-
-
 # %% wrong_typical_mass_one_in_half, of right_typical_plain
 # WRONG: at mass = 1 half precision is not raised to float32
 # -     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
