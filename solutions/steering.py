@@ -16,7 +16,7 @@ def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
 
     logits (B, V) -> probs (B, V). In each row a token is kept if its probability is at least min_p times the row's
     highest; every other token gets exactly 0. min_p = 0 keeps everything, min_p = 1 only the best token (and its ties).
-    float64 logits are worked out in float64, all others in float32. Raises ValueError unless 0 <= min_p <= 1.
+    float64 logits give float64, all others float32. Raises ValueError unless 0 <= min_p <= 1.
     The input is not changed. Nguyen et al. 2024.
     """
     ### BEGIN SOLUTION
@@ -35,7 +35,7 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
     logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
     probability reaches `mass`; the token that reaches it is kept, none after it, and every other token gets exactly 0.
     Of tokens equally far from the entropy any may come first. mass = 1 keeps everything, however improbable.
-    float64 logits are worked out in float64, all others in float32: a running sum over a whole vocabulary needs it.
+    float64 logits give float64, all others float32: a running sum over a whole vocabulary needs it.
     Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
     """
     ### BEGIN SOLUTION

@@ -28,7 +28,7 @@ def min_p_probs(logits, min_p):
         weights = [w if w >= min_p * 1.0 else 0.0 for w in weights]
         total = sum(weights)
         result.append([w / total for w in weights])
-    return torch.tensor(result, dtype=logits.dtype)
+    return torch.tensor(result, dtype=torch.promote_types(logits.dtype, torch.float32))
 
 
 # %% right_min_p_numpy
@@ -44,7 +44,7 @@ def min_p_probs(logits, min_p):
         e = np.exp(row - row.max())
         e[e < min_p] = 0.0
         out.append(e / e.sum())
-    return torch.from_numpy(np.stack(out)).to(logits.dtype)
+    return torch.from_numpy(np.stack(out)).to(torch.promote_types(logits.dtype, torch.float32))
 
 
 # %% right_min_p_on_logits
