@@ -88,14 +88,18 @@ def one_thread(monkeypatch):
 @pytest.mark.slow
 @each_day
 def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch):
-    """In three gigabytes, the real model included, without an error in any cell. It is run once for the tests and the site."""
+    """In three minutes and three gigabytes, the real model included, without an error in any cell. It is run once for tests and site."""
     one_thread(monkeypatch)
-    ran = executed(needed(day, READY))[day.slug]
+    run_now: list[str] = []
+    ran = executed(needed(day, READY), say=run_now.append)[day.slug]
     text, made = in_words(ran), ran.metadata["site"]
     print(f"{day.slug} solved: {made['seconds']:.0f} s, the peak of it and of notebooks before it {made['peak_bytes'] / 1e9:.2f} GB")
     assert "This cell waits for" not in text
     assert "Traceback" not in text
     assert made["peak_bytes"] < MAX_BYTES
+    # One that was kept says how long it took on a machine that may have been busy.
+    if not os.environ.get("PYTEST_XDIST_WORKER") and any(line.startswith(day.slug) for line in run_now):
+        assert made["seconds"] < MAX_SECONDS
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def judge_mutants(
             begin = partial(told_of, stack, name)
             whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
             results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, fresh=fresh, begin=begin))
-    told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)}
+    told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)} if into or as_json else {}
     if into:
         older = read(into) if into.exists() else told
         write_whole(into, (json.dumps(judge.joined(older, told), indent=2, ensure_ascii=False) + "\n").encode())

@@ -23,7 +23,7 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises CourseError where the file is not what `autograder certify --mutate --json` writes."""
+    """Raises CourseError where the file is not what `autograder certify --mutate --into` writes."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
