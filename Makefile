@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 # Two processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
-TWO_AT_A_TIME := -n 2 --dist loadgroup --no-loadscope-reorder
+TWO_AT_A_TIME := -n 2 --dist loadscope --no-loadscope-reorder
 # Two processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Jupyter refuses to start for root, which is whom one is in most containers.

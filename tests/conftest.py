@@ -57,13 +57,22 @@ def pytest_runtest_protocol() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files in the order of LONG_FIRST, and for `--dist loadgroup` a group for each but those of APART."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    items.sort(key=lambda item: place(item.path))
-    for item in items:
-        if item.path.stem not in APART:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    """Files in the order of LONG_FIRST."""
+    if config.pluginmanager.hasplugin("xdist"):
+        items.sort(key=lambda item: place(item.path))
+
+
+@pytest.hookimpl(optionalhook=True)  # where there is no xdist there is no such hook
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file goes to one process, but those of APART test by test. (xdist's own groups, by mark, do nothing with pytest 9.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return nodeid if Path(file).stem in APART else file
+
+    return ByFile(config, log)
 
 
 def place(path: Path) -> int:
@@ -74,5 +83,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
     for report in reports:
         for text in [value for name, value in report.user_properties if name == "says"]:
-            name = report.nodeid.partition("::")[2].removesuffix(f"@{Path(report.fspath).stem}")
-            terminalreporter.write_line(f"{name}: {text}")
+            terminalreporter.write_line(f"{report.nodeid.partition('::')[2]}: {text}")

@@ -1,0 +1,36 @@
+"""How the suite's tests are shared out between two processes, tried on a suite of its own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+TEN = """
+import time
+import pytest
+
+@pytest.mark.parametrize("number", range(10))
+def test_it(number):
+    time.sleep(0.05)
+"""
+
+
+def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
+    """A server or a class that a file's tests share is made once, and what shares nothing fills both cores."""
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    for name in ("test_days", "test_browser", "test_zoo", "test_demo"):
+        (tmp_path / f"{name}.py").write_text(TEN)
+    command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-p", "no:cacheprovider"]
+    ran = subprocess.run([*command, "--rootdir", tmp_path, tmp_path], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    who: dict[str, set[str]] = {}
+    for process, file in re.findall(r"\[(gw\d)\].* PASSED (\w+)\.py::", ran.stdout):
+        who.setdefault(file, set()).add(process)
+    assert {file: len(processes) for file, processes in who.items()} == {"test_days": 2, "test_browser": 1, "test_zoo": 1, "test_demo": 1}
+    first = re.search(r"PASSED (\w+)\.py", ran.stdout)
+    assert first
+    assert first[1] in ("test_demo", "test_browser")  # long ones begin
