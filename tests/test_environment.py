@@ -76,6 +76,7 @@ WHO_NEEDS = {
     "autograder/pytest_plugin.py": ["dev"],
     "benchmarks": ["docs", "dev", "llama"],
     "datasets": ["dev"],
+    "solutions/flash_triton.py": ["triton"],
     "tests": ["dev"],
 }
 """Which extras, beside the course's own dependencies, somebody has installed who runs what lies there."""
