@@ -98,6 +98,15 @@ def test_only_what_stands_between_the_marks_and_never_words():
     ]
 
 
+def test_what_is_given_keeps_its_defaults_too():
+    given = "class State:\n    def empty(self, low: float = 0.0):\n        return low\n\n\n"
+    assert {m.exercise for m in mutate("softmax", given + MARKED)} == {m.exercise for m in mutate("softmax", MARKED)}
+    method = "class Pool:\n    def __init__(self, size: int = 3):\n        self.size = size\n\n" + "".join(
+        f"    {line}\n" if line else "\n" for line in MARKED.splitlines()
+    )
+    assert not [m for m in mutate("softmax", method) if "size" in m.identity.before]
+
+
 def test_every_mutant_compiles_and_no_two_are_alike():
     for source in (MARKED, certify.solution_source("latency")):
         found = mutate("latency", source)

@@ -191,12 +191,16 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
             self.found: list[tuple] = []
             self.names: list[str] = []
             self.tensor: list[bool] = []
+            self.solved: list[bool] = []
+            """Whether the definition has marks: of one that is given, the defaults are as well."""
 
         def on_visit(self, node) -> bool:
             if isinstance(node, cst.FunctionDef | cst.ClassDef):
                 self.names.append(node.name.value)
                 annotation = node.returns if isinstance(node, cst.FunctionDef) else None
                 self.tensor.append(annotation is not None and cst.Module([]).code_for_node(annotation.annotation) == "Tensor")
+                extent = positions[node]
+                self.solved.append(bool(marked and marked & {*range(extent.start.line, extent.end.line + 1)}))
                 self.asked(node)
                 return True
             if isinstance(node, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom) or is_text(cst, node):
@@ -214,6 +218,7 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
             if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
                 self.names.pop()
                 self.tensor.pop()
+                self.solved.pop()
 
         def asked(self, node, *, everywhere: bool = False) -> None:
             position = positions.get(node)
@@ -224,7 +229,7 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
 
         def solves(self) -> bool:
             """Parameters stand before the marks of their function."""
-            return marked is not None and bool(self.names)
+            return bool(self.solved and self.solved[-1])
 
     return Sites()
 
