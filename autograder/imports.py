@@ -22,7 +22,7 @@ def imported_files(root: Path, names: Iterable[str], leave_out: Callable[[str], 
             continue
         found.add(path)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting += _imports((root / path).read_text(encoding="utf-8"), package)
+        waiting += names_imported((root / path).read_text(encoding="utf-8"), package)
         while package:  # importing a module imports the packages around it
             waiting.append(package)
             package = package.rpartition(".")[0]
@@ -38,8 +38,8 @@ def _module_file(root: Path, name: str) -> Path | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _imports(source: str, package: str) -> tuple[str, ...]:
-    """Names that may be modules: of `from a import b` both a and a.b."""
+def names_imported(source: str, package: str) -> tuple[str, ...]:
+    """Names that may be modules, of what a module of this package imports: of `from a import b` both a and a.b."""
     return tuple(_named(ast.parse(source), package))
 
 

@@ -10,9 +10,12 @@ import pytest
 
 from autograder import certified, certify, cli
 from autograder.certified import ROOT, certify_changed
+from autograder.certify import read_specimen
+from autograder.course_table import known_topics
 from autograder.grading import confine
 from autograder.grading.limits import Limits
-from autograder.specimen_files import find_specimens
+from autograder.imports import names_imported
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -232,6 +235,7 @@ def test_a_change_of_what_judges_counts(copy, name):
     [
         "autograder/checks/test_softmax.py", "autograder/hidden/test_kv_cache.py", "autograder/lessons/markdown.py",
         "autograder/grading/executors/local.py", "autograder/certified.py", "solutions/kv_cache.py", "course/syllabus.toml",
+        "course/kit/tile_stepper.py", "course/kit/stepping.py",
     ],
 )  # fmt: skip
 def test_a_change_of_what_does_not_judge_counts_for_nothing(copy, name):
@@ -287,8 +291,22 @@ def test_every_file_of_the_course_that_a_worker_may_read_counts():
     inside = {file for path in paths for file in ([path] if path.is_file() else path.rglob("*"))}
     readable = {path.relative_to(ROOT) for path in inside if path.suffix in (".py", *certified.DATA)}
     how_it_was_made = {Path("datasets", name) for name in ("smollm2_tokenizer/export.py", "tiny/plays.py", "tiny/train.py")}
-    assert readable - how_it_was_made <= set(certified.files("softmax"))
+    figures = {path.relative_to(ROOT) for path in certified.figures()}
+    assert readable - how_it_was_made - figures <= set(certified.files("softmax"))
     assert len(readable) > 40
+
+
+def test_figures_are_imported_by_nothing_that_is_judged_or_judges():
+    names = {f"course.kit.{path.stem}" for path in certified.figures()}
+    assert {"course.kit.stepping", "course.kit.cache_stepper", "course.kit.roofline_steps"} <= names
+    assert not {"course.kit.plots", "course.kit.model", "course.kit"} & names
+    judging = {path for topic in known_topics() for path in certified.files(topic) if path.suffix == ".py"}
+    sources = [((ROOT / path).read_text(encoding="utf-8"), ".".join(path.parent.parts)) for path in judging]
+    sources += [(read_specimen(listed).source, "") for listed in find_specimens(SPECIMENS, known_topics())]
+    assert len(sources) > 2_900
+    found = {name for source, package in sources for name in names_imported(source, package)}
+    assert "course.kit.model" in found
+    assert not found & names
 
 
 def source_of(path: Path) -> Path:
