@@ -5,10 +5,10 @@
     {"right_torch.py": ["<digest>", 3], ...}
 
 The digest is of the specimen and of all that judged it: the checks of its topic, visible and hidden, and the modules that they import;
-the modules of grading, the worker's too; the kit, but its figures to step through, and its data; the reference of its topic and of those before; the
-numbers worked out by hand; limits; versions of Python and of the libraries at work. Any change of any of these files counts, a comment's
-too. 3 is the number of seeds: such a judgement holds where fewer are asked for, and where a brief one is (see `certify.judge`), of which
-it is more.
+the modules of grading, the worker's too; the kit, but its figures to step through, and its data; the reference of its topic and of those
+before; the numbers worked out by hand; limits; versions of Python and of the libraries at work. Any change of any of these files counts,
+a comment's too. 3 is the number of seeds: such a judgement holds where fewer are asked for, and where a brief one is (see
+`certify.judge`), of which it is more.
 
 Only what got its due stands there; all else is judged each time. What no digest holds is the machine, and luck. So of what is kept a
 tenth is judged all the same, drawn anew each time; where that gives something else than what is kept, it is told as that.
