@@ -1087,3 +1087,9 @@ class StopStrings:
 # WRONG: holds what may be the beginning of a stop in capitals or small letters, though only the stop as it is ends the stream
 # -         while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
 # +         while cut < len(text) and not any(stop.lower().startswith(text[cut:].lower()) for stop in self.stops):
+
+
+# %% wrong_stop_line_ends_changed, of right_stop_plain
+# WRONG: a carriage return before a line end is taken out of the text
+# -         text = self.held + text
+# +         text = (self.held + text).replace("\r\n", "\n")
