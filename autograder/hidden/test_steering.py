@@ -574,6 +574,14 @@ def test_stop_stops_of_any_sequence(student):
     compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
     compare(student, [f"<{i}>" for i in range(40)], ["a <3", "9> b"])
     compare(student, ["x"], ["abc", "", "d"])
+    compare(student, [2 * letter for letter in "abcdefghijklmnopqrstuvwxyz"], ["one a", "n", "d z", "- z", "z"])
+
+
+@checks("StopStrings")
+def test_stop_in_a_long_piece(student):
+    """a piece of two thousand characters, each of which may begin a stop, and a stop of fifteen hundred"""
+    compare(student, ["ab"], ["a" * 2_000, "ac", "a", "b"])
+    compare(student, [750 * "ab" + "!"], ["x" + 750 * "ab" + "!y"])
 
 
 @checks("StopStrings")
@@ -897,6 +905,17 @@ def test_beam_everything_finished(student):
             equal(tokens, [eos], what=f"wrong tokens with {beams} beams, {steps} steps, length penalty {penalty}")
             close(log_prob, math.log(0.9), atol=1e-4)
     that(min(sizes) >= 1, "the model was called with no rows at all", expected="1 or more", got=min(sizes))
+
+
+@checks("beam_search")
+def test_beam_after_a_conversation(student):
+    """a prompt with several EOS, the last of them at its end: only an EOS of the search's own finishes a hypothesis"""
+    chain = chain_model(log_rows([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05]]))
+    for prompt, want in (([1, 0, 2, 0, 1, 0], [1, 2, 0]), ([0, 0, 0, 1], [2, 0])):
+        idx = torch.tensor([prompt])
+        tokens, log_prob = answer(student.beam_search(chain, idx, beams=2, max_new_tokens=6, eos_token_id=0), idx)
+        equal(tokens, want, what=f"wrong tokens after the prompt {prompt}, EOS 0")
+        close(log_prob, math.log(0.8 ** (len(want) - 1) * 0.9), atol=1e-4)
 
 
 @checks("beam_search")
