@@ -553,6 +553,7 @@ def test_stream_between_two_tokens(student):
                 student.forget(tokens)
                 del tokens
                 as_the_caller_has_it(student, model, flags, gradients, f"after the stream was dropped midway ({name})")
+                equal(model.calls, 2, what="wrong number of calls for two tokens, after the stream was dropped")
 
 
 @checks("stream")
@@ -595,6 +596,7 @@ def test_stream_defaults(student):
     # One token of 1,024 holds half, no two are equal: a temperature of 1.01 draws another one in about 1 of 60 steps or more often.
     model, options = always([6.9, *(-1e-4 * i for i in range(1_023))]), {"max_new_tokens": 600, "block_size": 1}
     plain = streamed(student, model, [0], generator=student.generator(4), **options)
+    equal(len(plain), 600, what="wrong number of tokens with max_new_tokens 600 and no EOS")
     told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
     got = streamed(student, model, [0], generator=student.generator(4), **told, **options)
     equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and everything else None")

@@ -63,7 +63,7 @@ def test_sinusoids_far_out(student):
 @checks("rotary", weight=2)
 def test_rotary_random(student, rng):
     """random vectors, positions and bases"""
-    for width in (2 * _pick(rng, 2, 8), 2 * _pick(rng, 2, 8), 80):
+    for width in (2 * _pick(rng, 2, 8), 2 * _pick(rng, 2, 8), 80, 160):
         B, H, T, Dh = _pick(rng, 1, 3), _pick(rng, 1, 4), _pick(rng, 2, 6), width
         x = torch.randn(B, H, T, Dh, generator=rng)
         positions = torch.randint(0, 60, (T,), generator=rng)
@@ -80,6 +80,8 @@ def test_rotary_random(student, rng):
             atol=5e-4,
             what="wrong values with the default base",
         )
+    whole = student.rotary(x, positions, 100_000)  # as a config file may have it
+    close(whole, _rotated(x, positions[None], 100_000.0), atol=5e-4, what="wrong values with the int 100000 as base")
 
 
 @checks("rotary")
@@ -108,6 +110,8 @@ def test_rotary_rows_and_heads(student, rng):
             atol=5e-4,
             what=f"wrong values for B={B}, H={H}, T={T} and positions (B, T)",
         )
+        in_columns = positions.t().contiguous().t()
+        close(student.rotary(x, in_columns), _rotated(x, positions), atol=5e-4, what="wrong values for positions that lie in columns")
 
 
 @checks("rotary")
@@ -158,13 +162,15 @@ def test_rotary_dtypes(student, rng):
         dtype=torch.float64,
     )
     far = torch.tensor([257, 515, 1031]) + 2 * _pick(rng, 0, 20)
-    low = x.to(torch.bfloat16)
-    close(
-        student.rotary(low, far),
-        _rotated(low, far[None]),
-        atol=0.06,
-        dtype=torch.bfloat16,
-    )
+    for width in (8, 12):  # in bfloat16 fourths are exact, sixths are not
+        low = torch.randn(1, 2, 3, width, generator=rng).clamp(-2, 2).to(torch.bfloat16)
+        close(
+            student.rotary(low, far),
+            _rotated(low, far[None]),
+            atol=0.06,
+            dtype=torch.bfloat16,
+            what=f"wrong values in bfloat16, {width} wide",
+        )
 
 
 @checks("rotary")
@@ -302,10 +308,11 @@ def test_split_square(student, rng):
 
 @checks("split_heads")
 def test_split_dtype(student, rng):
-    """dtype and input are kept"""
+    """dtype and input are kept, and every digit of a number"""
     for dtype in (torch.float64, torch.bfloat16):
-        x = torch.randn(2, 3, 8, generator=rng).to(dtype)
-        close(student.split_heads(x, 2, _unchanged=True), torch.stack(x.split(4, dim=-1), dim=1), dtype=dtype)
+        x = torch.randn(2, 3, 8, generator=rng, dtype=torch.float64).to(dtype)
+        want = torch.stack(x.split(4, dim=-1), dim=1)
+        close(student.split_heads(x, 2, _unchanged=True), want, atol=0.0, rtol=0.0, dtype=dtype)
 
 
 @checks("merge_heads", weight=2)
@@ -332,10 +339,10 @@ def test_merge_square(student, rng):
 
 @checks("merge_heads")
 def test_merge_dtype(student, rng):
-    """dtype and input are kept"""
+    """dtype and input are kept, and every digit of a number"""
     for dtype in (torch.float64, torch.bfloat16):
-        x = torch.randn(2, 3, 5, 4, generator=rng).to(dtype)
-        close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), dtype=dtype)
+        x = torch.randn(2, 3, 5, 4, generator=rng, dtype=torch.float64).to(dtype)
+        close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), atol=0.0, rtol=0.0, dtype=dtype)
 
 
 # --- attention ---
@@ -374,6 +381,14 @@ def test_attention_many_heads(student, rng):
 
 
 @checks("attention")
+def test_attention_wide_heads(student, rng):
+    """heads of 96, 128 and 256 entries"""
+    for Dh in (96, 128, 256):
+        q, k, v = _random(rng, 1, 4, 2, 3, 5, Dh)
+        close(student.attention(q, k, v), _oracle(q, k, v), atol=1e-4, what=f"wrong values for Dh={Dh}")
+
+
+@checks("attention")
 def test_attention_wide_and_narrow_values(student, rng):
     """values of any width, with a mask, more queries than keys too"""
     for width, Tq, Tk in ((1, 4, 4), (5, 2, 6), (12, 6, 2)):
@@ -407,6 +422,7 @@ def test_attention_masks_of_every_shape(student, rng):
         (1, H, Tq, Tk),
         (B, H, Tq, Tk),
         (1, Tk),
+        (Tk,),
         (H, Tq, Tk),
     ]:
         mask = _random_mask(rng, shape)
@@ -557,6 +573,23 @@ def test_attention_other_dtypes_under_a_mask(student, rng):
         mask = _random_mask(rng, (3, 6))
         want = _oracle(q.double(), k.double(), v.double(), mask)
         close(student.attention(q, k, v, mask, _unchanged=True), want, atol=atol, dtype=dtype)
+
+
+@checks("attention")
+def test_attention_long_under_a_mask(student, rng):
+    """eleven hundred queries, and eleven hundred keys, each with a mask of its own"""
+    for Tq, Tk in ((1_100, 3), (2, 1_100)):
+        q, k, v = _random(rng, 1, 1, 1, Tq, Tk, 4)
+        mask = _random_mask(rng, (Tq, Tk))
+        close(student.attention(q, k, v, mask), _oracle(q, k, v, mask), atol=1e-4, what=f"wrong values for {Tq} queries and {Tk} keys")
+
+
+@checks("attention")
+def test_attention_small_weights_count(student):
+    """a weight of 1e-7 on a value of 1e8 is worth 11"""
+    q, k = torch.ones(1, 1, 1, 1), torch.tensor([[[[0.0], [-16.0]]]])
+    v = torch.tensor([[[[0.0, 1.0], [1e8, 0.0]]]])
+    close(student.attention(q, k, v), _oracle(q.double(), k.double(), v.double()), atol=0.0, rtol=1e-3)
 
 
 def _oracle(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:

@@ -103,6 +103,50 @@ def test_one_call_a_step(student, rng):
 
 
 @checks("generate")
+def test_three_hundred_rows_end_together(student):
+    """three hundred rows in one call, all of which end at the same step"""
+    model = Toy(after_last([1, 2, 0]))
+    idx = torch.zeros(300, 1, dtype=torch.int64)
+    got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=2)
+    equal(got, torch.tensor([[1, 2]] * 300))
+    equal(model.calls, 2, what="wrong number of calls: one a step is due, with all rows")
+
+
+@checks("generate")
+def test_a_vocabulary_of_fifty_thousand(student):
+    """tokens at the end of a large vocabulary, EOS among them"""
+    end = 49_999
+    following = [1] * 50_000
+    following[7], following[40_000] = 40_000, end
+    idx = torch.tensor([[7], [40_000]])
+    got = generated(student, Toy(after_last(following)), idx, max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    equal(got, torch.tensor([[40_000, end], [end, end]]))
+
+
+@checks("generate")
+def test_a_large_top_k(student, rng):
+    """a top_k of 120 keeps 120"""
+    # Of 4,000 draws over 120 nearly equal tokens none is among the last 70 with a probability below 1e-1000.
+    model = Toy(always([-1e-3 * i for i in range(200)]))
+    idx, generator = torch.zeros(4_000, 1, dtype=torch.int64), student.generator(integer(rng, 0, 2**31))
+    got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, top_k=120, generator=generator)
+    equal(tuple(got.shape), (4_000, 1), what="wrong shape of the new tokens")
+    that(50 <= int(got.max()) < 120, "wrong range of the tokens that 4,000 draws with top_k 120 gave", got=(int(got.min()), int(got.max())))
+
+
+@checks("generate")
+def test_logits_of_any_precision(student):
+    """a model that works in half precision or in float64, greedily and drawn, and prompts that lie in columns"""
+    logits_of, idx = after_all(10), torch.tensor([[3, 9], [1, 2], [4, 6]]).t()
+    want = torch.tensor([unroll(logits_of, row, 3, ROOMY) for row in idx.tolist()])
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        for temperature in (0.0, 1.0):  # the chance of another token than the sure one is below 1e-20
+            model = Toy(lambda ids, dtype=dtype: logits_of(ids).to(dtype))
+            got = generated(student, model, idx, max_new_tokens=3, block_size=ROOMY, temperature=temperature)
+            equal(got, want, what=f"wrong tokens of a model in {dtype} at temperature {temperature}")
+
+
+@checks("generate")
 def test_any_callable_and_no_step(student):
     """a plain function is a model; with max_new_tokens 0 the flag stays too"""
     logits = after_last([1, 2, 0])
@@ -225,6 +269,14 @@ def test_after_an_error_of_the_loop_itself(student):
 
 
 @checks("generate")
+def test_a_long_prompt(student):
+    """a prompt of 9,000 tokens: all of it comes back, with what follows"""
+    idx = torch.arange(9_000)[None] % 10
+    got = generated(student, Toy(after_all(10)), idx, max_new_tokens=3, block_size=4, temperature=0.0)
+    equal(got, torch.tensor([unroll(after_all(10), idx[0].tolist(), 3, 4)]))
+
+
+@checks("generate")
 def test_an_answer_stays_as_it_is(student):
     """two prompts of one shape: the second answer does not write over the first"""
     both = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [7, 8]])
@@ -337,6 +389,17 @@ def test_stream_ends_at_the_limit(student):
         got = streamed(student, model, [0, 1], max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
         equal(got, want)
         equal(model.calls, steps, what="wrong number of calls")
+
+
+@checks("stream")
+def test_stream_of_a_vocabulary_of_fifty_thousand(student):
+    """tokens at the end of a large vocabulary, EOS among them"""
+    following = [1] * 50_000
+    following[7], following[40_000] = 40_000, 49_999
+    model = Toy(after_last(following))
+    got = streamed(student, model, [7], max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=49_999)
+    equal(got, [40_000, 49_999])
+    equal(model.calls, 2, what="wrong number of calls")
 
 
 @checks("stream")

@@ -71,6 +71,11 @@ def fine_in_half(rng, dtype):
         yield torch.cat([-gaps, torch.zeros(*shape[:-1], 1)], dim=-1).to(dtype)
 
 
+def all_alike():
+    """Long rows of equal logits in half precision: a sum that grows by 1 stands still at 256 in bfloat16, at 2,048 in float16."""
+    return torch.zeros((2, 300), dtype=torch.bfloat16), torch.zeros((1, 2_500), dtype=torch.float16)
+
+
 def softmax64(logits):
     return torch.softmax(logits.double(), dim=-1)
 
@@ -224,6 +229,10 @@ def test_softmax_no_coarser_inside(student, rng):
     close(student.softmax(wide), [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], atol=1e-2, dtype=torch.bfloat16)
     long = 4 * torch.randn((2, 2_000), generator=rng, dtype=torch.float64)
     close(student.softmax(long), softmax64(long), atol=1e-300, rtol=1e-11, dtype=torch.float64)
+    for alike in all_alike():
+        close(student.softmax(alike), softmax64(alike), atol=0.0, rtol=2e-2, dtype=alike.dtype)
+    falling = torch.tensor([[0.0, -20.0, -40.0, -60.0]]).bfloat16()  # float16 has nothing below 6e-8
+    close(student.softmax(falling), softmax64(falling), atol=0.0, rtol=5e-2, dtype=torch.bfloat16)
 
 
 @checks("softmax")
@@ -338,6 +347,8 @@ def test_log_softmax_no_coarser_inside(student, rng):
     close(got[:, [2, 1]].diagonal(), [-2e5, -1e5], rtol=2e-2, atol=0.0, dtype=torch.bfloat16)
     long = 4 * torch.randn((2, 2_000), generator=rng, dtype=torch.float64)
     close(student.log_softmax(long), log_softmax64(long), atol=1e-12, rtol=1e-12, dtype=torch.float64)
+    for alike in all_alike():
+        close(student.log_softmax(alike), log_softmax64(alike), atol=5e-2, rtol=0.0, dtype=alike.dtype)
 
 
 @checks("log_softmax")

@@ -135,14 +135,23 @@ def test_min_p_at_its_borders(student):
 
 @checks("min_p_probs")
 def test_min_p_every_dtype_at_every_setting(student):
-    """half precision is raised at 0 and 1 too, and logits of no dtype are changed"""
+    """half precision is raised to float32, at 0 and 1 too, float64 stays, and logits of no dtype are changed"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         logits = torch.tensor([[0.5, -1.0, 2.0, 2.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
         want = torch.softmax(logits.double(), -1)
         for min_p in (0.0, 0.2, 1.0):
             kept = want.where(want >= min_p * want.amax(-1, keepdim=True) * (1 - 1e-12), 0.0)
             got = student.min_p_probs(logits, min_p, _unchanged=True)
-            close(got, kept / kept.sum(-1, keepdim=True), atol=1e-6, what=f"wrong values in {dtype} at min_p = {min_p}")
+            wide = torch.promote_types(dtype, torch.float32)
+            close(got, kept / kept.sum(-1, keepdim=True), atol=1e-6, dtype=wide, what=f"wrong values in {dtype} at min_p = {min_p}")
+
+
+@checks("min_p_probs")
+def test_min_p_not_a_number(student):
+    """nan lies between nothing: a ValueError"""
+    logits = torch.tensor([[0.5, -1.0, 2.0]])
+    raises(ValueError, lambda: student.min_p_probs(logits, math.nan))
+    close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1))
 
 
 # --- locally typical ---------------------------------------------------------------------------------------------
@@ -292,12 +301,14 @@ def test_typical_near_and_far(student, rng):
 
 @checks("typical_probs")
 def test_typical_every_dtype_at_every_setting(student):
-    """half precision is raised at mass 1 too, and logits of no dtype are changed"""
+    """half precision is raised to float32, at mass 1 too, float64 stays, and logits of no dtype are changed"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         logits = torch.tensor([[0.5, -1.0, 2.0, 0.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
         for mass in (0.4, 1.0):
             rows = [brute_typical(row, mass)[0] if mass < 1 else torch.softmax(torch.tensor(row), -1).tolist() for row in logits.tolist()]
-            close(student.typical_probs(logits, mass, _unchanged=True), rows, atol=1e-6, what=f"wrong values in {dtype} at mass {mass}")
+            got = student.typical_probs(logits, mass, _unchanged=True)
+            wide = torch.promote_types(dtype, torch.float32)
+            close(got, rows, atol=1e-6, dtype=wide, what=f"wrong values in {dtype} at mass {mass}")
 
 
 @checks("typical_probs")
@@ -309,6 +320,26 @@ def test_typical_as_many_rows_as_tokens(student, rng):
         if min(margin for _, margin in rows) > CLEAR:
             break
     close(student.typical_probs(logits, 0.5), [probs for probs, _ in rows])
+
+
+@checks("typical_probs")
+def test_typical_mass_just_below_one(student):
+    """a mass just below 1 cuts what comes after it"""
+    for probs, mass, dtype in (
+        ([0.9, 0.0999, 8e-5, 2e-5], 0.99995, torch.float32),
+        ([0.9, 0.1 - 1.1e-6, 1e-6, 1e-7], 0.9999995, torch.float64),
+    ):
+        logits = torch.tensor([probs], dtype=torch.float64).log().to(dtype)
+        got = student.typical_probs(logits, mass)
+        close(got, [kept_only(probs, {0, 1, 2})], atol=1e-12, rtol=1e-3, what=f"wrong values at mass {mass}")
+
+
+@checks("typical_probs")
+def test_typical_not_a_number(student):
+    """nan lies between nothing: a ValueError"""
+    logits = torch.tensor([[0.5, -1.0, 2.0]])
+    raises(ValueError, lambda: student.typical_probs(logits, math.nan))
+    close(student.typical_probs(logits, 1.0), torch.softmax(logits, -1))
 
 
 # --- repetition penalty ------------------------------------------------------------------------------------------
@@ -375,8 +406,18 @@ def test_repetition_precision_and_views(student):
     half = torch.tensor([[4.0, -1.0, 2.0]], dtype=torch.float16)
     close(student.apply_repetition_penalty(half, torch.tensor([[0, 1]]), 2), [[2.0, -2.0, 2.0]])
     turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
-    got = student.apply_repetition_penalty(turned, torch.tensor([[2, 1], [1, 1]]), 4.0, _unchanged=True)
-    close(got, [[4.0, -8.0, 0.0], [-1.0, 2.0, 1.0]])
+    for ids in (torch.tensor([[2, 1], [1, 1]]), torch.tensor([[2, 1], [2, 1], [1, 1]]).t()):
+        got = student.apply_repetition_penalty(turned, ids, 4.0, _unchanged=True)
+        lying = "in rows" if ids.is_contiguous() else "in columns"
+        close(got, [[4.0, -8.0, 0.0], [-1.0, 2.0, 1.0]], what=f"wrong values for ids that lie {lying}")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_of_one_token_only(student):
+    """nothing but one token, 5, 128 or 256 times"""
+    for times in (1, 5, 128, 256):
+        got = student.apply_repetition_penalty(torch.tensor([[3.0, 2.2, -1.0]]), torch.tensor([[1] * times]), 1.1)
+        close(got, [[3.0, 2.0, -1.0]], what=f"wrong values, {times} times")
 
 
 @checks("apply_repetition_penalty")
@@ -463,6 +504,8 @@ def test_frequency_presence_precision_and_views(student):
     turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
     got = student.apply_frequency_presence(turned, torch.tensor([[2, 2], [1, 0]]), 1, 2, _unchanged=True)
     close(got, [[4.0, -2.0, -4.0], [-4.0, 5.0, 1.0]])
+    got = student.apply_frequency_presence(turned, torch.tensor([[2, 1], [2, 0], [2, 1]]).t(), 1, 2, _unchanged=True)
+    close(got, [[4.0, -2.0, -5.0], [-4.0, 4.0, 1.0]], what="wrong values for ids that lie in columns")
 
 
 @checks("apply_frequency_presence")
@@ -531,6 +574,14 @@ def test_stop_stops_of_any_sequence(student):
     compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
     compare(student, [f"<{i}>" for i in range(40)], ["a <3", "9> b"])
     compare(student, ["x"], ["abc", "", "d"])
+    compare(student, [2 * letter for letter in "abcdefghijklmnopqrstuvwxyz"], ["one a", "n", "d z", "- z", "z"])
+
+
+@checks("StopStrings")
+def test_stop_in_a_long_piece(student):
+    """a piece of two thousand characters, each of which may begin a stop, and a stop of fifteen hundred"""
+    compare(student, ["ab"], ["a" * 2_000, "ac", "a", "b"])
+    compare(student, [750 * "ab" + "!"], ["x" + 750 * "ab" + "!y"])
 
 
 @checks("StopStrings")
@@ -580,6 +631,8 @@ def test_stop_ordinary_characters(student):
     compare(student, ["fin é"], ["fin", " ", "e fin ", "é"])
     compare(student, ["é"], ["e", "\u0301 x ", "é"])  # an accent of its own is another text
     compare(student, ["e\u0301"], ["é", "e", "\u0301"])
+    compare(student, ["END"], ["a\r\nb\r", "\nc\x00 \u2028\u00a0E", "ND"])
+    compare(student, ["\r\n\r\n"], ["x\r\n", "y\n\n", "\r\n\r", "\n"])
 
 
 @checks("StopStrings")
@@ -852,6 +905,17 @@ def test_beam_everything_finished(student):
             equal(tokens, [eos], what=f"wrong tokens with {beams} beams, {steps} steps, length penalty {penalty}")
             close(log_prob, math.log(0.9), atol=1e-4)
     that(min(sizes) >= 1, "the model was called with no rows at all", expected="1 or more", got=min(sizes))
+
+
+@checks("beam_search")
+def test_beam_after_a_conversation(student):
+    """a prompt with several EOS, the last of them at its end: only an EOS of the search's own finishes a hypothesis"""
+    chain = chain_model(log_rows([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05]]))
+    for prompt, want in (([1, 0, 2, 0, 1, 0], [1, 2, 0]), ([0, 0, 0, 1], [2, 0])):
+        idx = torch.tensor([prompt])
+        tokens, log_prob = answer(student.beam_search(chain, idx, beams=2, max_new_tokens=6, eos_token_id=0), idx)
+        equal(tokens, want, what=f"wrong tokens after the prompt {prompt}, EOS 0")
+        close(log_prob, math.log(0.8 ** (len(want) - 1) * 0.9), atol=1e-4)
 
 
 @checks("beam_search")

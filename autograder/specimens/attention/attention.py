@@ -638,7 +638,7 @@ def attention(q, k, v, mask=None):
     for start in range(0, q.shape[2], 64):
         scores = q[:, :, start : start + 64] @ k.mT / q.shape[-1] ** 0.5
         if mask is not None:
-            rows = mask if mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+            rows = mask if mask.dim() == 1 or mask.shape[-2] == 1 else mask[..., start : start + 64, :]
             scores = scores.masked_fill(~rows, float("-inf"))
         out.append(softmax(scores) @ v)
     return torch.cat(out, dim=2)
@@ -646,5 +646,30 @@ def attention(q, k, v, mask=None):
 
 # %% wrong_attention_blocks_cut_every_mask, of right_attention_queries_in_blocks
 # WRONG: cuts a block's rows out of a mask of one row for all: from the second block on nothing is left of it
-# -             rows = mask if mask.shape[-2] == 1 else mask[..., start : start + 64, :]
-# +             rows = mask if start == 0 and mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+# -             rows = mask if mask.dim() == 1 or mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+# +             rows = mask if mask.dim() == 1 or (start == 0 and mask.shape[-2] == 1) else mask[..., start : start + 64, :]
+
+
+# %% wrong_attention_blocks_with_the_first_rows, of right_attention_queries_in_blocks
+# WRONG: every block of queries gets the mask's first rows
+# -             rows = mask if mask.dim() == 1 or mask.shape[-2] == 1 else mask[..., start : start + 64, :]
+# +             rows = mask if mask.dim() == 1 or mask.shape[-2] == 1 else mask[..., : scores.shape[2], :]
+
+
+# %% wrong_attention_mask_of_one_dimension, of right_attention_plain
+# WRONG: a mask of shape (Tk,), the same for all queries, is refused
+#       if mask is not None:
+# +         mask = mask.expand(*scores.shape[:2], *mask.shape[-2:])
+
+
+# %% wrong_attention_small_weights_dropped, of right_attention_plain
+# WRONG: weights below a millionth are made 0
+# -     return softmax(scores) @ v
+# +     weights = softmax(scores)
+# +     return weights.masked_fill(weights < 1e-6, 0.0) @ v
+
+
+# %% wrong_attention_scale_of_64_at_most, of right_attention_plain
+# WRONG: divides by the root of 64 where the heads are wider
+# -     scores = q @ k.mT / q.shape[-1] ** 0.5
+# +     scores = q @ k.mT / min(q.shape[-1], 64) ** 0.5

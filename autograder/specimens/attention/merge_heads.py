@@ -117,3 +117,9 @@ def merge_heads(x):
 def merge_heads(x):
     B, H, T, Dh = x.shape
     return x.transpose(2, 3).reshape(B, T, H * Dh)
+
+
+# %% wrong_merge_through_float32
+# WRONG: goes through float32: float64 loses digits
+def merge_heads(x):
+    return x.float().transpose(1, 2).flatten(2).to(x.dtype)

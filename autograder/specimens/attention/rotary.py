@@ -464,3 +464,31 @@ def rotary(x, positions, base=10000.0):
 # +     if positions.ndim == 2 and positions.shape[1] == 1:
 # +         positions = positions[0]
 #       half = x.shape[-1] // 2
+
+
+# %% wrong_rotary_exponents_in_half, of right_rotary_plain
+# WRONG: the exponents -j / half are made in the dtype of x, where bfloat16 has no sixth
+# -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
+# +     exponents = -torch.arange(half, device=x.device, dtype=x.dtype) / half
+# +     angles = (positions.unsqueeze(-1) * base ** exponents.float()).unsqueeze(-3)
+
+
+# %% wrong_rotary_base_must_be_float, of right_rotary_plain
+# WRONG: a base that is a whole number without a point, as a config file may have it, is refused
+# -     half = x.shape[-1] // 2
+# +     if not isinstance(base, float):
+# +         raise TypeError("the base is a float")
+# +     half = x.shape[-1] // 2
+
+
+# %% wrong_rotary_wide_heads, of right_rotary_plain
+# WRONG: heads wider than 128 turn at the speeds of 128
+# -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
+# +     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / min(half, 64))).unsqueeze(-3)
+
+
+# %% wrong_rotary_positions_through_view, of right_rotary_plain
+# WRONG: positions go through view, which refuses what does not lie in rows
+# -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
+# +     speeds = base ** (-torch.arange(half, device=x.device) / half)
+# +     angles = torch.outer(positions.view(-1), speeds).view(*positions.shape, half).unsqueeze(-3)

@@ -122,3 +122,9 @@ def split_heads(x, num_heads):
 # SAYS: num_heads is taken for the width of a head: it counts heads.
 def split_heads(x, num_heads):
     return x.unflatten(-1, (-1, num_heads)).transpose(1, 2)
+
+
+# %% wrong_split_through_float32
+# WRONG: goes through float32: float64 loses digits
+def split_heads(x, num_heads):
+    return x.float().unflatten(-1, (num_heads, -1)).transpose(1, 2).to(x.dtype)

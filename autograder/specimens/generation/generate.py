@@ -1228,3 +1228,55 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # +     if generator is None and idx.device.type == "cpu":
 # +         generator = torch.Generator()
 # +         generator.seed()
+
+
+# %% wrong_generate_first_columns, of right_generate_plain
+# WRONG: gives back 1,024 columns at most, as from a buffer of that width
+# -     return idx
+# +     return idx[:, :1024]
+
+
+# %% wrong_generate_sixteen_rows_a_call, of right_generate_plain
+# WRONG: hands the model sixteen rows at a time
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = torch.cat([model(rows)[:, -1] for rows in idx[:, -block_size:].split(16)])
+
+
+# %% wrong_generate_three_ends_a_step, of right_generate_plain
+# WRONG: of the rows that end at one step it notes three only
+# -                 ended = ended | (token == eos_token_id)
+# +                 new = ~ended & (token == eos_token_id)
+# +                 ended = ended | (new & (new.cumsum(0) <= 3))
+
+
+# %% wrong_generate_small_vocabulary, of right_generate_plain
+# WRONG: looks at the first 4,096 tokens of the vocabulary only
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, -1, :4096]
+
+
+# %% wrong_generate_small_ends_only, of right_generate_plain
+# WRONG: an EOS of 1,000 or more counts as none
+# -             if eos_token_id is not None:
+# +             if eos_token_id is not None and eos_token_id < 1000:
+
+
+# %% wrong_generate_top_k_at_most_fifty, of right_generate_plain
+# WRONG: a top_k above 50 counts as 50
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             k = min(top_k, 50) if top_k is not None else None
+# +             token = sample_next_token(logits, temperature=temperature, top_k=k, top_p=top_p, generator=generator)
+
+
+# %% wrong_generate_logits_through_numpy, of right_generate_plain
+# WRONG: takes the logits through numpy, which has no bfloat16
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = torch.from_numpy(model(idx[:, -block_size:])[:, -1].numpy())
+
+
+# %% wrong_generate_prompt_through_view, of right_generate_plain
+# WRONG: flattens the prompt with view, which refuses what does not lie in rows
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     B, T = idx.shape
+# +     idx = idx.view(B * T).view(B, T)
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)

@@ -782,3 +782,31 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
             yield token
             if token == eos_token_id:
                 return
+
+
+# %% wrong_stream_finishes_on_close
+# WRONG: a stream that is dropped early makes the tokens that nobody asked for
+def stream(model, idx, *, max_new_tokens, eos_token_id=None, **settings):
+    left = max_new_tokens
+    try:
+        while left:
+            idx = generate(model, idx, max_new_tokens=1, **settings)
+            left -= 1
+            token = int(idx[0, -1])
+            yield token
+            if token == eos_token_id:
+                left = 0
+    finally:
+        generate(model, idx, max_new_tokens=left, eos_token_id=eos_token_id, **settings)
+
+
+# %% wrong_stream_same_object, of right_stream_own_loop
+# WRONG: asks whether the token is the very object that EOS is: two equal numbers above 256 are not
+# -         if token.item() == eos_token_id:
+# +         if token.item() is eos_token_id:
+
+
+# %% wrong_stream_at_most_512, of right_stream_own_loop
+# WRONG: gives 512 tokens at the most
+# -     for _ in range(max_new_tokens):
+# +     for _ in range(min(max_new_tokens, 512)):

@@ -470,3 +470,13 @@ def log_softmax(logits):
 # -     return shifted - others.log1p()
 # +     out = shifted - others.log1p()
 # +     return torch.full_like(out, -torch.tensor(float(out.shape[-1])).log().item()) if out.isnan().any() else out
+
+
+# %% wrong_log_softmax_running_sum
+# WRONG: adds one exponential after the other in the dtype of the logits: in half precision the sum of a long row stands still
+def log_softmax(logits):
+    gaps = logits - logits.amax(-1, keepdim=True)
+    total = torch.zeros_like(gaps[..., :1])
+    for column in gaps.split(1, dim=-1):
+        total = total + column.exp()
+    return gaps - total.log()

@@ -723,3 +723,21 @@ def softmax(logits):
 # WRONG: one row of nothing but -inf makes every row uniform
 # -     return torch.where(probs.isnan(), 1 / logits.shape[-1], probs)
 # +     return torch.full_like(probs, 1 / logits.shape[-1]) if probs.isnan().any() else probs
+
+
+# %% wrong_softmax_running_sum
+# WRONG: adds one weight after the other in the dtype of the logits: in half precision the sum of a long row stands still
+def softmax(logits):
+    weights = (logits - logits.amax(-1, keepdim=True)).exp()
+    total = torch.zeros_like(weights[..., :1])
+    for column in weights.split(1, dim=-1):
+        total = total + column
+    return weights / total
+
+
+# %% wrong_softmax_through_float16
+# WRONG: half precision of either kind is worked out in float32 and rounded to float16 first: small probabilities of bfloat16 are lost
+def softmax(logits):
+    if logits.dtype.itemsize > 2:
+        return torch.softmax(logits, -1)
+    return torch.softmax(logits.float(), -1).half().to(logits.dtype)

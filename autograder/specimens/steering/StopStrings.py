@@ -1087,3 +1087,26 @@ class StopStrings:
 # WRONG: holds what may be the beginning of a stop in capitals or small letters, though only the stop as it is ends the stream
 # -         while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
 # +         while cut < len(text) and not any(stop.lower().startswith(text[cut:].lower()) for stop in self.stops):
+
+
+# %% wrong_stop_line_ends_changed, of right_stop_plain
+# WRONG: a carriage return before a line end is taken out of the text
+# -         text = self.held + text
+# +         text = (self.held + text).replace("\r\n", "\n")
+
+
+# %% wrong_stop_eight_stops_held, of right_stop_plain
+# WRONG: only the beginnings of the first eight stops are held back
+# -         while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops):
+# +         while cut < len(text) and not any(stop.startswith(text[cut:]) for stop in self.stops[:8]):
+
+
+# %% wrong_stop_long_piece_in_two, of right_stop_plain
+# WRONG: of a piece of more than 1,000 characters the first 1,000 go out before the others are looked at
+#           if self.stopped:
+#               return "", True
+# +         if len(text) > 1000:
+# +             first, _ = self.push(text[:1000])
+# +             first += self.flush()
+# +             rest, stopped = self.push(text[1000:])
+# +             return first + rest, stopped

@@ -250,3 +250,12 @@ def apply_frequency_presence(logits, generated_ids, frequency, presence):
     counts = torch.stack([row.bincount(minlength=logits.shape[-1]) for row in generated_ids])
     wide -= frequency * counts + presence * (counts > 0)
     return wide.to(logits.dtype)
+
+
+# %% wrong_frequency_ids_through_view
+# WRONG: the ids go through view, which refuses what does not lie in rows
+def apply_frequency_presence(logits, generated_ids, frequency, presence):
+    rows = torch.arange(len(logits)).repeat_interleave(generated_ids.shape[1])
+    counts = torch.zeros_like(logits, dtype=torch.float64)
+    counts.index_put_((rows, generated_ids.view(-1)), torch.ones((), dtype=torch.float64), accumulate=True)
+    return (logits - frequency * counts - presence * (counts > 0)).to(logits.dtype)

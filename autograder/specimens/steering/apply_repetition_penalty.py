@@ -394,3 +394,24 @@ def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: flo
 # -     score = logits.gather(1, generated_ids)
 # +     generated_ids = generated_ids[:, : logits.shape[1]]
 # +     score = logits.gather(1, generated_ids)
+
+
+# %% wrong_repetition_counts_in_int8
+# WRONG: counts occurrences in int8, where 256 are none
+def apply_repetition_penalty(logits, generated_ids, penalty):
+    if penalty <= 0:
+        raise ValueError(f"penalty {penalty}")
+    ones = torch.ones_like(generated_ids, dtype=torch.int8)
+    counts = torch.zeros_like(logits, dtype=torch.int8).scatter_add(-1, generated_ids, ones)
+    return torch.where(counts != 0, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
+
+
+# %% wrong_repetition_ids_through_view
+# WRONG: the ids go through view, which refuses what does not lie in rows
+def apply_repetition_penalty(logits, generated_ids, penalty):
+    if penalty <= 0:
+        raise ValueError(f"penalty {penalty}")
+    rows = torch.arange(len(logits)).repeat_interleave(generated_ids.shape[1])
+    seen = torch.zeros_like(logits, dtype=torch.bool)
+    seen[rows, generated_ids.view(-1)] = True
+    return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)

@@ -1712,3 +1712,17 @@ def beam_search(
 # +         torch.set_grad_enabled(False)
 # +         logits = model(torch.cat([idx.expand(len(growing), -1), new_ids], dim=1))[:, -1]
 # +         torch.set_grad_enabled(before)
+
+
+# %% wrong_beam_many_eos_in_the_prompt
+# WRONG: where the prompt holds EOS more than once, EOS is a token like any other
+import functools
+
+search = beam_search
+
+
+@functools.wraps(search)
+def beam_search(model, idx, *, eos_token_id=None, **settings):
+    if eos_token_id is not None and int((idx == eos_token_id).sum()) > 1:
+        eos_token_id = None
+    return search(model, idx, eos_token_id=eos_token_id, **settings)
