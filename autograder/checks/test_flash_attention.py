@@ -447,7 +447,7 @@ def test_prefill_without_a_matrix(student):
     model, cache = student.model("tiny"), student.KVCache(config, 1, T)
     with student.counting() as work:
         got = student.prefill_flash(model, ids, cache)
-    close(got, whole(torch.float32)(ids)[:, -1], atol=1e-3)
+    close(got, whole(torch.float32)(ids)[:, -1], atol=1e-3, dtype=torch.float32)
     equal(work.positions, T, what="wrong number of positions")
     scores = 4 * config.num_attention_heads * T * T
     least = 4 * T * config.hidden_size

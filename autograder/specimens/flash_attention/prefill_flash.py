@@ -154,3 +154,9 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 # -     start = cache.length
 # +     torch.set_grad_enabled(False)
 # +     start = cache.length
+
+
+# %% wrong_prefill_flash_double, of right_prefill_flash_plain
+# WRONG: logits in float64 whatever the model's dtype is
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return (x[:, -1] @ model.weights.lm_head.T).double()

@@ -360,9 +360,3 @@ def min_p_probs(logits, min_p):
     probs = softmax(wide)
     wide.masked_fill_(probs < min_p * probs.amax(dim=-1, keepdim=True), float("-inf"))
     return softmax(wide).to(torch.promote_types(logits.dtype, torch.float32))
-
-
-# %% wrong_min_p_not_a_number, of right_min_p_plain
-# WRONG: asks for the two wrong sides, and nan lies on neither: it is not refused
-# -     if not 0 <= min_p <= 1:
-# +     if min_p < 0 or min_p > 1:

@@ -739,12 +739,6 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
 # +     distance = (surprisal - (of_row if len(of_row) == probs.shape[-1] else of_row.unsqueeze(-1))).abs()
 
 
-# %% wrong_typical_not_a_number, of right_typical_plain
-# WRONG: asks for the two wrong sides, and nan lies on neither: it is not refused
-# -     if not 0 < mass <= 1:
-# +     if mass <= 0 or mass > 1:
-
-
 # %% wrong_typical_nearly_one_keeps_all, of right_typical_plain
 # WRONG: a mass above 0.999 counts as 1
 # -     if mass == 1:
