@@ -186,8 +186,8 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
     """`prefill` whose memory grows with the text and not with its square.
 
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits behind the last of them
-    (B, V), of the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Any way of cutting a prompt into
-    chunks gives the same, and so do any tiles. Raises CacheFull.
+    (B, V), of the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Any way of cutting
+    a prompt into chunks gives the same, and so do any tiles. Raises CacheFull.
     """
     ### BEGIN SOLUTION
     start = cache.length
