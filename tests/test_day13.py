@@ -300,7 +300,7 @@ def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(story, capsys)
     change = (MY_STORY, f"my_story = {story}\n")
     assert ("you have found it" in run_cell("class ColleaguesSequence", capsys, change)) == (story not in NOT_FOUND)
     line = "                    self.blocks[-1] = pairs[-1][1]\n"
-    assert "`else: self.pool.forget(self.blocks[-1])`" in LESSON
+    assert "an `else:` in which the pool is told to `forget` the last block" in LESSON
     mended = (line, line + "                else:\n                    self.pool.forget(self.blocks[-1])\n")
     assert "every name leads to its own tokens" in run_cell("class ColleaguesSequence", capsys, change, mended)
 

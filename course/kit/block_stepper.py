@@ -6,7 +6,7 @@ from .stepping import choices, stepping_figure
 
 POOL_SLOTS, ROOM = 48, 16
 """The same memory on both sides; a text in one piece gets ROOM slots, whatever it needs."""
-SIZES = ("4", "2", "8")
+SIZES = ("2", "4", "8")
 POOLS = ("remembers beginnings", "forgets what is released")
 STORY = (
     ("read", "A", 6, "A reads a prompt of 6 tokens."),
@@ -23,7 +23,7 @@ STORY = (
 PROMPT, ALIKE = 9, 8
 
 
-def blocks_in_use(*, size: str = SIZES[0], pool: str = POOLS[0]) -> str:
+def blocks_in_use(*, size: str = SIZES[1], pool: str = POOLS[0]) -> str:
     """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
     48 slots, cut into blocks on the left, into three reservations on the right; a step for each line of STORY. size, pool: what is
