@@ -95,6 +95,7 @@ from autograder import ladder, render, student
 from autograder.runner import run_checks, select
 from autograder.grading.near import Near
 from course.kit import load_model, widgets
+from course.kit.block_stepper import blocks_in_use
 from course.kit.cache_stepper import cache_filling
 from course.kit.request_timeline import request_timeline
 from course.kit.roofline_steps import up_the_roof
@@ -120,6 +121,7 @@ student.progress()""",
     "display(HTML(up_the_roof()))",
     "display(HTML(request_timeline()))",
     "display(HTML(tile_by_tile()))",
+    "display(HTML(blocks_in_use()))",
     """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
 widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
                            top_p_probs=samplers.top_p_probs)""",
@@ -153,6 +155,7 @@ STEPPERS = {
     ".course-stepper:has([data-part=bits])": ("1 token in one pass", "2 tokens in one pass"),
     ".course-stepper:has([data-part=servers])": ("0.2 requests a second", "0.4 requests a second"),
     ".course-stepper:has([data-part=order])": ("Nothing is absorbed yet", "Tile 1 of 4"),
+    ".course-stepper:has([data-part=pool])": ("Nothing is in memory yet", "A reads a prompt"),
 }
 
 

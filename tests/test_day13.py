@@ -1,14 +1,20 @@
 """The numbers of the paging day that are worked out by hand, each recomputed; what the reference promises; the rungs of the ladder."""
 
 import hashlib
+import math
+import re
 import tomllib
+import zlib
+from typing import Any
 
 import pytest
 import torch
 
 from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole
 from autograder.grading.work import counting
+from autograder.lessons import find_day, lesson
 from course.kit import Config, paths
+from solutions import paging
 from solutions.attention import attention
 from solutions.kv_cache import KVCache, decode_step, forward_cached
 from solutions.paging import (
@@ -26,6 +32,7 @@ from solutions.paging import (
 )
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["paging"]
+LESSON = (paths.ROOT / "course" / "day13_paging" / "lesson.md").read_text(encoding="utf-8")
 
 
 def test_the_slots() -> None:
@@ -209,3 +216,151 @@ def test_the_rungs_paged_forked_and_with_a_shared_prefix() -> None:
         for _ in range(7):
             tokens.append(paged_decode(model, tokens[-1], [first, fork, later], kv).argmax(dim=-1, keepdim=True))
         assert torch.equal(torch.cat(tokens, dim=1), want.expand(3, -1))
+
+
+def test_the_lesson_quotes_them() -> None:
+    waste, slots, fork, keys, prefix = (HAND[name] for name in ("waste", "slots", "fork", "keys", "prefix"))
+    empty = {size: round(100 * share, 2) for size, share in zip(waste["block_sizes"], waste["empty"], strict=True)}
+    case = HAND["block_bytes"]
+    quoted = {
+        "of 8,192 slots 1,106 hold something. 86.5 %": (
+            sum(waste["lengths"]) == 1106, len(waste["lengths"]) * waste["room"] == 8192, waste["reserved_empty"] == 0.865,
+        ),
+        "texts of 52, 114, 228 and 712 tokens": waste["lengths"] == [52, 114, 228, 712],
+        "52 tokens takes 4 blocks (64 places), that of 114 takes 8": [-(-n // 16) for n in (52, 114)] == [4, 8],
+        "4 + 8 + 15 + 45 = 72 blocks, 1,152 places": (waste["blocks"][2] == 72, 16 * 72 == 1152),
+        "4.0 % are empty. Blocks of 8 leave 1.25 % empty, blocks of 256 leave 28.0 %": (
+            round(empty[16], 1) == 4.0, empty[8] == 1.25, round(empty[256], 1) == 28.0,
+        ),
+        "23,040 bytes (Day 10), so a block of 16 has 368,640": (23_040 * 16 == 368_640 == case["smollm2"]),
+        "For Llama-3-8B it is 2 MiB": case["llama3_8b"] == 2 * 2**20,
+        "block 12 of size 4 has the slots 48 to 51": (12 * 4 == 48),
+        "48 49 50 51, then 20 21 22 23, then 12 13. Token 4 lies in slot 20, token 9 in slot 13": (
+            slots["slots"] == [48, 49, 50, 51, 20, 21, 22, 23, 12, 13], slots["slots"][4] == 20, slots["slots"][9] == 13,
+        ),
+        "two blocks, 4 are free": fork["free_after_first"] == 4,
+        "For 1 or 2 tokens B needs one block, which is the copy; for 3 it needs 2": fork["needed"][:3] == [1, 1, 2],
+        "and 3 are free": fork["free_after_copy"] == 3,
+        "4 · 11 = 44 blocks": -(-162 // 16) == 11,
+        "begins e3b0c442": hashlib.sha256(b"").hexdigest().startswith("e3b0c442"),
+        "SHA-256 of these 48 bytes begins 5d8bb3bb": keys["begin"][0] == "5d8bb3bb",
+        "the key begins a7d08094": keys["begin"][1] == "a7d08094",
+        "at about 93,000 names, for 64 bits at 6 billion": (round(math.sqrt(2**33), -3) == 93_000, round(math.sqrt(2**65) / 1e9) == 6),
+        "150 // 16 = 9 blocks are whole: 144 tokens are found, 18 are to be fed": (prefix["found"] == 144, prefix["fed"] == 18),
+        "160 are found and 2 fed": (prefix["again"] == 160, prefix["tokens"] - 160 == 2),
+        "144. If all 160 were taken over": prefix["exactly"] == 144,
+        "62 whole blocks, 992 tokens": (1000 // 16 == 62, 62 * 16 == 992),
+        "33 tokens have 3 blocks and 15 places left": (-(-33 // 16) == 3, 48 - 33 == 15),
+    }  # fmt: skip
+    for text, right in quoted.items():
+        assert text in LESSON, f"the lesson does not say {text}"
+        assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+    assert set(HAND) == {"slots", "fork", "full_fork", "waste", "prefix", "keys", "block_bytes"}, "every entry is recomputed"
+
+
+def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
+    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
+    assert len(minutes) == len(lesson(find_day("paging")).exercises)
+    assert sum(minutes) <= 0.8 * find_day("paging").minutes
+
+
+def test_the_given_error_is_the_references() -> None:
+    source = (paths.ROOT / "solutions" / "paging.py").read_text(encoding="utf-8")
+    given = "class OutOfBlocks" + source.partition("class OutOfBlocks")[2].partition("\n\n\nclass BlockPool")[0]
+    assert given in lesson(find_day("paging")).setup
+
+
+def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str]) -> str:
+    """What the demo cell prints in which these words stand, with the reference's functions."""
+    source = next(cell.source for cell in lesson(find_day("paging")).cells if cell.role == "demo" and words in cell.source)
+    for old, new in edits:
+        assert source.count(old) == 1, old
+        source = source.replace(old, new)
+    names: dict[str, Any] = {
+        **{name: value for name, value in vars(paging).items() if not name.startswith("__")},
+        "if_solved": lambda *_: True, "counting": counting, "hashlib": hashlib, "zlib": zlib, "PagedSequence": PagedSequence,
+    }  # fmt: skip
+    exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
+    return capsys.readouterr().out
+
+
+MY_STORY = """my_story = [("write", "a", 9), ("publish", "a"), ("write", "a", 3), ("cut", "a", 8), \
+("write", "a", 2), ("free", "a"), ("write", "b", 5)]
+"""
+FOUND = [("write", "a", 4), ("publish", "a"), ("cut", "a", 2), ("write", "a", 2)]
+NOT_FOUND = (
+    [("write", "a", 9), ("publish", "a"), ("write", "a", 3), ("cut", "a", 8), ("write", "a", 2), ("free", "a"), ("write", "b", 5)],
+    [("write", "a", 6), ("publish", "a"), ("cut", "a", 4), ("write", "a", 4)],
+    [("write", "a", 3), ("publish", "a"), ("cut", "a", 1), ("write", "a", 3)],
+)
+
+
+@pytest.mark.parametrize("story", [*NOT_FOUND, FOUND, [("write", "a", 9), ("publish", "a"), ("cut", "a", 7), ("write", "a", 1)]])
+def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(story, capsys) -> None:
+    change = (MY_STORY, f"my_story = {story}\n")
+    assert ("you have found it" in run_cell("class ColleaguesSequence", capsys, change)) == (story not in NOT_FOUND)
+    line = "                    self.blocks[-1] = pairs[-1][1]\n"
+    assert "an `else:` in which the pool is told to `forget` the last block" in LESSON
+    mended = (line, line + "                else:\n                    self.pool.forget(self.blocks[-1])\n")
+    assert "every name leads to its own tokens" in run_cell("class ColleaguesSequence", capsys, change, mended)
+
+
+def test_the_pairs_of_one_name(capsys) -> None:
+    said = run_cell("def polynomial", capsys)
+    first, second = re.findall(r"polynomial: (\d+) and (\d+)", said)[0]
+    assert first == second
+    digests = re.findall(r"SHA-256 of the two: (\w+) and (\w+)", said)[0]
+    assert digests[0] != digests[1]
+
+
+SHARED = """    B, H, _, Dh = q.shape
+    K = keys.shape[1]
+    queries = q.reshape(B, K, H // K, Dh) * Dh**-0.5
+    places = torch.arange(block_size)
+    k, v = (memory[(shared[:, None] * block_size + places).flatten()].transpose(0, 1) for memory in (keys, values))
+    state = State.empty((K, B * (H // K)), Dh, q.dtype)
+    state = absorb(state, queries.transpose(0, 1).flatten(1, 2) @ k.transpose(-2, -1), v)
+    m, l, acc = (part.unflatten(1, (B, H // K)).transpose(0, 1) for part in (state.m, state.l, state.acc))
+    state = State(m, l, acc)
+    for column, blocks in enumerate(tables.unbind(dim=1)):
+        k, v = (memory[blocks[:, None] * block_size + places].transpose(1, 2) for memory in (keys, values))
+        scores = queries @ k.transpose(-2, -1)
+        hidden = column * block_size + places >= lengths[:, None]
+        state = absorb(state, scores.masked_fill(hidden[:, None, None], -torch.inf), v)
+    return finish(state)[0].reshape(B, H, 1, Dh)
+"""
+ROW_BY_ROW = """    tables = torch.cat((shared.expand(len(tables), -1), tables), dim=1)
+    return paged_attention(q, keys, values, tables, lengths + len(shared) * block_size, block_size)
+"""
+
+
+@pytest.mark.parametrize(("answer", "said"), [
+    ('    raise NotImplementedError("shared_attention")\n', "not written yet"),
+    (SHARED, "right, and every block is read once"),
+    (ROW_BY_ROW, "the output is right, and 5.0 times the bytes"),
+    (SHARED.replace(">= lengths", "> lengths"), "the output is another one"),
+    (SHARED.replace("State(m, l, acc)", "State.empty((B, K, H // K), Dh, q.dtype)"), "the output is another one"),
+], ids=["not written", "right", "row by row", "one key too many", "the beginning is lost"])  # fmt: skip
+def test_the_challenge_tells_right_from_wrong(answer: str, said: str, capsys) -> None:
+    assert said in run_cell("def shared_attention", capsys, ('    raise NotImplementedError("shared_attention")\n', answer))
+
+
+def test_four_forks_of_a_prompt_hold_what_the_lesson_bets_on(capsys) -> None:
+    said = run_cell("answers = [prompt", capsys)
+    assert "forked: 11 blocks are held" in said
+    assert "14 blocks, copies [1, 1, 1, 0]" in said
+
+
+def test_the_table_of_what_is_found(capsys) -> None:
+    said = run_cell('"150 alike"', capsys)
+    assert re.findall(r"(\d+) of (\d+) are found", said) == [("144", "162"), ("160", "162"), ("144", "160"), ("0", "162")]
+
+
+def test_only_the_peak_tells_columns_from_all_at_once() -> None:
+    """8 rows of 1,024 tokens: a little more than two columns in hand, against about a hundred. The lesson's cell prints the same two."""
+    B, T, size, K, Dh = 8, 1024, 16, 2, 32
+    keys, values = torch.randn(2, B * T, K, Dh)
+    tables = torch.randperm(B * T // size).view(B, -1)
+    with counting() as work:
+        paged_attention(torch.randn(B, 4, 1, Dh), keys, values, tables, torch.full((B,), T), size)
+    assert 2 < work.peak_bytes / (B * size * 2 * K * Dh * 4) < 3

@@ -11,6 +11,7 @@ import torch
 
 from autograder.lessons import find_day, lesson
 from course.kit import paths
+from course.kit.block_stepper import ALIKE, POOL_SLOTS, POOLS, PROMPT, ROOM, SIZES, STORY, blocks_in_use
 from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
@@ -21,10 +22,11 @@ from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, ti
 from solutions.costs import roofline_seconds
 from solutions.flash_attention import State, absorb, finish
 from solutions.latency import Trace, goodput, summarize
+from solutions.paging import PagedSequence, PrefixPool, publish_blocks, start_sequence
 
 from . import lab
 
-FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile]
+FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use]
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
 
@@ -45,7 +47,7 @@ def test_this_machine_joins_the_list_where_it_was_measured(figure):
 
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
-    (tile_by_tile, {"order": "at random"}),
+    (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -282,3 +284,84 @@ def test_the_first_two_tiles_of_the_stepper_are_the_lessons_example():
     assert EXPONENTIALS[:4] == (1, 2, 3, 4)
     assert VALUES[:4] == (6, 3, 0, 10)
     assert "the scores ln 1, ln 2, ln 3, ln 4, values 6, 3, 0, 10" in text
+
+
+def blocks_after_each_step(size: int, remembers: bool) -> Iterator[str]:
+    """The story of the figure with the lesson's own exercises: what its words say of the blocks, step by step."""
+    pool, rows, reads = PrefixPool(POOL_SLOTS // size), {}, {"B": list(range(PROMPT))}
+    fed = 0
+
+    def words(copies: int, found: int) -> str:
+        tables = [row.blocks for row in rows.values()]
+        held = {block for table in tables for block in table}
+        shared = sum(pool.holders(block) > 1 for block in held)
+        filled = {slot for row in rows.values() for slot in row.slots().tolist()}
+        return "".join([
+            " Its last block is part full and shared: it is copied first." if copies else "",
+            f" The pool finds {found} of its tokens" if found else "",
+            f" Blocks: {len(held)} of {pool.num_blocks} are held, {shared} by more than one text, {size * len(held) - len(filled)}"
+            f" of their places are empty; {fed} tokens fed so far.",
+        ])  # fmt: skip
+
+    yield words(0, 0)
+    for what, name, more, _ in STORY:
+        copies: list[tuple[int, int]] = []
+        found = 0
+        if what in ("read", "like"):
+            label, count = (name, int(more)) if what == "read" else (str(more), PROMPT)
+            tokens = reads.get(label, [1000 * ord(label) + i for i in range(count)])
+            if what == "like":
+                tokens = [*reads["B"][:ALIKE], *tokens[ALIKE:]]
+            row = rows[label] = start_sequence(pool, tokens, size) if remembers else PagedSequence(pool, size)
+            found = row.length
+            copies = row.grow(count - found)
+            fed += count - found
+            if remembers:
+                publish_blocks(row, tokens)
+        elif what == "fork":
+            rows[str(more)] = rows[name].fork()
+        elif what == "write":
+            copies = rows[name].grow(int(more))
+            fed += int(more)
+        else:
+            rows.pop(name).free()
+        assert pool.num_free == pool.num_blocks - len({block for row in rows.values() for block in row.blocks})
+        yield words(len(copies), found)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_blocks_say_what_the_exercises_say(shown):
+    """Each size, with a pool that remembers and one that forgets; and the reservations beside them, counted anew."""
+    page = shown(blocks_in_use())
+    for size in SIZES:
+        for kind in POOLS:
+            page.get_by_label("tokens in a block").select_option(size)
+            page.get_by_label("a pool that").select_option(kind)
+            back_to_the_first(page)
+            lengths: dict[str, int] = {}
+            for step, want in enumerate(blocks_after_each_step(int(size), kind == POOLS[0])):
+                if step:
+                    what, name, more, told = STORY[step - 1]
+                    assert words(page).startswith(told)
+                    if what == "end":
+                        lengths.pop(name)
+                    elif what == "write":
+                        lengths[name] += int(more)
+                    else:
+                        lengths[name if what == "read" else str(more)] = {"read": more, "like": PROMPT, "fork": lengths.get(name)}[what]
+                said = words(page).replace(", though nobody held them any more.", ".").replace("of its tokens.", "of its tokens")
+                assert want in said
+                inside = list(lengths)[: POOL_SLOTS // ROOM]  # who came first; a fourth one waits
+                reserved = ROOM * len(inside)
+                empty = reserved - sum(lengths[name] for name in inside)
+                assert said.endswith(f"One piece: {reserved} of {POOL_SLOTS} slots are reserved, {empty} of them are empty.")
+                waiting = list(lengths)[POOL_SLOTS // ROOM :]
+                assert warning(page) == (f"In one piece {waiting[0]} must wait." if waiting else "")
+                page.keyboard.press("ArrowRight")
+
+
+def test_the_story_of_the_blocks_fits_into_every_pool():
+    for size in SIZES:
+        for remembers in (True, False):
+            assert len(list(blocks_after_each_step(int(size), remembers))) == len(STORY) + 1

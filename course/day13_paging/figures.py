@@ -1,0 +1,113 @@
+"""Draws the figures of this day. Run it again after a change: `python course/day13_paging/figures.py`."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from matplotlib.patches import Rectangle
+
+from course.kit import paths, plots
+
+FIGURES = Path(__file__).parent / "figures"
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["paging"]
+PALE_BLUE, PALE_ORANGE, PALE_GREEN = "#dce6f0", "#f0b873", "#b9d6c1"
+
+RUNGS = (
+    ("Day 7", "the loop", "every step reads the whole text"),
+    ("Day 10", "a KV cache", "every token passes once"),
+    ("Day 11", "ragged rows", "the weights are read for all rows at once"),
+    ("Day 12", "flash prefill", "no matrix of scores is written down"),
+    ("Day 13", "paged", "no slot is reserved and empty"),
+    ("Day 13", "forked", "a text is shared, not copied"),
+    ("Day 13", "a shared prefix", "a beginning is computed once"),
+    ("to come", "continuous batching", "who is done makes room at once"),
+)
+"""When, what, and what it saves. The rungs of this day are lit, those to come are dashed."""
+
+
+def bare(ax: Any, right: float, bottom: float) -> None:
+    """Axes without a frame; y grows downwards, from 0 to bottom."""
+    for side in ax.spines.values():
+        side.set_visible(False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_xlim(-0.1, right)
+    ax.set_ylim(bottom, -0.1)
+
+
+def ladder() -> None:
+    """The engines of the course, each faster or smaller than the one below, all with the same tokens."""
+    fig, ax = plots.figure(width=9.2, height=4.4)
+    bare(ax, 12.6, 7.5)
+    for i, (when, what, saves) in enumerate(RUNGS):
+        x, y = 0.75 * i, 6.3 - 0.85 * i
+        fill, dash = {"Day 13": (plots.ORANGE, "-"), "to come": ("white", "--")}.get(when, (PALE_BLUE, "-"))
+        ax.add_patch(Rectangle((x, y), 3.1, 0.62, facecolor=fill, edgecolor=plots.GREY, linestyle=dash))
+        ax.text(x + 0.12, y + 0.33, f"{when}: {what}", va="center", fontsize=8.5, fontweight="bold" if when == "Day 13" else "normal")
+        ax.text(x + 3.25, y + 0.33, saves, va="center", fontsize=8, color="#444444")
+    ax.text(0, 7.3, "for the same prompts, every rung gives the same tokens", fontsize=9)
+    plots.save(fig, FIGURES / "ladder.svg")
+
+
+def reserved() -> None:
+    """Four texts: room for the longest each, and blocks of 16."""
+    case = HAND["waste"]
+    fig, ax = plots.figure(width=8.6, height=2.5)
+    colours = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PURPLE)
+    start = 0
+    for i, (length, colour) in enumerate(zip(case["lengths"], colours, strict=True)):
+        ax.barh(0, length, left=i * case["room"], color=colour)
+        ax.barh(0, case["room"] - length, left=i * case["room"] + length, facecolor="white", edgecolor=colour, hatch="//", linewidth=0.8)
+        ax.text(i * case["room"] + 10, -0.52, f"{length} of {case['room']:,}", fontsize=8, color=colour, va="bottom")
+        places = -(-length // 16) * 16
+        ax.barh(1, length, left=start, color=colour)
+        ax.barh(1, places - length, left=start + length, facecolor="white", edgecolor=colour, linewidth=0.8)
+        start += places
+    ax.text(start + 60, 1, f"{start:,} places, {100 * case['empty'][2]:.1f} % of them empty", va="center", fontsize=9)
+    ax.set_yticks(range(2), [f"room for {case['room']:,}", "blocks of 16"])
+    ax.set_ylim(1.5, -0.95)
+    slots = len(case["lengths"]) * case["room"]
+    ax.set_xlabel(f"slots; of the upper {slots:,}, {100 * case['reserved_empty']:.1f} % are reserved and empty")
+    plots.save(fig, FIGURES / "reserved.svg")
+
+
+def table() -> None:
+    """A text, its table, and where its tokens lie."""
+    case = HAND["slots"]
+    size, blocks = case["block_size"], case["table"]
+    shades = (PALE_BLUE, PALE_ORANGE, PALE_GREEN)
+    fig, ax = plots.figure(width=9.2, height=3.5)
+    bare(ax, 15.2, 5.6)
+    ax.text(0, 0.55, "text", fontsize=9, va="center")
+    for token in range(case["tokens"]):
+        x = 1.6 + token + 0.35 * (token // size)
+        ax.add_patch(Rectangle((x, 0.2), 0.94, 0.7, facecolor=shades[token // size], edgecolor=plots.GREY))
+        ax.text(x + 0.47, 0.55, str(token), ha="center", va="center", fontsize=9)
+    ax.text(0, 1.75, "table", fontsize=9, va="center")
+    for i, block in enumerate(blocks):
+        x = 1.6 + i * (size + 0.35)
+        ax.add_patch(Rectangle((x, 1.4), 1.8, 0.7, facecolor=shades[i], edgecolor=plots.GREY))
+        ax.text(x + 0.9, 1.75, f"block {block}", ha="center", va="center", fontsize=9)
+    ax.text(0, 3.85, "memory", fontsize=9, va="center")
+    shown = sorted(blocks)
+    for place, block in enumerate(shown):
+        x0, which = 1.6 + place * (size + 0.55), blocks.index(block)
+        ax.text(x0, 3.3, f"block {block}", fontsize=9)
+        for i in range(size):
+            token = which * size + i
+            there = token < case["tokens"]
+            ax.add_patch(Rectangle((x0 + i, 3.5), 0.94, 0.7, facecolor=shades[which] if there else "white", edgecolor=plots.GREY))
+            ax.text(x0 + i + 0.47, 3.85, str(token) if there else "", ha="center", va="center", fontsize=9)
+            ax.text(x0 + i + 0.47, 4.55, str(block * size + i), ha="center", va="center", fontsize=8, color="#444444")
+        if place:
+            ax.text(x0 - 0.33, 3.85, "…", ha="center", va="center", fontsize=11)
+    ax.text(0, 4.55, "slot", fontsize=8, va="center", color="#444444")
+    ax.text(1.6, 5.3, "… are other texts' blocks, and free ones", fontsize=8.5, color="#444444")
+    plots.save(fig, FIGURES / "table.svg")
+
+
+if __name__ == "__main__":
+    FIGURES.mkdir(exist_ok=True)
+    with plots.style():
+        for draw in (ladder, reserved, table):
+            draw()
