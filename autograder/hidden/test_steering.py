@@ -315,6 +315,15 @@ def test_typical_as_many_rows_as_tokens(student, rng):
 
 
 @checks("typical_probs")
+def test_typical_mass_one_keeps_the_improbable(student):
+    """mass 1: tokens of a probability that no running sum near 1 can show are kept, in either precision"""
+    for dtype in (torch.float32, torch.float64):
+        logits = torch.tensor([[-50.0, 0.0, -60.0], [-70.0, -40.0, 0.0]], dtype=dtype)
+        got = student.typical_probs(logits, 1.0)
+        close(got, torch.softmax(logits.double(), -1), atol=0.0, rtol=1e-4, what=f"wrong values in {dtype} at mass 1")
+
+
+@checks("typical_probs")
 def test_typical_mass_just_below_one(student):
     """a mass just below 1 cuts what comes after it"""
     for probs, mass, dtype in (

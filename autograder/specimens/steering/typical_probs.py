@@ -764,3 +764,9 @@ def typical_probs(logits, mass):
             kept[token] = p
             total = total + p
     return out / out.sum(dim=-1, keepdim=True)
+
+
+# %% wrong_typical_mass_one_by_a_sum, of right_typical_rank_mask
+# WRONG: a mass of 1 is not treated apart, and even in float64 the sum reaches it before the improbable tokens come
+# -     if mass >= 1:
+# -         return p.to(wide)
