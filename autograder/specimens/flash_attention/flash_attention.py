@@ -363,3 +363,9 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
 # -                 at = torch.arange(start, end, device=q.device) + Tk - Tq
 # -                 hidden = torch.arange(first, last, device=q.device) > at.unsqueeze(-1)
 # +                 hidden = whole[start:end, first:last]
+
+
+# %% wrong_flash_scale_of_pairs, of right_flash_plain
+# WRONG: the scale is made from whole pairs of entries: a head of one number has none
+# -         queries = q[:, :, start:end].to(precise) * Dh**-0.5
+# +         queries = q[:, :, start:end].to(precise) * (Dh // 2 * 2) ** -0.5
