@@ -264,10 +264,10 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, len
 def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence], kv: PagedKV) -> Tensor:
     """Feed the newest token of each sequence; the logits of the token after it.
 
-    ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V), each row as if it
-    were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up to more than
-    are free: two forks of one part-full block count a copy each, though the second would find the block its own. All rows go
-    through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
+    ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V) of the model's dtype,
+    each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
+    to more than are free: two forks of one part-full block count a copy each, though the second would find the block its own. All rows
+    go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool

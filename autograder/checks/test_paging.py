@@ -506,9 +506,10 @@ def test_no_row_grows_if_not_all_can(student):
     equal(kv.keys, keys, what="a refused step has written keys")
     got = student.paged_decode(model, ids[1:, 4:], rows[1:], kv)
     close(got, whole()(ids[1:])[:, -1], atol=1e-3, what="wrong logits of the row that can grow")
-    more = torch.cat((ids[1:], ids[:1, :1]), dim=1)  # no block is free now, and none is needed: the last one has room
-    got = student.paged_decode(model, more[:, 5:], rows[1:], kv)
-    close(got, whole()(more)[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+    more = torch.cat((ids[1:], ids[:1, :3]), dim=1)  # no block is free now, and none is needed: the last one has room for three
+    for end in (6, 7, 8):
+        got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
+        close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
 
 
 # ---- block_keys ----------------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ def test_random_models_in_random_blocks(student, rng):
             texts.append(torch.cat((ids[:1, :common], other[:, common:]), dim=1))
         for row, text in zip(rows, texts, strict=True):
             got = paged_logits(student, model, text[:, common:], random_sizes(rng, 11 - common), row, kv)
-            close(got, kit(text)[:, common:], atol=1e-3, what=f"wrong logits for {shape}, blocks of {size}")
+            close(got, kit(text)[:, common:], atol=1e-3, dtype=torch.float64, what=f"wrong logits for {shape}, blocks of {size}")
         for row in rows:
             row.truncate(common)
         again = random_ids(rng, 1, 4, 29)
@@ -330,7 +330,7 @@ def test_random_rows_decode(student, rng):
             got = student.paged_decode(model, new, rows, kv)
             texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
             want = torch.cat([kit(text)[:, -1] for text in texts])
-            close(got, want, atol=1e-3, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
+            close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
 
 
 @checks("paged_decode")

@@ -194,3 +194,13 @@ def paged_decode(model, ids, sequences, kv):
 # +         hidden = torch.arange(slots.shape[1]) >= lengths[:, None]
 # +         scores = q @ keys.transpose(-2, -1) * q.shape[-1] ** -0.5
 # +         return scores.masked_fill(hidden[:, None, None], -torch.inf).softmax(dim=-1) @ values
+
+# %% wrong_decode_asks_for_two_tokens, of right_decode_plain
+# WRONG: room is asked for two tokens a row: a row whose last place is free is refused
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = sum(s.blocks_for(2) for s in sequences)
+
+# %% wrong_decode_float32, of right_decode_plain
+# WRONG: logits are float32, whatever the model's dtype is
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return (x[:, -1] @ model.weights.lm_head.T).float()
