@@ -735,14 +735,17 @@ def test_only_what_is_new_is_fed(student):
 
 @checks("publish_blocks", weight=2)
 def test_whole_and_stored_blocks(student):
-    """11 tokens of which 9 are stored, blocks of 4: two blocks are findable"""
+    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     sequence = student.PagedSequence(pool, 4)
     sequence.grow(9)
     student.publish_blocks(sequence, text)
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="wrong blocks found")
-    sequence.grow(3)
+    sequence.grow(2)
+    student.publish_blocks(sequence, text)
+    equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found that is full but for one token")
+    sequence.grow(1)
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found before it was published")
     student.publish_blocks(sequence, text)
     equal(pool.find(chained(text, 4)), sequence.blocks, what="wrong blocks found after the second publish")

@@ -97,3 +97,8 @@ def publish_blocks(sequence, tokens, salt=b""):
 # +     if len(keys) < len(sequence.blocks):
 # +         rest = stored[len(keys) * sequence.block_size :]
 # +         keys += block_keys(rest, len(rest), b"".join(keys[-1:]))
+
+# %% wrong_publish_one_token_ahead, of right_publish_plain
+# WRONG: the token to be fed next is counted as stored: a block that lacks one token is named
+# -     stored = tokens[: sequence.length]
+# +     stored = tokens[: sequence.length + 1]
