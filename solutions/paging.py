@@ -106,7 +106,8 @@ class PagedSequence:
 
         A part-full last block with other holders is replaced by a block of our own and released: that is the one copy. A part-full
         last block of our own is written over, of which `pool.forget` is told first. n = 0 does nothing. Raises OutOfBlocks if the
-        pool has fewer than blocks_for(n) free, with nothing changed: no block, no length, no holder.
+        pool has fewer than blocks_for(n) free, with nothing changed: no block, no length, no holder. Nothing is taken from the pool
+        then, not even to be given back, for a block that was idle is forgotten when it is taken.
         """
         ### BEGIN SOLUTION
         if n == 0:
@@ -215,8 +216,9 @@ class PagedKV:
 def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: PagedKV) -> Tensor:
     """`forward_cached` for one text whose keys and values lie in blocks.
 
-    ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V). The sequence grows by t.
-    Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks with nothing changed.
+    ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V) of the model's dtype.
+    The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks
+    with nothing changed.
     """
     ### BEGIN SOLUTION
     start = sequence.length
@@ -262,9 +264,10 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, len
 def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence], kv: PagedKV) -> Tensor:
     """Feed the newest token of each sequence; the logits of the token after it.
 
-    ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V), each row as if it
-    were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up to more than
-    are free: two forks of one part-full block count a copy each, though the second would find the block its own.
+    ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V) of the model's dtype,
+    each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
+    to more than are free: two forks of one part-full block count a copy each, though the second would find the block its own. All rows
+    go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool

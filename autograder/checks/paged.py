@@ -416,8 +416,9 @@ class Sequences:
             equal(len(table), -(-len(text) // self.size), what=f"wrong number of blocks of {label} for {len(text)} tokens")
             that(all(isinstance(block, int) and 0 <= block < num_blocks for block in table), f"{label} has no such block", got=table)
             for t, slot in enumerate(self.slots(table, len(text))):
-                ours = self.memory.get(slot, []) == text[: t + 1]
-                that(ours, f"slot {slot}, where token {t} of {label} lies, holds the token of another text")
+                held = self.memory.get(slot, [])
+                that(bool(held), f"slot {slot}, where token {t} of {label} should lie, was never written")
+                that(held == text[: t + 1], f"slot {slot}, where token {t} of {label} lies, holds the token of another text")
 
         played.after(look)
         return given

@@ -36,7 +36,7 @@ def test_stories_of_a_pool(student, rng):
 def test_every_block_once(student):
     """three blocks: each is given once, the fourth is refused, and one that is released can be taken again"""
     pool = student.BlockPool(3)
-    equal(pool.num_free, 3, what="wrong num_free of a new pool")
+    equal([pool.num_free, *map(pool.holders, range(3))], [3, 0, 0, 0], what="wrong num_free and holders of a new pool")
     taken = [pool.take() for _ in range(3)]
     equal(sorted(taken), [0, 1, 2], what="three takes of a pool of three")
     equal(pool.num_free, 0, what="wrong num_free of a pool that is taken")
@@ -196,8 +196,9 @@ def test_who_writes_over_says_so(student):
     a.grow(3)
     full = a.blocks[:2]
     that(not set(told) & set(full), "a full block stays as it is, and pool.forget was told of it", got=told)
-    a.truncate(6)
     told.clear()
+    a.truncate(6)
+    that(not told, "truncate leaves what lies in the blocks as it is, and pool.forget was told of one", got=told)
     a.grow(1)
     that(full[1] in told, "a block is written over after a truncate, and pool.forget was not told", expected=[full[1]], got=told)
     that(full[0] not in told, "a full block stays as it is, and pool.forget was told of it", got=told)
@@ -277,6 +278,8 @@ def test_bytes_of_a_block_by_hand(student, hand):
     for num_blocks in (1, 3):
         kv = student.PagedKV(smollm2, num_blocks, case["block_size"], dtype=torch.bfloat16)
         equal(kv.nbytes, num_blocks * case["smollm2"], what=f"wrong nbytes of {num_blocks} blocks")
+    kv = student.PagedKV(smollm2, 1, case["block_size"])
+    equal(kv.nbytes, 2 * case["smollm2"], what="wrong nbytes of a block of float32, as it is if no dtype is given")
 
 
 @checks("PagedKV")
@@ -503,9 +506,10 @@ def test_no_row_grows_if_not_all_can(student):
     equal(kv.keys, keys, what="a refused step has written keys")
     got = student.paged_decode(model, ids[1:, 4:], rows[1:], kv)
     close(got, whole()(ids[1:])[:, -1], atol=1e-3, what="wrong logits of the row that can grow")
-    more = torch.cat((ids[1:], ids[:1, :1]), dim=1)  # no block is free now, and none is needed: the last one has room
-    got = student.paged_decode(model, more[:, 5:], rows[1:], kv)
-    close(got, whole()(more)[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+    more = torch.cat((ids[1:], ids[:1, :3]), dim=1)  # no block is free now, and none is needed: the last one has room for three
+    for end in (6, 7, 8):
+        got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
+        close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
 
 
 # ---- block_keys ----------------------------------------------------------------------------------------------------
@@ -607,6 +611,8 @@ def test_a_gap_ends_what_is_found(student):
     equal(pool.adopt([b"a", b"b", b"c"]), blocks[:1], what="wrong blocks adopted")
     equal([pool.holders(block) for block in blocks], [1, 0], what="wrong holders after an adopt")
     equal(pool.find([b"b", b"a"]), [], what="wrong blocks found where the first key is unknown")
+    equal(pool.adopt([b"a", b"c"]), blocks, what="wrong blocks adopted where both keys are known")
+    equal([pool.holders(block) for block in blocks], [2, 1], what="wrong holders where both keys are known")
     equal(pool.adopt([]), [], what="wrong blocks adopted for no key")
 
 
@@ -621,8 +627,9 @@ def test_the_first_keeps_the_key(student):
     pool.publish(one, b"paris")
     equal([pool.find([b"rome"]), pool.find([b"paris"])], [[one], []], what="a block with a key has got another one")
     pool.release(two)
-    raises(ValueError, lambda: pool.publish(two, b"oslo"), naming=two)
-    equal(pool.find([b"oslo"]), [], what="a refused publish has made a key known")
+    for key in (b"oslo", b"rome"):
+        raises(ValueError, lambda key=key: pool.publish(two, key), naming=two)
+    equal([pool.find([b"oslo"]), pool.find([b"rome"])], [[], [one]], what="a refused publish has changed what is found")
 
 
 @checks("PrefixPool")
@@ -716,7 +723,7 @@ def test_only_what_is_new_is_fed(student):
     student.forward_paged(model, ids, first, kv)
     student.publish_blocks(first, text)
     first.free()
-    sequence = student.start_sequence(pool, text, 4)
+    sequence = student.start_sequence(pool, text, 4, _unchanged=True)
     with student.counting() as work:
         got = student.forward_paged(model, ids[:, sequence.length :], sequence, kv)
     close(got, whole()(ids)[:, 16:], atol=1e-3, what="wrong logits behind a shared beginning")
@@ -728,14 +735,17 @@ def test_only_what_is_new_is_fed(student):
 
 @checks("publish_blocks", weight=2)
 def test_whole_and_stored_blocks(student):
-    """11 tokens of which 9 are stored, blocks of 4: two blocks are findable"""
+    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     sequence = student.PagedSequence(pool, 4)
     sequence.grow(9)
     student.publish_blocks(sequence, text)
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="wrong blocks found")
-    sequence.grow(3)
+    sequence.grow(2)
+    student.publish_blocks(sequence, text)
+    equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found that is full but for one token")
+    sequence.grow(1)
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found before it was published")
     student.publish_blocks(sequence, text)
     equal(pool.find(chained(text, 4)), sequence.blocks, what="wrong blocks found after the second publish")

@@ -10,6 +10,7 @@ from autograder.authoring import checks, close, equal, raises, stories, that
 from autograder.checks.cached import small, tiny_ids, unrolled, whole, written
 from autograder.checks.counted import between, fewest_flops
 from autograder.checks.paged import (
+    Played,
     Sequences,
     attended,
     chained,
@@ -26,6 +27,9 @@ from autograder.checks.paged import (
 from autograder.checks.test_paging import idle_pool, memory_of
 from autograder.checks.test_transformer import small_config
 from autograder.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
+
+LARGE = 64 * 1024
+"""Bytes: a tensor of more lies in slow memory."""
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------
 
@@ -55,6 +59,27 @@ def test_pools_are_apart(student):
     equal([one.num_free, one.holders(taken[0]), one.holders(taken[1])], [1, 0, 1], what="wrong num_free and holders")
     two.forget(3)
     equal([two.num_free, two.holders(3)], [0, 1], what="forget has changed a plain pool")
+
+
+@checks("BlockPool")
+def test_any_number_of_holders(student):
+    """a block with 300 holders: all of them count"""
+    played = Played(2, "BlockPool")
+    pool, num_holders = played.pool, 300
+    played.write("block = pool.take()")
+    block = played.method(pool, "take")
+    played.write(f"pool.share(block), {num_holders - 1} times")
+    for holders in range(2, num_holders + 1):
+        played.method(pool, "share", block)
+        if holders in (255, 256, num_holders):
+            played.same(played.method(pool, "holders", block), holders, "wrong number of holders")
+    played.write("pool.release(block), as often")
+    for _ in range(num_holders - 1):
+        played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 1, "wrong num_free with one holder left")
+    played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 2, "wrong num_free when the last holder has gone")
+    played.judge(student)
 
 
 # ---- PagedSequence -------------------------------------------------------------------------------------------------
@@ -87,7 +112,26 @@ def test_random_tables(student, rng):
         equal(sequence.slots(), want, what="wrong slots")
         equal(sequence.slots(start, end), want[start:end], what=f"wrong slots from {start} to {end}")
         equal(sequence.slots(start=start), want[start:], what=f"wrong slots from {start} on")
-    equal(student.PagedSequence(student.BlockPool(2), 4).slots().numel(), 0, what="an empty sequence has slots")
+    for empty in (student.PagedSequence(student.BlockPool(2), 4).slots(), sequence.slots(length)):
+        equal(empty, torch.empty(0, dtype=torch.int64), what="there is no token, and there are slots")
+        equal(str(empty.dtype), "torch.int64", what="wrong dtype of no slots")
+
+
+@checks("PagedSequence")
+def test_refused_takes_nothing(student):
+    """a grow that is refused asks the pool for no block, for what lies in an idle one would be forgotten"""
+    pool = student.BlockPool(3)
+    a = student.PagedSequence(pool, 4)
+    a.grow(6)
+    before = state_of(a)
+    taken: list[int] = []
+    (free,) = {0, 1, 2} - set(a.blocks)
+    pool.take = lambda: taken.append(free) or free
+    raises("OutOfBlocks", lambda: a.grow(7))
+    that(not taken, "grow was refused, and pool.take was called", expected="no call", got=len(taken))
+    equal(state_of(a), before, what="a refused grow has changed blocks, length, num_free or holders")
+    equal(a.grow(6), [], what="wrong copies of a grow that just fits")
+    equal([len(taken), a.blocks, a.length], [1, [*before[0], free], 12], what="wrong number of calls of pool.take, blocks and length")
 
 
 @checks("PagedSequence")
@@ -173,7 +217,7 @@ def test_random_models_in_random_blocks(student, rng):
             texts.append(torch.cat((ids[:1, :common], other[:, common:]), dim=1))
         for row, text in zip(rows, texts, strict=True):
             got = paged_logits(student, model, text[:, common:], random_sizes(rng, 11 - common), row, kv)
-            close(got, kit(text)[:, common:], atol=1e-3, what=f"wrong logits for {shape}, blocks of {size}")
+            close(got, kit(text)[:, common:], atol=1e-3, dtype=torch.float64, what=f"wrong logits for {shape}, blocks of {size}")
         for row in rows:
             row.truncate(common)
         again = random_ids(rng, 1, 4, 29)
@@ -193,7 +237,7 @@ def test_work_of_a_long_text(student, rng):
     sequence = first.fork()
     with student.counting() as work:
         got = torch.cat([student.forward_paged(model, chunk, sequence, kv) for chunk in ids[:, 40:].split(12, dim=1)], dim=1)
-    close(got, whole()(ids)[:, 40:], atol=1e-3)
+    close(got, whole()(ids)[:, 40:], atol=1e-3, dtype=torch.float32)
     equal(work.positions, 24, what="wrong number of positions")
     fewest = fewest_flops(whole().config, [12, 12], every_logit=True)
     between(work.flops, fewest, 1.5 * fewest, "FLOPs")
@@ -219,15 +263,42 @@ def test_random_rows_and_tables(student, rng):
     close(got, want, atol=0.02, rtol=0.02, dtype=torch.bfloat16, what="wrong output in 16 bits")
 
 
+@checks("paged_attention", weight=2)
+def test_sixteen_bits_and_no_fewer_in_between(student, rng):
+    """bfloat16 and float16: as exact as the result can say, for it is worked out in float32 or better"""
+    for dtype, last_place in ((torch.bfloat16, 2**-7), (torch.float16, 2**-10)):
+        q, keys, values, tables, lengths = draw_table(rng, [40, 7, 64], 4, 2, 16, 8, dtype=dtype)
+        for large in (1, 4):
+            got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
+            want = attended(large * q, keys, values, tables, lengths, 8).to(dtype)
+            close(got, want, atol=1e-5, rtol=last_place, dtype=dtype, what=f"wrong output in {dtype}, {large} times the query")
+
+
+@checks("paged_attention", weight=2)
+def test_scores_and_memory_of_any_size(student, rng):
+    """scores of some thousand, above and below zero; 1e30 and -1e30 in slots of nobody"""
+    for shift in (-4000.0, 4000.0):
+        q, keys, values, tables, lengths = draw_table(rng, [6, 1, 13], 4, 2, 4, 4)
+        nobody = (keys == 50.0).all(dim=-1).all(dim=-1)
+        q = q.abs() + 4  # so that a score is about shift * 2 * q
+        want = attended(q, keys + shift, values, tables, lengths, 4)
+        for stray in (1e30, -1e30):
+            keys_with, values_with = keys + shift, values.clone()
+            keys_with[nobody], values_with[nobody] = stray, -stray
+            got = student.paged_attention(q, keys_with, values_with, tables, lengths, 4, _unchanged=True)
+            close(got, want, atol=1e-8, rtol=1e-8, what=f"wrong output with {stray:g} in slots of nobody and {shift:g} added to all keys")
+
+
 @checks("paged_attention")
 def test_wider_tables(student, rng):
     """a table with columns that no row needs, and a memory of other rows; work: a few columns at one time"""
-    q, keys, values, tables, lengths = draw_table(rng, [33, 160, 96], 6, 2, 16, 8, dtype=torch.float32)
-    tables = torch.cat((tables, torch.zeros(3, 4, dtype=torch.int64)), dim=1)
-    with student.counting() as work:
-        got = student.paged_attention(q, keys, values, tables, lengths, 8)
-    close(got, attended(q, keys, values, tables, lengths, 8), atol=1e-5, what="wrong output")
-    between(work.peak_bytes, 4 * q.nbytes / 2, 8 * 3 * 8 * 2 * 2 * 16 * 4, "bytes of memory at one time")
+    for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.02)):
+        q, keys, values, tables, lengths = draw_table(rng, [33, 160, 96], 6, 2, 16, 8, dtype=dtype)
+        tables = torch.cat((tables, torch.zeros(3, 4, dtype=torch.int64)), dim=1)
+        with student.counting() as work:
+            got = student.paged_attention(q, keys, values, tables, lengths, 8)
+        close(got, attended(q, keys, values, tables, lengths, 8), atol=atol, dtype=dtype, what="wrong output")
+        between(work.peak_bytes, 2 * q.nbytes, 8 * 3 * 8 * 2 * 2 * 16 * 4, f"bytes of memory at one time, in {dtype}")
 
 
 # ---- paged_decode --------------------------------------------------------------------------------------------------
@@ -259,24 +330,66 @@ def test_random_rows_decode(student, rng):
             got = student.paged_decode(model, new, rows, kv)
             texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
             want = torch.cat([kit(text)[:, -1] for text in texts])
-            close(got, want, atol=1e-3, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
+            close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
 
 
 @checks("paged_decode")
 def test_one_pass_for_all_rows(student, rng):
-    """work: six rows are six positions a step, and the weights are multiplied once for each"""
+    """work: six rows are six positions a step; the weights are multiplied once for each, and read once for all"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv = student.model("tiny"), filled(student, 30, 8, dtype=torch.float32)
     pool, ids = student.BlockPool(30), random_ids(rng, 6, 9, 1000)
     rows = [student.PagedSequence(pool, 8) for _ in range(6)]
     for row, text in zip(rows, ids.split(1), strict=True):
         student.forward_paged(model, text[:, :8], row, kv)
-    with student.counting() as work:
+    with student.counting(fast_bytes=LARGE) as work:
         got = student.paged_decode(model, ids[:, 8:], rows, kv)
-    close(got, whole()(ids)[:, -1], atol=1e-3)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32)
     equal(work.positions, 6, what="wrong number of positions")
     fewest = fewest_flops(whole().config, [1], rows=6)
     between(work.flops, fewest, 1.5 * fewest, "FLOPs")
+    weights = whole().weights
+    sizes = [4 * t.numel() for t in (weights.lm_head, *(t for layer in weights.layers for t in vars(layer).values()))]
+    once = sum(size for size in sizes if size > LARGE)
+    between(work.slow_bytes, once, 2 * once, f"bytes read from tensors of more than {LARGE:,} bytes, which all weights together are once")
+
+
+@checks("paged_decode")
+def test_rows_are_not_gathered(student, rng):
+    """work: one row of 200 tokens beside seven of 9, and at no time the keys and values of all rows in hand"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kv = student.model("tiny"), filled(student, 40, 8, dtype=torch.float32)
+    pool, texts = student.BlockPool(40), [random_ids(rng, 1, n, 1000) for n in (200, *[9] * 7)]
+    rows = [student.PagedSequence(pool, 8) for _ in texts]
+    for row, text in zip(rows, texts, strict=True):
+        student.forward_paged(model, text[:, :-1], row, kv)
+    new = torch.cat([text[:, -1:] for text in texts])
+    with student.counting() as work:
+        got = student.paged_decode(model, new, rows, kv)
+    close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3)
+    config = whole().config
+    gathered = 8 * 200 * 2 * config.num_key_value_heads * config.head_dim * 4
+    what = f"bytes of memory at one time (keys and values of all rows, padded to the longest, are {gathered:,} a layer)"
+    between(work.peak_bytes, got.nbytes, gathered / 4, what)
+
+
+@checks("paged_decode", weight=2)
+def test_forks_that_do_not_fit(student, rng):
+    """two forks of a part-full block and one free block: refused, nothing changed; one of them alone fits"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(3), filled(student, 3, 4)
+    text = random_ids(rng, 1, 7, 1000)
+    first = student.PagedSequence(pool, 4)
+    student.forward_paged(model, text[:, :6], first, kv)
+    rows = [first, first.fork()]
+    before, memory = [state_of(row) for row in rows], (kv.keys, kv.values)
+    raises("OutOfBlocks", lambda: student.paged_decode(model, text[:, 6:].expand(2, 1), rows, kv))
+    equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
+    for name, now, then in zip(("keys", "values"), (kv.keys, kv.values), memory, strict=True):
+        equal(now, then, what=f"a refused step has written {name}")
+    got = student.paged_decode(model, text[:, 6:], rows[1:], kv)
+    close(got, whole()(text)[:, -1], atol=1e-3, what="wrong logits of the fork that fits")
 
 
 @checks("paged_decode", weight=2)
@@ -330,7 +443,7 @@ def test_long_stories_of_prefix_pools(student, rng):
 @checks("PrefixPool")
 def test_evicted_in_the_order_of_rest(student, rng):
     """five idle blocks, some of which are used again: they are evicted in the order in which they came to rest"""
-    keys = [bytes([65 + i]) * 32 for i in range(5)]
+    keys = [b"k" * 31 + bytes([65 + i]) for i in range(5)]
     pool, blocks = idle_pool(student, keys, 5)
     order = list(range(5))
     for _ in range(4):
@@ -341,10 +454,24 @@ def test_evicted_in_the_order_of_rest(student, rng):
         pool.release(blocks[which])
         order.remove(which)
         order.append(which)
+    for place in reversed(order):
+        equal(pool.find([keys[place]]), [blocks[place]], what="wrong blocks found")
     for place in order:
         equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
     equal([pool.find([key]) for key in keys], [[]] * 5, what="keys of blocks that were taken are still known")
     raises("OutOfBlocks", pool.take, naming=5)
+
+
+@checks("PrefixPool")
+def test_forgotten_while_idle(student):
+    """an idle block that is forgotten is free as before: it counts, and each block can be taken once"""
+    keys = [b"a", b"b", b"c"]
+    pool, blocks = idle_pool(student, keys, 3)
+    pool.forget(blocks[1])
+    equal([pool.num_free, pool.holders(blocks[1])], [3, 0], what="wrong num_free and holders after an idle block was forgotten")
+    equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
+    equal(sorted(pool.take() for _ in keys), [0, 1, 2], what="three takes of a pool of three that are free")
+    raises("OutOfBlocks", pool.take, naming=3)
 
 
 @checks("PrefixPool")
@@ -419,6 +546,23 @@ def test_published_block_by_block(student, rng):
     whole_blocks = first.length // size
     want = first.blocks[:whole_blocks] + second.blocks[whole_blocks : 20 // size]
     equal(pool.find(chained(text, size, b"x")), want, what="wrong blocks found after a second sequence has published the same text")
+
+
+@checks("publish_blocks")
+def test_shared_blocks_and_a_part_full_one(student):
+    """blocks that a fork holds too are named; a part-full last one has no key, so that it is free before those that have"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool = student.PrefixPool(4)
+    for text in ([7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]):
+        sequence = student.PagedSequence(pool, 4)
+        sequence.grow(min(len(text), 9))
+        fork, blocks = sequence.fork(), sequence.blocks
+        student.publish_blocks(sequence, text)
+        equal(pool.find(chained(text, 4)), blocks[: len(text) // 4], what="wrong blocks found while a fork holds them too")
+        fork.free()
+        sequence.free()
+    equal(pool.take(), blocks[-1], what="the part-full block has no key and is free, and another one was taken")
+    equal(len(pool.find(chained([7, 7, 7, 7], 4))), 1, what="a key is forgotten, and its block was not needed")
 
 
 @checks("publish_blocks")

@@ -181,3 +181,16 @@ class BlockPool:
 # WRONG: take gives None where no block is free
 # -             raise OutOfBlocks(f"all {self.num_blocks} blocks are held")
 # +             return None
+
+# %% wrong_pool_counts_in_a_byte, of right_pool_plain
+# WRONG: holders are counted in a byte each, so that the 256th is refused
+# -         self.counts = [0] * num_blocks
+# +         self.counts = bytearray(num_blocks)
+
+# %% wrong_pool_counts_in_uint8, of right_pool_plain
+# WRONG: holders are counted in uint8: 256 of them are none, and the block is taken for free
+# -         self.counts = [0] * num_blocks
+# +         self.counts = torch.zeros(num_blocks, dtype=torch.uint8)
+# ...
+# -         return self.counts[block]
+# +         return int(self.counts[block])

@@ -340,3 +340,43 @@ class PagedSequence:
 # -             return []
 # -         if self.blocks_for(n) > self.pool.num_free:
 # +         if self.blocks_for(n) > self.pool.num_free:
+
+# %% wrong_sequence_empty_slots_floats, of right_sequence_plain
+# WRONG: slots of no tokens are floats, for the dtype is left to what the list holds
+# -         return torch.tensor(out, dtype=torch.int64)
+# +         return torch.tensor(out)
+
+# %% wrong_sequence_truncate_forgets_the_cut, of right_sequence_plain
+# WRONG: truncate makes the pool forget the block that it cuts through, though nothing is written there yet
+# -         self.length = length
+# +         self.length = length
+# +         if length % self.block_size:
+# +             self.pool.forget(self.blocks[-1])
+
+# %% wrong_sequence_truncate_forgets_what_it_releases, of right_sequence_plain
+# WRONG: truncate makes the pool forget the blocks that it releases, so that nobody finds them again
+# -             self.pool.release(self.blocks.pop())
+# +             block = self.blocks.pop()
+# +             self.pool.release(block)
+# +             self.pool.forget(block)
+
+# %% wrong_sequence_takes_and_gives_back, of right_sequence_plain
+# WRONG: a grow that is refused has taken blocks and given them back: those that were idle have lost their keys
+# -         if self.blocks_for(n) > self.pool.num_free:
+# -             raise OutOfBlocks(f"{self.blocks_for(n)} blocks needed, {self.pool.num_free} free")
+# -         copies = []
+# +         copies, taken = [], []
+# +         try:
+# +             for _ in range(self.blocks_for(n)):
+# +                 taken.append(self.pool.take())
+# +         except OutOfBlocks:
+# +             for block in taken:
+# +                 self.pool.release(block)
+# +             raise
+# ...
+# -             old, new = self.blocks[-1], self.pool.take()
+# +             old, new = self.blocks[-1], taken.pop()
+# ...
+# -         while len(self.blocks) * self.block_size < self.length:
+# -             self.blocks.append(self.pool.take())
+# +         self.blocks += taken

@@ -285,3 +285,48 @@ class PrefixPool(BlockPool):
 # +             raise ValueError(f"block {block} is free")
 # +         self.counts[block] += 1
 # +
+
+# %% wrong_prefix_found_is_used, of right_prefix_plain
+# WRONG: find counts as use: what is found goes to the end of the idle ones
+# -             blocks.append(self.block_of[key])
+# +             blocks.append(self.block_of[key])
+# +             if blocks[-1] in self.idle:
+# +                 self.idle.move_to_end(blocks[-1])
+
+# %% wrong_prefix_known_keys_are_not_refused, of right_prefix_plain
+# WRONG: a free block is refused only where its key is new
+# -         if self.counts[block] == 0:
+# -             raise ValueError(f"block {block} is free")
+# -         if key in self.block_of or block in self.key_of:
+# -             return
+# +         if key in self.block_of or block in self.key_of:
+# +             return
+# +         if self.counts[block] == 0:
+# +             raise ValueError(f"block {block} is free")
+
+# %% wrong_prefix_short_keys, of right_prefix_plain
+# WRONG: keys are told apart by their first eight bytes
+# -         if self.counts[block] == 0:
+# -             raise ValueError(f"block {block} is free")
+# -         if key in self.block_of or block in self.key_of:
+# +         key = key[:8]
+# +         if self.counts[block] == 0:
+# +             raise ValueError(f"block {block} is free")
+# +         if key in self.block_of or block in self.key_of:
+# ...
+# -         for key in keys:
+# +         for key in (key[:8] for key in keys):
+
+# %% wrong_prefix_forgotten_is_lost, of right_prefix_plain
+# WRONG: an idle block that is forgotten is neither idle nor free
+# -             del self.block_of[key]
+# +             del self.block_of[key]
+# +             self.idle.pop(block, None)
+
+# %% wrong_prefix_adopts_the_first_only, of right_prefix_plain
+# WRONG: only the first of the blocks that are adopted gets a holder
+# -             self.counts[block] += 1
+# -         return blocks
+# +             self.counts[block] += 1
+# +             break
+# +         return blocks

@@ -161,3 +161,64 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # WRONG: the places of a block are made on the CPU
 # -     places = torch.arange(block_size, device=q.device)
 # +     places = torch.arange(block_size)
+
+# %% right_columns_two_at_a_time
+# RIGHT: two columns of blocks at a time; softmax's two sums by hand
+
+def paged_attention(q, keys, values, tables, lengths, block_size):
+    B, H, _, Dh = q.shape
+    K = keys.shape[1]
+    precise = torch.promote_types(q.dtype, torch.float32)
+    queries = q.to(precise).reshape(B, K, H // K, Dh) / Dh**0.5
+    m = torch.full((B, K, H // K, 1), -torch.inf, dtype=precise, device=q.device)
+    l, acc = torch.zeros_like(m), torch.zeros_like(queries)
+    for column in range(0, tables.shape[1], 2):
+        blocks = tables[:, column : column + 2]
+        n = blocks.shape[1] * block_size
+        slots = (blocks[:, :, None] * block_size + torch.arange(block_size, device=q.device)).reshape(B, n)
+        k, v = (memory[slots].transpose(1, 2).to(precise) for memory in (keys, values))
+        seen = torch.arange(n, device=q.device) + column * block_size < lengths[:, None]
+        scores = torch.where(seen[:, None, None], queries @ k.mT, -torch.inf)
+        top = torch.maximum(m, scores.amax(-1, keepdim=True))
+        weights, fade = (scores - top).exp(), (m - top).exp()
+        l, acc, m = l * fade + weights.sum(-1, keepdim=True), acc * fade + weights @ v, top
+    return (acc / l).reshape(B, H, 1, Dh).to(q.dtype)
+
+
+# %% wrong_columns_mask_is_added, of right_columns_plain
+# WRONG: -1e9 is added to hidden scores, which a larger score of a slot of nobody survives
+# -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
+# +         scores = scores - 1e9 * hidden[:, None, None, :]
+
+# %% wrong_columns_mask_of_ten_thousand, of right_columns_plain
+# WRONG: hidden scores become -1e4, which is more than scores of -2e4
+# -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
+# +         scores = scores.masked_fill(hidden[:, None, None, :], -1e4)
+
+# %% wrong_columns_no_maximum, of right_columns_plain
+# WRONG: exponentials are summed without a maximum: scores of a thousand are infinite
+# -         state = absorb(state, scores, v)
+# +         weights = scores.exp()
+# +         state = State(torch.zeros_like(state.m), state.l + weights.sum(dim=-1), state.acc + weights @ v)
+
+# %% wrong_columns_worked_out_in_sixteen_bits, of right_columns_plain
+# WRONG: worked out in the query's dtype, also where that has 16 bits
+# -     precise = torch.promote_types(q.dtype, torch.float32)
+# +     precise = q.dtype
+
+# %% wrong_columns_scores_in_sixteen_bits, of right_columns_plain
+# WRONG: scores are products in 16 bits; only the sums over them are in float32
+# -     queries = q.to(precise).reshape(B, K, H // K, Dh) * Dh**-0.5
+# +     queries = q.reshape(B, K, H // K, Dh) * Dh**-0.5
+# ...
+# -         k = keys[slots].transpose(1, 2).to(precise)
+# +         k = keys[slots].transpose(1, 2)
+#           v = values[slots].transpose(1, 2).to(precise)
+# -         scores = queries @ k.transpose(-2, -1)
+# +         scores = (queries @ k.transpose(-2, -1)).to(precise)
+
+# %% wrong_columns_whole_memory_in_float32, of right_columns_plain
+# WRONG: a memory of 16 bits is turned to float32 whole, before the first column
+# -     places = torch.arange(block_size, device=q.device)
+# +     places = torch.arange(block_size, device=q.device)
+# +     keys, values = keys.to(precise), values.to(precise)

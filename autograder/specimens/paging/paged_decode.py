@@ -153,3 +153,54 @@ def paged_decode(model, ids, sequences, kv):
 
 def paged_decode(model, ids, sequences, kv):
     return torch.cat([forward_paged(model, row, s, kv)[:, -1] for row, s in zip(ids.split(1), sequences, strict=True)])
+
+# %% wrong_decode_copies_take_no_block, of right_decode_plain
+# WRONG: room is asked for rows whose last block is full, not for copies
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = sum(s.length % s.block_size == 0 for s in sequences)
+
+# %% wrong_decode_last_fork_copies_nothing, of right_decode_plain
+# WRONG: of the forks of a block the last to grow is not counted, so that what has to be refused goes on
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = sum(s.blocks_for(1) for s in sequences)
+# +     shared = [s.blocks[-1] for s in sequences if s.tail_is_shared]
+# +     needed -= sum(shared.count(block) == pool.holders(block) for block in set(shared))
+
+# %% wrong_decode_grows_and_cuts, of right_decode_plain
+# WRONG: what does not fit is grown and cut again: a shared block stays replaced by its copy
+# -     if needed > pool.num_free:
+# +     if needed > pool.num_free:
+# +         for s in sequences:
+# +             if s.blocks_for(1) <= pool.num_free:
+# +                 kv.copy(s.grow(1))
+# +                 s.truncate(s.length - 1)
+
+# %% wrong_decode_a_pass_for_each_row
+# WRONG: each row goes through the layers by itself, which reads all weights once a row
+
+def paged_decode(model, ids, sequences, kv):
+    needed = sum(s.blocks_for(1) for s in sequences)
+    if needed > sequences[0].pool.num_free:
+        raise OutOfBlocks(f"{needed} blocks needed")
+    return torch.cat([forward_paged(model, row, s, kv)[:, -1] for row, s in zip(ids.split(1), sequences, strict=True)])
+
+
+# %% wrong_decode_gathers_all_rows, of right_decode_plain
+# WRONG: keys and values of all rows are gathered, padded to the longest
+# -         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+# +         slots = (tables[:, :, None] * kv.block_size + torch.arange(kv.block_size)).flatten(1)
+# +         group = q.shape[1] // k.shape[1]
+# +         keys, values = (x[layer][slots].transpose(1, 2).repeat_interleave(group, dim=1) for x in (kv.keys, kv.values))
+# +         hidden = torch.arange(slots.shape[1]) >= lengths[:, None]
+# +         scores = q @ keys.transpose(-2, -1) * q.shape[-1] ** -0.5
+# +         return scores.masked_fill(hidden[:, None, None], -torch.inf).softmax(dim=-1) @ values
+
+# %% wrong_decode_asks_for_two_tokens, of right_decode_plain
+# WRONG: room is asked for two tokens a row: a row whose last place is free is refused
+# -     needed = sum(s.blocks_for(1) for s in sequences)
+# +     needed = sum(s.blocks_for(2) for s in sequences)
+
+# %% wrong_decode_float32, of right_decode_plain
+# WRONG: logits are float32, whatever the model's dtype is
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return (x[:, -1] @ model.weights.lm_head.T).float()

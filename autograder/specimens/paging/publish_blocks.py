@@ -83,3 +83,22 @@ def publish_blocks(sequence, tokens, salt=b""):
 # WRONG: nothing is published
 # -         sequence.pool.publish(sequence.blocks[place], key)
 # +         pass
+
+# %% wrong_publish_own_blocks_only, of right_publish_plain
+# WRONG: blocks that others hold too are left out
+# -         sequence.pool.publish(sequence.blocks[place], key)
+# +         if sequence.pool.holders(sequence.blocks[place]) == 1:
+# +             sequence.pool.publish(sequence.blocks[place], key)
+
+# %% wrong_publish_part_full_blocks, of right_publish_plain
+# WRONG: a part-full last block gets a key of its own
+# -     keys = block_keys(stored, sequence.block_size, salt)
+# +     keys = block_keys(stored, sequence.block_size, salt)
+# +     if len(keys) < len(sequence.blocks):
+# +         rest = stored[len(keys) * sequence.block_size :]
+# +         keys += block_keys(rest, len(rest), b"".join(keys[-1:]))
+
+# %% wrong_publish_one_token_ahead, of right_publish_plain
+# WRONG: the token to be fed next is counted as stored: a block that lacks one token is named
+# -     stored = tokens[: sequence.length]
+# +     stored = tokens[: sequence.length + 1]

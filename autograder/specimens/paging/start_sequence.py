@@ -89,3 +89,9 @@ def start_sequence(pool, tokens, block_size, salt=b""):
 # WRONG: nothing is taken over where not all of it is known
 # -     sequence.blocks = pool.adopt(keys)
 # +     sequence.blocks = pool.adopt(keys) if len(pool.find(keys)) == len(keys) else []
+
+# %% wrong_start_pops_the_last_token, of right_start_plain
+# WRONG: the last token is taken off the list that was given
+# -     keys = block_keys(tokens[:-1], block_size, salt)
+# +     tokens.pop()
+# +     keys = block_keys(tokens, block_size, salt)
