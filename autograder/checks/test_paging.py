@@ -763,9 +763,9 @@ def test_published_under_a_salt(student):
     equal(pool.find(chained(text, 2)), [], what="blocks are found without the salt")
 
 
-@checks("publish_blocks")
+@checks("start_sequence")
 def test_the_rewritten_block(student):
     """a published block that is cut through and written over is not found under its old key"""
-    written(lambda *_: student.publish_blocks(None, None, None))
+    written(lambda *_: student.start_sequence(None, None, None))
     story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
     Sequences(6, 4, prefix=True).play(student, story)
