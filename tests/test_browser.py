@@ -206,6 +206,40 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shot
     page.close()
 
 
+def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser, desk, shots):
+    """The pool's figure steps without a kernel's help; a fork that writes into a shared block is told as the shortest story."""
+    folder, address = desk
+    day = find_day("paging")
+    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
+    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    due = "if self.tail_is_shared:"
+    assert solved["PagedSequence"].count(due) == 1
+    wrong = solved["PagedSequence"].replace(due, "if False:")
+    path = lab.put_notebook(folder, day, solved=False, changed={"BlockPool": solved["BlockPool"], "PagedSequence": wrong})
+    notebook = nbformat.read(path, as_version=4)
+    last = next(i for i, cell in enumerate(notebook.cells) if "blocks_in_use()" in cell.source)
+    notebook.cells = notebook.cells[: last + 1]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    assert "BlockPool: 4 of 4" in scroll_to_all(page, "BlockPool:")
+    table = scroll_to_all(page, "PagedSequence:")
+    page.screenshot(path=shots / "day13_wrong.png")
+    assert "fail" in table
+    assert "fork()" in table
+    scroll_until(page, ".course-stepper")
+    words = page.locator(".course-stepper [data-part=words]").first
+    before = words.inner_text()
+    page.locator(".course-stepper [data-part=next]").first.focus()
+    for _ in range(4):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    page.screenshot(path=shots / "day13_stepper.png")
+    assert words.inner_text() != before
+    page.close()
+
+
 def run_solved(browser, desk, topic: str, idle_seconds: float = 240):
     """Opens the day with its solutions filled in, runs all cells, and sees to it that none failed."""
     folder, address = desk
