@@ -90,7 +90,7 @@ class Scheduler:
 
 
 def preempt(scheduler: Scheduler, request: Request) -> None:
-    """Stop a running request: to the front of the queue; its blocks go back to the pool, its tokens stay.
+    """Stop a running request: to the front of the queue; its blocks go back to the pool (`free`), its tokens stay.
 
     When it is admitted again, its prompt and its output so far are computed anew, as far as the pool no longer knows them.
     """
@@ -152,7 +152,7 @@ def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]
 
     The whole blocks of every request that was fed are published. A request whose chunk reached the end of its text gets its token; for
     any other one what comes next is known, and the token is dropped. A request ends with its EOS, which it keeps, or with
-    max_new_tokens: then it leaves `running`, gives its blocks back and has no sequence.
+    max_new_tokens: then it leaves `running`, gives its blocks back (`free`) and has no sequence.
     """
     ### BEGIN SOLUTION
     ended = []
