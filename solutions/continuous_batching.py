@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -26,11 +26,10 @@ class Request:
 
     prompt: list[int]
     max_new_tokens: int
-    _: KW_ONLY
-    eos_token_id: int | None = None
-    arrival: float = 0.0
-    output: list[int] = field(default_factory=list)
-    sequence: Any = None
+    eos_token_id: int | None = field(default=None, kw_only=True)
+    arrival: float = field(default=0.0, kw_only=True)
+    output: list[int] = field(default_factory=list, kw_only=True)
+    sequence: Any = field(default=None, kw_only=True)
 
     @property
     def tokens(self) -> list[int]:
