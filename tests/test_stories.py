@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 
+import solutions.continuous_batching
 import solutions.paging
 from autograder.authoring import CheckFailed, stories
 from autograder.checks.paged import Sequences, play_pool, pool_story, sequence_story
+from autograder.checks.scheduled import Numbers, arrivals, play_schedule
 from autograder.grading.near import Near
 from autograder.specimen_files import SPECIMENS, find_specimens
 
@@ -39,10 +42,11 @@ def test_what_is_no_failure_of_a_check_is_raised_as_it_is():
         stories(lambda: [1, 2], play, count=1)
 
 
-def namespace_of(specimen: str) -> dict:
-    [source] = [each.text for each in find_specimens(SPECIMENS, ["paging"]) if each.file == f"wrong_{specimen}.py"]
-    namespace = {"__name__": "solutions.paging"}
-    exec(compile(Path(solutions.paging.__file__).read_text(encoding="utf-8"), "reference", "exec"), namespace)
+def namespace_of(specimen: str, module: ModuleType = solutions.paging) -> dict:
+    topic = module.__name__.removeprefix("solutions.")
+    [source] = [each.text for each in find_specimens(SPECIMENS, [topic]) if each.file == f"wrong_{specimen}.py"]
+    namespace = {"__name__": module.__name__}
+    exec(compile(Path(module.__file__).read_text(encoding="utf-8"), "reference", "exec"), namespace)
     exec(compile(source, specimen, "exec", dont_inherit=True), namespace)
     return namespace
 
@@ -92,3 +96,15 @@ def test_a_long_story_of_a_block_that_is_written_over_comes_down_to_its_five_ste
     what, lines = told(namespace_of("sequence_rewrites_in_silence"), lambda rng: story, sequences(True)[1])
     assert "length" in what
     assert len(lines) == 1 + 5 + 1  # the pool, five steps, and a start that is told in two lines
+
+
+def test_a_schedule_can_be_replayed():
+    """Of six requests those are left that it takes: one that ends, and keeps its blocks."""
+    namespace = namespace_of("update_keeps_the_blocks", solutions.continuous_batching)
+    given = Numbers(size=4, budget=8, max_running=2, room=2)
+    what, lines = told(namespace, lambda rng: arrivals(rng, 6), lambda student, story: play_schedule(student, story, given))
+    assert "num_free" in what
+    assert sum(line.startswith("s.add") for line in lines) == 1
+    exec("; ".join(lines), namespace)
+    assert not namespace["s"].running
+    assert namespace["pool"].num_free < namespace["pool"].num_blocks

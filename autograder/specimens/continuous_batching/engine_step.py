@@ -1,0 +1,90 @@
+# Versions of engine_step, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_engine_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+
+def engine_step(model, scheduler, kv):
+    plan = scheduler.schedule()
+    if not plan.chunks:
+        return []
+    flat = flatten_chunks(plan.chunks)
+    sequences = [request.sequence for request, n in plan.chunks]
+    logits = forward_ragged(model, flat, sequences, kv)
+    tokens = logits.argmax(dim=-1).tolist()
+    return update(scheduler, plan, tokens)
+
+
+# %% right_engine_row_by_row
+# RIGHT: the best token of each row is looked for alone; nothing to do is seen from the lists
+
+def engine_step(model, scheduler, kv):
+    if not scheduler.waiting and not scheduler.running:
+        return []
+    plan = scheduler.schedule()
+    logits = forward_ragged(model, flatten_chunks(plan.chunks), [r.sequence for r, _ in plan.chunks], kv)
+    return update(scheduler, plan, [int(row.argmax()) for row in logits])
+
+
+# %% right_engine_without_gradients
+# RIGHT: the pass runs in inference mode, and the best tokens come from topk
+
+def engine_step(model, scheduler, kv):
+    plan = scheduler.schedule()
+    ended = []
+    if plan.num_tokens:
+        with torch.no_grad():
+            rows = forward_ragged(model, flatten_chunks(plan.chunks), [pair[0].sequence for pair in plan.chunks], kv)
+        ended = update(scheduler, plan, rows.topk(1, dim=-1).indices[:, 0].tolist())
+    return ended
+
+
+# %% wrong_engine_empty_step, of right_engine_plain
+# WRONG: a step without anything to feed goes through the model too
+# -     if not plan.chunks:
+# -         return []
+
+# %% wrong_engine_returns_nothing, of right_engine_plain
+# WRONG: who has ended is not given back
+# -     return update(scheduler, plan, tokens)
+# +     update(scheduler, plan, tokens)
+
+# %% wrong_engine_returns_tokens, of right_engine_plain
+# WRONG: the tokens are given back, not the requests that ended
+# -     return update(scheduler, plan, tokens)
+# +     update(scheduler, plan, tokens)
+# +     return tokens
+
+# %% wrong_engine_no_update, of right_engine_plain
+# WRONG: the step is never ended
+# -     return update(scheduler, plan, tokens)
+# +     return []
+
+# %% wrong_engine_least_likely, of right_engine_plain
+# WRONG: the worst token is taken
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     tokens = logits.argmin(dim=-1).tolist()
+
+# %% wrong_engine_best_row, of right_engine_plain
+# WRONG: the largest number is looked for down the rows, not along them
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     tokens = logits.argmax(dim=0).tolist()[: len(plan.chunks)]
+
+# %% wrong_engine_one_pass_each, of right_engine_plain
+# WRONG: each chunk goes through the model alone, and a second time together with the others
+# -     logits = forward_ragged(model, flat, sequences, kv)
+# +     for chunk, sequence in zip(plan.chunks, sequences):
+# +         forward_ragged(model, flatten_chunks([chunk]), [sequence], kv)
+# +     logits = forward_ragged(model, flat, sequences, kv)
+
+# %% wrong_engine_sorted, of right_engine_plain
+# WRONG: the sequences stand in another order than the chunks
+# -     sequences = [request.sequence for request, n in plan.chunks]
+# +     sequences = [request.sequence for request, n in plan.chunks][::-1]
+
+# %% wrong_engine_nothing_runs, of right_engine_plain
+# WRONG: a step is made only if somebody runs already, so that nobody is ever admitted
+# -     plan = scheduler.schedule()
+# +     if not scheduler.running:
+# +         return []
+# +     plan = scheduler.schedule()

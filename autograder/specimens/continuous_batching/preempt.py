@@ -1,0 +1,78 @@
+# Versions of preempt, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_preempt_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+
+def preempt(scheduler, request):
+    scheduler.running.remove(request)
+    request.sequence.free()
+    request.sequence = None
+    scheduler.waiting.insert(0, request)
+
+
+# %% right_preempt_new_lists
+# RIGHT: both lists are made anew, and the sequence is cut to nothing
+
+def preempt(scheduler, request):
+    sequence, request.sequence = request.sequence, None
+    sequence.truncate(0)
+    scheduler.running = [each for each in scheduler.running if each is not request]
+    scheduler.waiting = [request, *scheduler.waiting]
+
+
+# %% right_preempt_block_by_block
+# RIGHT: the blocks are released one by one, the last first
+
+def preempt(scheduler, request):
+    for block in reversed(request.sequence.blocks):
+        scheduler.pool.release(block)
+    request.sequence = None
+    scheduler.waiting.insert(0, scheduler.running.pop(scheduler.running.index(request)))
+
+
+# %% wrong_preempt_end_of_the_queue, of right_preempt_plain
+# WRONG: who was preempted goes to the end of the queue
+# -     scheduler.waiting.insert(0, request)
+# +     scheduler.waiting.append(request)
+
+# %% wrong_preempt_keeps_its_blocks, of right_preempt_plain
+# WRONG: the blocks are not given back
+# -     request.sequence.free()
+
+# %% wrong_preempt_keeps_its_sequence, of right_preempt_plain
+# WRONG: the request keeps its empty sequence
+# -     request.sequence = None
+
+# %% wrong_preempt_still_runs, of right_preempt_plain
+# WRONG: the request stays among those who run
+# -     scheduler.running.remove(request)
+
+# %% wrong_preempt_loses_its_output, of right_preempt_plain
+# WRONG: the answer so far is thrown away
+# -     request.sequence = None
+# +     request.sequence = None
+# +     request.output = []
+
+# %% wrong_preempt_output_becomes_prompt, of right_preempt_plain
+# WRONG: the answer so far is moved into the prompt, so that it is no longer counted
+# -     request.sequence = None
+# +     request.sequence = None
+# +     request.prompt, request.output = request.prompt + request.output, []
+
+# %% wrong_preempt_always_the_last, of right_preempt_plain
+# WRONG: the one that came last leaves, whoever was named
+# -     scheduler.running.remove(request)
+# +     request = scheduler.running.pop()
+
+# %% wrong_preempt_forgets_its_blocks, of right_preempt_plain
+# WRONG: what lies in the blocks is forgotten, so that nothing can be taken over later
+# -     request.sequence.free()
+# +     for block in request.sequence.blocks:
+# +         scheduler.pool.forget(block)
+# +     request.sequence.free()
+
+# %% wrong_preempt_second_in_the_queue, of right_preempt_plain
+# WRONG: who was preempted stands behind the first of the queue
+# -     scheduler.waiting.insert(0, request)
+# +     scheduler.waiting.insert(1, request)

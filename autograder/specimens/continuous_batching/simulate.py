@@ -1,0 +1,157 @@
+# Versions of simulate, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_simulate_plain
+# RIGHT: step by step; most of the wrong versions are edits of it
+
+def simulate(requests, scheduler, seconds, token=lambda request: 0):
+    clock = 0.0
+    times = [[] for _ in requests]
+    arriving = sorted(requests, key=lambda request: request.arrival)
+    while arriving or scheduler.waiting or scheduler.running:
+        if not scheduler.waiting and not scheduler.running:
+            clock = max(clock, arriving[0].arrival)
+        while arriving and arriving[0].arrival <= clock:
+            scheduler.add(arriving.pop(0))
+        plan = scheduler.schedule()
+        clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+        before = [len(request.output) for request in requests]
+        update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+        for i, request in enumerate(requests):
+            if len(request.output) > before[i]:
+                times[i].append(clock)
+    return [Trace(request.arrival, times[i]) for i, request in enumerate(requests)]
+
+
+# %% right_simulate_says_what_counts
+# RIGHT: the model is asked for those alone whose text is complete
+
+def simulate(requests, scheduler, seconds, token=lambda request: 0):
+    now = 0.0
+    times = {id(request): [] for request in requests}
+    coming = [request for arrival in sorted({r.arrival for r in requests}) for request in requests if request.arrival == arrival]
+    done = 0
+    while done < len(coming) or scheduler.waiting or scheduler.running:
+        while done < len(coming) and coming[done].arrival <= now:
+            scheduler.add(coming[done])
+            done += 1
+        if not scheduler.waiting and not scheduler.running:
+            now = coming[done].arrival
+            continue
+        plan = scheduler.schedule()
+        now = now + seconds([(n, request.sequence.length) for request, n in plan.chunks])
+        complete = [request for request, _ in plan.chunks if request.remaining == 0]
+        said = [token(request) if request in complete else 0 for request, _ in plan.chunks]
+        update(scheduler, plan, said)
+        for request in complete:
+            times[id(request)].append(now)
+    return [Trace(arrival=request.arrival, token_times=times[id(request)]) for request in requests]
+
+
+# %% right_simulate_steps_are_noted
+# RIGHT: the ends of all steps are noted, and who has got a token in which; the traces are made at the end
+
+def simulate(requests, scheduler, seconds, token=lambda request: 0):
+    order = sorted(range(len(requests)), key=lambda i: requests[i].arrival)
+    ends, got, clock = [], [], 0.0
+    while order or scheduler.waiting or scheduler.running:
+        idle = len(scheduler.waiting) + len(scheduler.running) == 0
+        if idle and requests[order[0]].arrival > clock:
+            clock = requests[order[0]].arrival
+        while order and requests[order[0]].arrival <= clock:
+            scheduler.add(requests[order.pop(0)])
+        plan = scheduler.schedule()
+        took = seconds([(n, request.sequence.length) for request, n in plan.chunks])
+        complete = {request for request, _ in plan.chunks if not request.remaining}
+        update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+        clock += took
+        ends.append(clock)
+        got.append(complete)
+    return [Trace(r.arrival, [end for end, complete in zip(ends, got) if r in complete]) for r in requests]
+
+
+# %% wrong_simulate_all_at_once, of right_simulate_plain
+# WRONG: all requests are there from the beginning
+# -         while arriving and arriving[0].arrival <= clock:
+# +         while arriving:
+
+# %% wrong_simulate_token_for_every_chunk, of right_simulate_plain
+# WRONG: a time is noted for every chunk, that of a half prompt too
+# -         for i, request in enumerate(requests):
+# -             if len(request.output) > before[i]:
+# -                 times[i].append(clock)
+# +         fed = [request for request, _ in plan.chunks]
+# +         for i, request in enumerate(requests):
+# +             if request in fed:
+# +                 times[i].append(clock)
+
+# %% wrong_simulate_times_of_the_beginning, of right_simulate_plain
+# WRONG: a token's time is the beginning of its step
+# -         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# -         before = [len(request.output) for request in requests]
+# +         took = seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         before = [len(request.output) for request in requests]
+# ...
+# -                 times[i].append(clock)
+# +                 times[i].append(clock)
+# +         clock += took
+
+# %% wrong_simulate_no_jump, of right_simulate_plain
+# WRONG: an idle clock goes on in steps of one second
+# -             clock = max(clock, arriving[0].arrival)
+# +             while clock < arriving[0].arrival:
+# +                 clock += 1.0
+
+# %% wrong_simulate_arrival_is_the_step, of right_simulate_plain
+# WRONG: a request is taken for arrived when its first step begins
+# -             scheduler.add(arriving.pop(0))
+# +             arriving[0].arrival = clock
+# +             scheduler.add(arriving.pop(0))
+
+# %% wrong_simulate_order_of_arrival, of right_simulate_plain
+# WRONG: the traces stand in the order of arrival
+# -     return [Trace(request.arrival, times[i]) for i, request in enumerate(requests)]
+# +     return sorted((Trace(request.arrival, times[i]) for i, request in enumerate(requests)), key=lambda trace: trace.arrival)
+
+# %% wrong_simulate_sorts_the_list, of right_simulate_plain
+# WRONG: the list that was given is sorted
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     requests.sort(key=lambda request: request.arrival)
+# +     arriving = list(requests)
+
+# %% wrong_simulate_order_given, of right_simulate_plain
+# WRONG: the requests are taken for sorted by arrival
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     arriving = list(requests)
+
+# %% wrong_simulate_only_later, of right_simulate_plain
+# WRONG: a request that arrives just as a step begins waits for the next one
+# -         while arriving and arriving[0].arrival <= clock:
+# +         first = not scheduler.waiting and not scheduler.running
+# +         while arriving and (arriving[0].arrival < clock or first):
+# +             first = False
+
+# %% wrong_simulate_cached_before, of right_simulate_plain
+# WRONG: the step is priced by what was cached before it
+# -         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         clock += seconds([(n, request.sequence.length - n) for request, n in plan.chunks])
+
+# %% wrong_simulate_prompt_length, of right_simulate_plain
+# WRONG: the step is priced by the whole texts, not by what is cached of them
+# -         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         clock += seconds([(n, len(request.tokens)) for request, n in plan.chunks])
+
+# %% wrong_simulate_ends_with_the_arrivals, of right_simulate_plain
+# WRONG: it ends when the last request has arrived
+# -     while arriving or scheduler.waiting or scheduler.running:
+# +     while arriving:
+
+# %% wrong_simulate_token_ignored, of right_simulate_plain
+# WRONG: the model is never asked what it says
+# -         update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+# +         update(scheduler, plan, [0 for request, _ in plan.chunks])
+
+# %% wrong_simulate_times_from_arrival, of right_simulate_plain
+# WRONG: the times are counted from each arrival, not on the clock
+# -                 times[i].append(clock)
+# +                 times[i].append(clock - request.arrival)
