@@ -80,8 +80,8 @@ class Books:
             self.block_of[key], self.key_of[block] = block, key
 
     def forget(self, block: int) -> None:
-        if block in self.key_of:
-            del self.block_of[self.key_of.pop(block)]
+        if (key := self.key_of.pop(block, None)) is not None:
+            del self.block_of[key]
 
     def find(self, keys: Sequence[Any]) -> list[int]:
         return [self.block_of[key] for key in itertools.takewhile(self.block_of.__contains__, keys)]
