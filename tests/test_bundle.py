@@ -113,7 +113,7 @@ def test_numbers_are_those_that_visible_checks_ask_for(day: Day, unpacked: dict[
 
 
 CHECK = """
-import json, sys
+import codeop, json, sys
 import nbformat
 from autograder.lessons import find_day, lesson
 from autograder import student, desk
@@ -123,9 +123,10 @@ for module in (autograder, course, solutions):
     assert module.__file__.startswith(place), module.__file__
 day = find_day(slug)
 cells = nbformat.read(sys.argv[3], as_version=4).cells
+compiler = codeop.Compile()  # as in a notebook, what the first cell takes from __future__ holds for all
 for cell in cells:
     if cell.metadata.course.role in ("setup", "exercise", "check"):
-        exec(compile(cell.source, "<cell>", "exec"), globals())
+        exec(compiler(cell.source, "<cell>", "exec"), globals())
 print(json.dumps({name: entry.points for name, entry in desk.standings(desk.desk_folder()).items()}))
 """
 
