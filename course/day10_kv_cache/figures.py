@@ -6,21 +6,12 @@ from typing import Any
 
 from matplotlib.patches import Rectangle
 
+from course.drawing import bare
 from course.kit import paths, plots
 
 FIGURES = Path(__file__).parent / "figures"
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["kv_cache"]
 PALE_BLUE, PALE_ORANGE = "#dce6f0", "#f7e3cc"
-
-
-def bare(ax: Any, right: float, bottom: float) -> None:
-    """Axes without a frame; y grows downwards, from 0 to bottom."""
-    for side in ax.spines.values():
-        side.set_visible(False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_xlim(-0.1, right)
-    ax.set_ylim(bottom, -0.1)
 
 
 def square(ax: Any, x: float, y: float, colour: str = "white", text: str = "", width: float = 0.92, height: float = 0.86) -> None:

@@ -2,10 +2,10 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from matplotlib.patches import Rectangle
 
+from course.drawing import bare
 from course.kit import paths, plots
 from course.kit.tile_map import MASKED, READ, SKIPPED
 
@@ -23,16 +23,6 @@ RUNGS = (
 )
 """When, what, and what it saves. The rung of this day is lit, those to come are dashed."""
 TODAY = 3
-
-
-def bare(ax: Any, right: float, bottom: float) -> None:
-    """Axes without a frame; y grows downwards, from 0 to bottom."""
-    for side in ax.spines.values():
-        side.set_visible(False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_xlim(-0.1, right)
-    ax.set_ylim(bottom, -0.1)
 
 
 def ladder() -> None:
