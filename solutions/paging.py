@@ -179,8 +179,7 @@ class PagedKV:
     ) -> None:
         self.block_size = block_size
         shape = (config.num_hidden_layers, num_blocks * block_size, config.num_key_value_heads, config.head_dim)
-        self.keys = torch.zeros(shape, dtype=dtype, device=device)
-        self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self.keys, self.values = (torch.zeros(shape, dtype=dtype, device=device) for _ in range(2))
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
         """Store one layer's keys and values k, v (n, K, Dh) in the slots (n,) int64, in this order. Nothing else is written."""

@@ -671,12 +671,6 @@ def test_no_hint_gives_an_answer_away_whole(day: Day) -> None:
     assert [answer for answer in _answers(day.solutions_path) if answer and all(line in words for line in answer)] == []
 
 
-# PagedKV's memory is given, and is made as that of KVCache is.
-MADE_ALIKE = "self.keys = torch.zeros(shape, dtype=dtype, device=device)\nself.values = torch.zeros(shape, dtype=dtype, device=device)"
-GIVEN_LATER = {("day13_paging", MADE_ALIKE)}
-"""(notebook, two lines of an earlier day's answer that it gives outright)."""
-
-
 @pytest.mark.parametrize("path", ALL_NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_answer_of_any_day_stands_in_a_notebook(path: Path) -> None:
     """Two lines in a row are an answer; a demo of another day may well share one, such as `probs = softmax(logits)`."""
@@ -685,7 +679,7 @@ def test_no_answer_of_any_day_stands_in_a_notebook(path: Path) -> None:
     for module in sorted((lessons.ROOT / "solutions").glob("*.py")):
         for answer in _answers(module):
             pairs = [f"{first}\n{second}" for first, second in itertools.pairwise(answer)] or answer
-            assert [pair for pair in pairs if pair in words and (path.stem, pair) not in GIVEN_LATER] == [], module.stem
+            assert [pair for pair in pairs if pair in words] == [], module.stem
 
 
 @pytest.mark.parametrize("path", ALL_NOTEBOOKS, ids=lambda path: path.stem)
