@@ -1,0 +1,198 @@
+"""Speculative decoding: something cheap guesses the next tokens, and one pass of the model checks all guesses.
+
+The weights are read once for several tokens, and nothing is approximated: greedy tokens stay the same tokens, and drawn ones keep
+their distribution, however bad the guesses are. Leviathan et al. 2023; Chen et al. 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course.kit import WeightsOnly
+from solutions.kv_cache import KVCache, forward_cached
+from solutions.samplers import draw, temperature_probs, top_k_probs, top_p_probs
+
+Draft = Callable[[list[int], int], tuple[list[int], Tensor | None]]
+"""draft(ids, k) -> (tokens, q): at most k tokens to follow ids, and what each was drawn from (len(tokens), V), or None: it was certain."""
+
+
+def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    """What `sample_next_token` draws from: temperature, then top-k, then top-p, each on the renormalised result of the one before.
+
+    logits (T, V) -> probs (T, V), in float32 at least; every row sums to 1. None switches a filter off. Temperature 0: all of the
+    probability on the best token. Raises ValueError as the samplers do, whatever the other settings are. The input is not changed.
+    """
+    ### BEGIN SOLUTION
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        probs = top_k_probs(probs.log(), top_k)  # the logarithms of probabilities are logits again
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    return probs
+    ### END SOLUTION
+
+
+def lookup_draft(ids: list[int], *, max_ngram: int = 3, k: int = 4) -> list[int]:
+    """Guess that the text repeats itself: what followed the last time that its newest tokens stood there, at most k tokens.
+
+    The longest suffix that occurs earlier counts, of max_ngram tokens down to 1, and of its occurrences the latest. It may overlap
+    the suffix, and so may what followed it, which ends where ids end. [] if not even the last token occurs earlier.
+    """
+    ### BEGIN SOLUTION
+    for n in range(min(max_ngram, len(ids) - 1), 0, -1):
+        suffix = ids[-n:]
+        for start in range(len(ids) - n - 1, -1, -1):  # one further to the right stands the suffix itself
+            if ids[start : start + n] == suffix:
+                return ids[start + n : start + n + k]
+    return []
+    ### END SOLUTION
+
+
+def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
+    """The tokens that greedy decoding would have made, as far as one pass tells: 1 to k + 1 of them.
+
+    logits (k + 1, V): row i stands before draft[i], the last one behind the whole draft. draft (k,) int64. Its tokens are kept as long
+    as each is the argmax of its row; then comes the argmax where the first one was not, or behind all of them the extra one.
+    """
+    ### BEGIN SOLUTION
+    best = logits.argmax(dim=-1)  # (k + 1,)
+    kept = int((best[:-1] == draft).cumprod(dim=0).sum())
+    return best[: kept + 1].tolist()
+    ### END SOLUTION
+
+
+def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
+    """How likely each token is kept if the draft proposes it: min(1, p / q), entry by entry.
+
+    p, q (..., V), of the model and of the draft -> (..., V), same dtype. 1 where q is 0: such a token is never proposed. No nan, no inf.
+    """
+    ### BEGIN SOLUTION
+    return torch.where(q > 0, (p / q).clamp(max=1.0), 1.0)
+    ### END SOLUTION
+
+
+def residual_probs(p: Tensor, q: Tensor) -> Tensor:
+    """What a refused token is replaced from: max(p - q, 0), renormalised. It is what the kept ones lack of p.
+
+    p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. A row of p that equals q's lacks nothing, and is p.
+    """
+    ### BEGIN SOLUTION
+    lacking = (p - q).clamp(min=0.0)
+    total = lacking.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, lacking / total, p)
+    ### END SOLUTION
+
+
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    """Tokens with the distribution of the model, made from a draft with another one: 1 to k + 1 of them.
+
+    p (k + 1, V): row i stands before draft[i], the last one behind the whole draft. q (k, V): what draft (k,) int64 was drawn from.
+    u (k + 1,) in [0, 1). Token i is kept if u[i] < acceptance_probs(p[i], q[i])[draft[i]]. The first that is not is replaced by a draw
+    from residual_probs(p[i], q[i]) at u[k], and nothing comes after it. If all are kept, a draw from p[k] at u[k] comes after them.
+    """
+    ### BEGIN SOLUTION
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+    ### END SOLUTION
+
+
+def expected_tokens(alpha: float, k: int) -> float:
+    """Tokens per pass if each of k guesses is kept with probability alpha, whatever became of the others: 1 + alpha + ... + alpha^k.
+
+    That is (1 - alpha^(k + 1)) / (1 - alpha), and k + 1 at alpha 1. Raises ValueError unless 0 <= alpha <= 1 and k >= 0.
+    """
+    ### BEGIN SOLUTION
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must be in [0, 1], got {alpha}")
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, got {k}")
+    return float(sum(alpha**i for i in range(k + 1)))  # guess i is kept if it and all before it are
+    ### END SOLUTION
+
+
+def speedup(alpha: float, k: int, cost_ratio: float) -> float:
+    """Tokens per second against plain decoding, where a pass over k + 1 tokens takes as long as a decode step.
+
+    cost_ratio: time for one token of the draft over time for one pass of the model. Below 1 speculation loses. Raises ValueError
+    as `expected_tokens` does.
+    """
+    ### BEGIN SOLUTION
+    return expected_tokens(alpha, k) / (k * cost_ratio + 1)
+    ### END SOLUTION
+
+
+def truncate(cache: KVCache, length: int) -> None:
+    """Forget all tokens of the cache but the first `length`, in every layer. Nothing is copied and nothing is zeroed.
+
+    The slots are written over by what comes next. Raises ValueError, and changes nothing, unless 0 <= length <= cache.length.
+    """
+    ### BEGIN SOLUTION
+    if not 0 <= length <= cache.length:
+        raise ValueError(f"length must be from 0 to the cache's {cache.length}, got {length}")
+    cache.counts = [length] * len(cache.counts)
+    ### END SOLUTION
+
+
+def generate_speculative(
+    model: WeightsOnly,
+    idx: Tensor,
+    *,
+    max_new_tokens: int,
+    block_size: int,
+    draft: Draft,
+    k: int = 4,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_token_id: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """The text of `generate_cached`, several tokens a pass: the same greedy tokens, the same distribution of drawn ones.
+
+    model: an object with .config and .weights. idx (1, T) int64 -> (1, T+n), n <= max_new_tokens; the EOS is the last token if it comes.
+    A prefill makes the first token. Then in each round `draft` is asked with the whole text so far, and one pass reads the newest
+    token and what was guessed. It is asked for 1 to k tokens, never more than are to be made besides the pass's own one, nor than the
+    window has room for; where that leaves none, and wherever it guesses nothing, the round is a plain decode step. Past block_size
+    the window slides, one token a pass, as in `generate_cached`. After a round the cache holds the text but its newest token.
+
+    q of `draft` is what its tokens were drawn from, filtered if the draft filters; where it is None, they were certain. p is filtered
+    before it is compared. Raises ValueError for a guess outside the vocabulary, naming it. Temperature 0 uses no randomness. No gradient
+    is recorded, the caller's gradient mode is left as it was, idx is not changed.
+    """
+    ### BEGIN SOLUTION
+    ids = idx[0].tolist()
+    goal = len(ids) + max_new_tokens
+    cache = KVCache(model.config, 1, min(block_size, goal), model.weights.embed_tokens.dtype, idx.device)
+    with torch.no_grad():
+        while len(ids) < goal:
+            if len(ids) > block_size:
+                cache.reset()
+            room = min(k, goal - len(ids) - 1, block_size - len(ids)) if cache.length else 0
+            guess, q = draft(list(ids), room) if room > 0 else ([], None)
+            for token in guess:
+                if not 0 <= token < model.config.vocab_size:
+                    raise ValueError(f"the draft guessed {token}, which is not in the vocabulary of {model.config.vocab_size} tokens")
+            fed = ids[-block_size:][cache.length :] + guess  # the prompt, or a slid window, or the newest token
+            logits = forward_cached(model, torch.tensor([fed], device=idx.device), cache)[0, -len(guess) - 1 :]  # (k + 1, V)
+
+            p = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+            guessed = torch.tensor(guess, dtype=torch.int64, device=idx.device)
+            if temperature == 0:
+                new = greedy_verify(p, guessed)
+            else:
+                certain = torch.nn.functional.one_hot(guessed, p.shape[-1])
+                u = torch.rand(len(guess) + 1, generator=generator, device=idx.device)
+                new = verify_sampled(p, (certain if q is None else q).to(p), guessed, u)
+            if eos_token_id in new:
+                ids += new[: new.index(eos_token_id) + 1]
+                break
+            ids += new
+            truncate(cache, cache.length - (len(guess) + 1 - len(new)))  # the guesses that were refused
+    return torch.tensor([ids], device=idx.device)
+    ### END SOLUTION
