@@ -40,7 +40,7 @@ step, "budget n" has n. Tokens are greedy and reach the user at the end of their
 and before this run; the picture has every other. Goodput is the requests a second that kept both, over the time from the first arrival
 to the last token."""
 CLOCK = {
-    "processor": "The clock is the process's own processor time, and jumps where nobody waits, so that work beside it costs caches, not turns.",
+    "processor": "The clock is the process's own processor time, and jumps where nobody waits: work beside it costs caches, not turns.",
     "wall": "The clock is the real one.",
 }
 
