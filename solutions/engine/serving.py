@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -22,13 +22,14 @@ Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
 """A pass like `forward_ragged`: (model, flat, sequences, kv) -> logits (R, V)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NewToken:
-    """A token that a step has given a request. ended: whether it is the last one."""
+    """A token that a step has given a request. ended: whether it is the last one. logits (V,): what the model said before it was drawn."""
 
     request: Request
     token: int
     ended: bool
+    logits: Tensor = field(repr=False)
 
 
 class ServingEngine:
@@ -103,8 +104,11 @@ class ServingEngine:
         fed: list[Any] = [request for request, _ in plan.chunks]
         lengths = [len(request.output) for request in fed]
         ended = self._update(self.scheduler, plan, next_tokens(plan.chunks, logits))
-        new = [request for request, length in zip(fed, lengths, strict=True) if len(request.output) > length]
-        return [NewToken(request, request.output[-1], request in ended) for request in new]
+        return [
+            NewToken(request, request.output[-1], request in ended, row)
+            for request, length, row in zip(fed, lengths, logits, strict=True)
+            if len(request.output) > length
+        ]
 
     def generate(self, requests: list[Request]) -> list[list[int]]:
         """Adds the requests and steps until nobody waits or runs -> their outputs."""
