@@ -403,7 +403,7 @@ def scheduled(budget: int, running: int, blocks: int) -> list[str]:
         said += [f"{', '.join(names[request] for request in plan.preempted)} gave way."] if plan.preempted else []
         said += [f"A token for {', '.join(came)}."] if came else []
         said += [f"{', '.join(ended)} ended."] if (ended := [name for name in came if times[name][-1] == clock]) else []
-        said += [f"{', '.join(waiting)} waits."] if waiting else []
+        said += [f"Waiting: {', '.join(waiting)}."] if waiting else []
         told.append(" ".join([*said, f"Blocks held: {after} of {blocks}."]))
     fed = sum(plan.num_tokens for plan in plans)
     first, gap = max(trace.ttft for trace in traces), max(gap for trace in traces for gap in trace.itl)

@@ -154,7 +154,7 @@ _DRAW = """
       if (now.preempted.length) words += " " + list(now.preempted) + " gave way.";
       if (now.tokens.length) words += " A token for " + list(now.tokens) + ".";
       if (now.ended.length) words += " " + list(now.ended) + " ended.";
-      if (now.waiting.length) words += " " + list(now.waiting) + " waits.";
+      if (now.waiting.length) words += " Waiting: " + list(now.waiting) + ".";
       words += " Blocks held: " + now.held + " of " + blocks + ".";
     }
     words += " In all " + steps.length + " steps, " + end + " ticks, " + fed + " tokens fed; the longest wait for a first token is " +
