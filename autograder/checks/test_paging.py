@@ -370,6 +370,17 @@ def test_only_new_tokens_pass(student):
     equal(work.positions, 4, what="wrong number of positions for four new tokens")
 
 
+@checks("forward_paged")
+def test_chunk_on_another_device(student):
+    """on the meta device: positions are made where the ids are"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    model, ids = student.model("tiny", device="meta"), torch.ones(1, 5, dtype=torch.int64)
+    kv = student.PagedKV(tiny_config(), 6, 4, device="meta")
+    sequence = student.PagedSequence(student.BlockPool(6), 4)
+    for row in (sequence, sequence, sequence.fork()):
+        on_one_device(student.forward_paged.on_meta(model, ids, row, kv))
+
+
 # ---- paged_attention -----------------------------------------------------------------------------------------------
 
 
@@ -510,6 +521,20 @@ def test_no_row_grows_if_not_all_can(student):
     for end in (6, 7, 8):
         got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
         close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+
+
+@checks("paged_decode")
+def test_step_on_another_device(student):
+    """on the meta device: positions, lengths and tables are made where the ids are"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, pool = student.model("tiny", device="meta"), student.BlockPool(8)
+    kv = student.PagedKV(tiny_config(), 8, 4, device="meta")
+    rows = [student.PagedSequence(pool, 4) for _ in range(2)]
+    for row, length in zip(rows, (6, 3), strict=True):
+        row.grow(length)
+    rows.append(rows[0].fork())
+    for _ in range(2):
+        on_one_device(student.paged_decode.on_meta(model, torch.ones(3, 1, dtype=torch.int64), rows, kv))
 
 
 # ---- block_keys ----------------------------------------------------------------------------------------------------
