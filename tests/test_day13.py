@@ -108,6 +108,21 @@ def test_the_keys() -> None:
         assert [key.hex()[:8] for key in want] == begin
 
 
+def test_a_beginning_may_be_evicted_before_its_end_only_where_two_texts_were_computed_side_by_side() -> None:
+    pool, text = PrefixPool(3), list(range(8))
+    first, second = start_sequence(pool, text[:4], 4), start_sequence(pool, text, 4)
+    first.grow(4)
+    second.grow(8)
+    publish_blocks(first, text[:4])
+    publish_blocks(second, text)  # its first block has no name: the other one has it
+    keys = block_keys(text, 4)
+    assert pool.find(keys) == [first.blocks[0], second.blocks[1]]
+    first.free()
+    pool.take()
+    assert keys[1] in pool.block_of
+    assert pool.find(keys) == []
+
+
 def test_the_bytes_of_a_block() -> None:
     case = HAND["block_bytes"]
     smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
