@@ -270,6 +270,8 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
     for _ in range(6):
         page.keyboard.press("Enter")
         page.wait_for_timeout(200)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")  # JupyterLab would fold the heading above
     stepped = words.inner_text()
     figure.get_by_label("blocks of 4").focus()
     for _ in range(8):

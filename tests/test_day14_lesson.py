@@ -19,7 +19,7 @@ from solutions.continuous_batching import Request, Scheduler, admit, feed_runnin
 from solutions.latency import summarize
 from solutions.paging import PagedSequence, PrefixPool, paged_attention
 
-from .test_day14 import POLICIES, Static, a_second, scheduler, workload
+from .test_day14 import POLICIES, Static, a_second, draw, scheduler, workload
 from .test_steppers import scheduled
 
 DAY = find_day("continuous_batching")
@@ -192,6 +192,22 @@ def test_nobody_starves(capsys) -> None:
 def test_a_step_is_of_both_kinds_at_once(capsys) -> None:
     kinds = dict(re.findall(r"'([a-z ]+)': (\d+)", run_cell("kinds = {", capsys)))
     assert int(kinds["both"]) > int(kinds["prompts only"]) > 0
+
+
+def test_one_at_most_is_in_the_middle_of_its_prompt() -> None:
+    """As the lesson says of section 3, also where some give way."""
+    gave_way = 0
+    for seed in range(60):
+        case = draw(random.Random(seed))
+        s = scheduler(case.num_blocks, case.block_size, case.token_budget, case.max_running)
+        for prompt, new, _ in case.requests:
+            s.add(Request(prompt, new))
+        while s.waiting or s.running:
+            plan = s.schedule()
+            gave_way += len(plan.preempted)
+            assert all(request.remaining == 0 for request in s.running[:-1])
+            engine.update(s, plan, [7] * len(plan.chunks))
+    assert gave_way > 10
 
 
 def test_the_first_who_gives_way(capsys) -> None:
