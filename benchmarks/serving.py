@@ -1,6 +1,6 @@
 """One trace of requests served in different ways: static batches, continuous batching with whole prompts, with prompts in chunks.
 
-python benchmarks/serving.py                      # some 20 minutes; writes benchmarks/results/serving.json, serving.md and serving.svg
+python benchmarks/serving.py                      # 15 to 20 minutes; writes benchmarks/results/serving.json, serving.md and serving.svg
 python benchmarks/serving.py --requests 20        # the first 20 requests only; writes nothing
 python benchmarks/serving.py --page               # the page and the picture anew, from the figures that are there
 """
@@ -198,7 +198,7 @@ def line(row: dict[str, Any]) -> str:
 
 def draw(result: dict[str, Any]) -> None:
     """results/serving.svg: for every promise, how many requests would have kept it."""
-    fig, axes = plots.figure(1, 2, width=9.0, height=3.4, sharey=True)
+    fig, axes = plots.figure(1, 2, width=9.6, height=3.2, sharey=True)
     panels = (("first token within, s", TTFT_SLO, lambda t: t.ttft), ("every further token within, s", ITL_SLO, lambda t: max(t.itl)))
     for ax, (label, slo, value) in zip(axes, panels, strict=True):
         for i, row in enumerate(result["rows"]):
@@ -213,7 +213,7 @@ def draw(result: dict[str, Any]) -> None:
         ax.set_xlabel(label)
         ax.grid(visible=True)
     axes[0].set_ylabel("requests, %")
-    axes[1].legend(loc="lower right")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     plots.save(fig, RESULTS / "serving.svg")
 
 
@@ -228,9 +228,10 @@ def page(result: dict[str, Any]) -> str:
         "![Two panels with a curve a policy: of every hundred requests, how many had their first token within a time, and how many had "
         "every further token within a time. A grey line marks the promise.](serving.svg)",
         "",
-        f'{CLOCK[result["clock"]]} "load" is the load average of five minutes at the end of a row. Beside it {result["beside"]}.',
+        f'{CLOCK[result["clock"]]} "load" is the load average of five minutes at the end of a row. Beside it {result["beside"]}, '
+        "not evenly: a row met more of it or less.",
         "",
-        f"Machine: {result['machine']}; {result['model']} in float32, torch {result['torch']}, {result['threads']} thread(s).",
+        f"Machine: {result['machine']}; {result['model']} in float32, torch {result['torch']}, threads: {result['threads']}.",
         "",
         COUNTED,
     ]
