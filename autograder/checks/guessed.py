@@ -219,7 +219,7 @@ def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: 
     return new
 
 
-def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int) -> None:
+def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:
     """Fails unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
     T, text = idx.shape[1], idx[0].tolist() + new
     before = T
@@ -227,11 +227,16 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
         equal(ids, text[: len(ids)], what="the draft was asked with another text than the one so far")
         that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=f"{len(ids)} tokens")
         before = len(ids)
-        most = min(k, T + limit - len(ids) - 1)
+        left, room = T + limit - len(ids), block_size - len(ids)
+        most = min(k, left - 1, room)
+        if room < left - 1 and room < k:
+            why, at_end = f"with room for {max(room, 0)} in the window", "not to be asked: a guess would not fit into the window"
+        else:
+            why, at_end = f"with {left} still to be made", "not to be asked: the pass makes the last token itself"
         that(
             1 <= n <= most,
-            f"the draft was asked for a wrong number of tokens, with {T + limit - len(ids)} still to be made and k = {k}",
-            expected=f"1 to {most}" if most > 0 else "not to be asked: the pass makes the last token itself",
+            f"the draft was asked for a wrong number of tokens, {why} and k = {k}",
+            expected=f"1 to {most}" if most > 0 else at_end,
             got=n,
         )
 

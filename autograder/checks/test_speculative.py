@@ -8,7 +8,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checks.cached import PROMPTS, ROOMY, believing, sure_after, tiny_ids, unrolled, whole
+from autograder.checks.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
 from autograder.checks.counted import between, gradients_stay_on
 from autograder.checks.guessed import (
     BELIEVED,
@@ -74,6 +74,8 @@ def test_greedy_is_a_law_too(student):
     want = float64([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     for options in ({}, {"top_k": 2}, {"top_p": 0.3}, {"top_k": 3, "top_p": 0.9}):
         close(student.filtered_probs(logits, temperature=0.0, **options), want, atol=1e-9, what=f"wrong at temperature 0, with {options}")
+    tied = student.filtered_probs(float64([[2.0, 3.0, 3.0]]), temperature=0.0)
+    equal(sorted(tied[0].tolist()), [0.0, 0.0, 1.0], what="two tokens are best, and one of them takes all: wrong probabilities, sorted")
 
 
 @checks("filtered_probs")
@@ -210,9 +212,10 @@ def test_what_is_never_proposed(student):
 def test_acceptance_of_any_shape(student, rng):
     """entry by entry, in any number of dimensions, in their dtype"""
     for shape in ((7,), (3, 7), (2, 3, 7)):
-        for dtype in (torch.float32, torch.float64):
-            p, q = (torch.rand(shape, generator=rng, dtype=dtype) + 0.01 for _ in range(2))
-            close(student.acceptance_probs(p, q), torch.minimum(p, q) / q, dtype=dtype, atol=1e-6)
+        for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-12), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)):
+            p, q = ((torch.rand(shape, generator=rng, dtype=torch.float64) + 0.01).to(dtype) for _ in range(2))
+            want = torch.minimum(p.double(), q.double()) / q.double()
+            close(student.acceptance_probs(p, q), want, dtype=dtype, atol=atol)
 
 
 @checks("residual_probs", weight=2)
@@ -259,7 +262,8 @@ def test_nothing_is_lacking(student):
     q = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
     want = [[0.25, 0.25, 0.5, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
     close(student.residual_probs(p, q), want, atol=1e-9)
-    close(student.residual_probs(p.float(), q.float()), want, atol=1e-6, dtype=torch.float32)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        close(student.residual_probs(p.to(dtype), q.to(dtype)), want, atol=1e-6, dtype=dtype)
     close(student.residual_probs(p[0], q[0]), want[0], atol=1e-9)
 
 
@@ -508,6 +512,24 @@ def test_the_window_slides_behind_guesses(student):
         for draft in (by_hand(text), by_hand(text, off=1, right=1)):
             new = speculated(student, model, idx, draft=draft, max_new_tokens=10, block_size=block_size, temperature=0.0)
             equal(new, want, what=f"other tokens for a prompt of {t0} and block_size {block_size}")
+            asked_as_it_should(draft, idx, new, 4, 10, block_size)
+
+
+@checks("generate_speculative", weight=2)
+def test_one_token_to_draw(student, rng):
+    """drawn with top_k 1, where nothing but the best token can come: the greedy text, with any draft and a window that slides"""
+    model, kit = small(student, rng, vocab_size=11)
+    idx = torch.randint(11, (1, 5), generator=rng)
+    for block_size in (ROOMY, 11):
+        want = unrolled(kit, idx, 14, block_size)[0].tolist()
+        text = idx[0].tolist() + want
+        for name, draft in (
+            ("whose third guess is wrong", Oracle(text=text, vocab=11, off=1, right=2)),
+            ("that draws from all tokens alike", Drawn(chain=[[1 / 11] * 11] * 11, generator=rng)),
+        ):
+            new = speculated(student, model, idx, draft=draft, max_new_tokens=14, block_size=block_size, top_k=1)
+            equal(new, want, what=f"other tokens with block_size {block_size} and a draft {name}")
+            asked_as_it_should(draft, idx, new, 4, 14, block_size)
 
 
 @checks("generate_speculative", weight=2)
@@ -578,7 +600,7 @@ def test_drawn_text_has_the_models_law(student, rng):
 def test_drawn_behind_a_certain_draft(student, rng):
     """drawn: four tokens that are equally probable, with a draft that is certain of one of them, eight times over, and names no q"""
     # False alarm: at most 1e-10 (see `frequencies`).
-    new = drawn_text(student, rng, believing(student, [[0.0] * 4] * 4), chain=((1.0, 0.0, 0.0, 0.0),) * 4, certain=True, k=8)
+    new = drawn_text(student, rng, believing(student, [[0.0] * 4] * 4), chain=((1.0, 0.0, 0.0, 0.0),) * 4, certain=True, k=8, length=120)
     frequencies(int64(new), [0.25] * 4, under=", where q is None")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checks.cached import PROMPTS, ROOMY, small, sure_after, tiny_ids, unrolled, whole
+from autograder.checks.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
 from autograder.checks.counted import between
 from autograder.checks.guessed import (
     BELIEVED,
     GUESSED,
+    Books,
     Drawn,
     Lookup,
     Oracle,
@@ -24,6 +25,7 @@ from autograder.checks.guessed import (
 )
 from autograder.checks.randomness import draws_from_the_global_state
 from autograder.checks.test_transformer import small_config
+from autograder.grading.work import counting
 from solutions.samplers import draw, sample_next_token
 
 
@@ -88,6 +90,8 @@ def test_filters_of_impossible_tokens(student):
         want = [[1.0, 0, 0, 0]] if tau == 0 else (logits / tau).softmax(dim=-1)
         close(got, want, atol=1e-6, what=f"wrong with {options}")
         equal(got[0, [1, 3]], torch.zeros(2), what="an impossible token has more than 0")
+    got = student.filtered_probs(torch.tensor([[3e4, 2.9e4, -3e4], [-2e4, -2e4, -3e4]]), temperature=0.5, top_k=2)
+    close(got, [[1.0, 0, 0], [0.5, 0.5, 0]], atol=1e-6, what="wrong for very large logits")
 
 
 @checks("filtered_probs")
@@ -132,6 +136,9 @@ def test_a_place_far_back(student, rng):
     equal(student.lookup_draft(long), text[:4], what="wrong guess for a suffix that stood at the beginning")
     equal(student.lookup_draft([*text, text[0]], k=3), text[1:4], what="wrong guess where only the first token stood earlier")
     equal(student.lookup_draft([*text, text[-1]], k=3), [text[-1]], what="wrong guess where the last token stands twice")
+    for tokens in ([21, 3, 9, 1, 3], [2, 13, 9, 2, 1, 3]):
+        want = tokens[2:] if tokens[1] == 3 else []
+        equal(student.lookup_draft(tokens), want, what=f"wrong guess after {tokens}: tokens are numbers, not their digits")
 
 
 # ---- greedy_verify -------------------------------------------------------------------------------------------------
@@ -167,8 +174,8 @@ def test_all_of_a_long_draft(student, rng):
 def test_only_the_best_counts(student):
     """a guess that is second best by a hair is refused; logits of -inf and below 0"""
     inf = float("inf")
-    logits = torch.tensor([[-5.0, -4.0, -4.001], [-inf, -inf, -900.0], [0.0, 1e-6, -1.0]])
-    for draft, tokens in (([2, 2], [1]), ([1, 2], [1, 2, 1]), ([1, 0], [1, 2])):
+    logits = torch.tensor([[-5.0, -4.001, -4.0], [-inf, -inf, -900.0], [0.0, 1e-9, -1.0]])
+    for draft, tokens in (([1, 2], [2]), ([2, 2], [2, 2, 1]), ([2, 0], [2, 2])):
         equal(emitted(student.greedy_verify(logits, torch.tensor(draft)), 2, 3), tokens, what=f"wrong tokens for the draft {draft}")
 
 
@@ -331,8 +338,9 @@ def test_random_expectations(student, rng):
 @checks("expected_tokens")
 def test_ends_of_the_range(student):
     """alpha 0 and 1, as whole numbers too, and k 0"""
-    for alpha, k, want in ((0.0, 0, 1.0), (0, 5, 1.0), (1, 5, 6.0), (1.0, 0, 1.0), (0.25, 0, 1.0), (0.25, 1, 1.25)):
-        close(float(student.expected_tokens(alpha, k)), want, atol=1e-12, what=f"wrong for alpha {alpha} and k {k}")
+    nearly = sum(0.9999**i for i in range(501))  # 487.8 where k + 1 is 501
+    for alpha, k, want in ((0.0, 0, 1.0), (0, 5, 1.0), (1, 5, 6.0), (1.0, 0, 1.0), (0.25, 0, 1.0), (0.25, 1, 1.25), (0.9999, 500, nearly)):
+        close(float(student.expected_tokens(alpha, k)), want, atol=1e-12, rtol=1e-9, what=f"wrong for alpha {alpha} and k {k}")
 
 
 @checks("expected_tokens")
@@ -453,7 +461,28 @@ def test_random_drafts_of_random_models(student, rng):
             options = {"max_new_tokens": limit, "block_size": block_size, "temperature": 0.0}
             new = speculated(student, model, idx, draft=draft, k=k, **options)
             equal(new, want, what=f"other tokens with block_size {block_size} and k {k} behind {idx.shape[1]} tokens")
-            asked_as_it_should(draft, idx, new, k, limit)
+            asked_as_it_should(draft, idx, new, k, limit, block_size)
+
+
+@checks("generate_speculative", weight=2)
+def test_random_drafts_of_one_choice(student, rng):
+    """drawn with top_k 1: the greedy text of random models, up to the EOS, whatever the draft"""
+    for layers, block_size in ((1, ROOMY), (3, 12)):
+        model, kit = small(student, rng, vocab_size=13, num_hidden_layers=layers)
+        idx = torch.randint(13, (1, integer(rng, 1, 6)), generator=rng)
+        free = unrolled(kit, idx, 13, block_size)[0].tolist()
+        for eos in (None, free[integer(rng, 2, 9)]):
+            want = free[: free.index(eos) + 1] if eos is not None else free
+            text = idx[0].tolist() + free
+            for draft in (
+                Oracle(text=text, vocab=13, off=integer(rng, 1, 12), right=integer(rng, 0, 5)),
+                Drawn(chain=laws(rng, 13, 13, zeros=False).tolist(), generator=rng, some=True),
+            ):
+                k, temperature = integer(rng, 1, 6), 0.5 + float(torch.rand((), generator=rng))
+                options = {"max_new_tokens": 13, "block_size": block_size, "temperature": temperature, "top_k": 1, "eos_token_id": eos}
+                new = speculated(student, model, idx, draft=draft, k=k, **options)
+                equal(new, want, what=f"other tokens with block_size {block_size}, k {k} and EOS {eos} behind {idx.shape[1]} tokens")
+                asked_as_it_should(draft, idx, new, k, 13, block_size)
 
 
 @checks("generate_speculative", weight=2)
@@ -499,6 +528,64 @@ def test_work_of_random_drafts(student, rng):
     weights = whole(torch.float32).weights
     large = sum(t.nbytes for t in (weights.lm_head, *(t for layer in weights.layers for t in vars(layer).values())) if t.nbytes > 100_000)
     between(work.slow_bytes, rounds * large, 1.6 * (rounds + 1) * large, "bytes of weights")
+
+
+@checks("generate_speculative", weight=2)
+def test_work_of_drawing(student, reference, rng):
+    """work: drawn tokens too cost a pass a round, and what is refused is forgotten without a copy of the rest"""
+    T, limit, model = 60, 10, whole()
+    idx = torch.randint(3, 1000, (1, T), generator=rng)
+    text = idx[0].tolist() + unrolled(model, idx, limit, ROOMY)[0].tolist()
+    options = {"max_new_tokens": limit, "block_size": ROOMY, "k": 3, "top_k": 1}
+    draft, same = (Oracle(text=text, vocab=1024, off=1, right=1) for _ in range(2))
+    with student.counting(fast_bytes=200_000) as work:
+        new = speculated(student, student.model("tiny", dtype=torch.float64), idx, draft=draft, **options)
+    equal(new, text[T:], what="other tokens")
+    equal(len(draft.asked), 4, what="wrong number of rounds with guesses")
+    passes = 6  # the prefill, four rounds of two tokens, and one for the last
+    positions = T + passes - 1 + sum(draft.given)
+    between(work.positions, positions - 1, positions, "positions")
+    weights = [model.weights.lm_head, *(t for layer in model.weights.layers for t in vars(layer).values())]
+    large = sum(t.nbytes for t in weights if t.nbytes > 200_000)
+    between(work.slow_bytes, (passes - 1) * large, 1.6 * passes * large, "bytes of weights")
+    with counting() as due:
+        reference.generate_speculative(model.weights_only(), idx, draft=same, **options)
+    copies = len(draft.asked) * reference.KVCache(model.config, 1, T, torch.float64).nbytes
+    that(
+        work.written_bytes <= due.written_bytes + copies / 2,
+        "too many bytes are written",
+        expected=f"{due.written_bytes + copies / 2:,.0f} at the most: what the passes write, and half a copy of the cache a round",
+        got=f"{work.written_bytes:,}",
+    )
+
+
+@checks("generate_speculative")
+def test_tokens_without_guesses_are_drawn(student, rng):
+    """drawn and filtered as well: the first token, rounds for which nothing was guessed, and all behind block_size"""
+    # Three tokens are equally probable: 24 draws are all the same with a probability of 3 ** -23 < 2e-11. Then as in `frequencies`.
+    model, generator = believing(student, [[1.0, 1.0, 1.0, 0.0, 0.5]] * 5), student.generator(integer(rng, 0, 2**31 - 1))
+    options = {"max_new_tokens": 1, "block_size": ROOMY, "top_k": 3, "generator": generator}
+    first = [speculated(student, model, torch.tensor([[4]]), draft=Books(), **options)[0] for _ in range(24)]
+    that(set(first) <= {0, 1, 2}, "the first token is not from the filtered law: one of three tokens was due", got=sorted(set(first)))
+    that(len(set(first)) > 1, "the first token is always the same, and should be drawn", got=f"24 times {first[0]}")
+    model, idx = believer(student), torch.tensor([[3]])
+    law = [filtered_law(row, 1.0, 2, None) for row in torch.tensor(BELIEVED).log().tolist()]
+    for draft, block_size in ((Books(), 1024), (Drawn(chain=GUESSED, generator=rng), 5)):
+        options = {"max_new_tokens": 75, "block_size": block_size, "top_k": 2, "generator": generator}
+        new = speculated(student, model, idx, draft=draft, **options)
+        equal(len(new), 75, what="wrong number of new tokens")
+        follows(new, 3, law, under=f", with block_size {block_size}")
+
+
+@checks("generate_speculative")
+def test_the_token_behind_all_guesses(student, rng):
+    """drawn with a draft that holds what the model holds, one guess a round: every second token is the pass's own"""
+    # False alarm: at most 1e-10 (see `frequencies`).
+    model, idx, draft = believer(student), torch.tensor([[0]]), Drawn(chain=BELIEVED, generator=rng)
+    generator = student.generator(integer(rng, 0, 2**31 - 1))
+    new = speculated(student, model, idx, draft=draft, k=1, max_new_tokens=240, block_size=1024, generator=generator)
+    equal(len(new), 240, what="wrong number of new tokens")
+    follows(new, 0, BELIEVED, under=", with k 1 and a draft of the model's own law")
 
 
 @checks("generate_speculative", weight=2)

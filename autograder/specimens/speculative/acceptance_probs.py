@@ -87,3 +87,10 @@ def acceptance_probs(p, q):
 # WRONG: divided by the largest ratio of the row, so that it does not exceed 1
 # -     return ratio.clamp(max=1.0)
 # +     return ratio / ratio.amax(dim=-1, keepdim=True)
+
+# %% wrong_acceptance_float32, of right_acceptance_plain
+# WRONG: the result is float32, whatever p is
+# -     ratio = p / q
+# -     ratio = torch.where(q == 0, torch.ones_like(p), ratio)
+# +     ratio = p.float() / q.float()
+# +     ratio = torch.where(q == 0, torch.ones_like(ratio), ratio)

@@ -96,3 +96,8 @@ def expected_tokens(alpha, k):
 # WRONG: the message does not name what was refused
 # -         raise ValueError(f"alpha must be in [0, 1], got {alpha}")
 # +         raise ValueError("alpha must be in the unit interval")
+
+# %% wrong_expected_near_one, of right_expected_plain
+# WRONG: k + 1 for every alpha near 1
+# -     if alpha == 1:
+# +     if alpha > 0.999:

@@ -117,3 +117,26 @@ def filtered_probs(logits, *, temperature=1.0, top_k=None, top_p=None):
 # WRONG: float64 is rounded to float32
 # -     probs = temperature_probs(logits, temperature)
 # +     probs = temperature_probs(logits.float(), temperature)
+
+# %% wrong_filtered_ties_share, of right_filtered_plain
+# WRONG: at temperature 0 the tokens that are best share the probability
+# -     return probs
+# +     if temperature == 0:
+# +         probs = (logits == logits.amax(dim=-1, keepdim=True)).to(probs.dtype)
+# +         return probs / probs.sum(dim=-1, keepdim=True)
+# +     return probs
+
+# %% wrong_filtered_overflows, of right_filtered_plain
+# WRONG: exp of the logits as they are: large ones overflow
+# -     probs = temperature_probs(logits, temperature)
+# +     probs = temperature_probs(logits, temperature)
+# +     if temperature > 0:
+# +         probs = (logits.to(probs.dtype) / temperature).exp()
+# +         probs = probs / probs.sum(dim=-1, keepdim=True)
+
+# %% wrong_filtered_in_half, of right_filtered_plain
+# WRONG: half precision is raised to float32 only after softmax
+# -     probs = temperature_probs(logits, temperature)
+# +     probs = temperature_probs(logits, temperature)
+# +     if temperature > 0:
+# +         probs = torch.softmax(logits / temperature, dim=-1).to(probs.dtype)

@@ -152,6 +152,21 @@ def generate_speculative(
     return ids
 
 
+# %% right_speculative_no_numbers_needed, of right_speculative_plain
+# RIGHT: the greedy tokens by the sampled rule, with numbers that are not drawn
+# -                 new = greedy_verify(logits, tokens)
+# +                 sure = torch.nn.functional.one_hot(tokens, vocab).to(probs)
+# +                 new = verify_sampled(probs, sure, tokens, torch.zeros(len(guess) + 1))
+
+# %% right_speculative_guess_ends_before_eos, of right_speculative_plain
+# RIGHT: a guess is cut before an EOS: if it is right, the pass makes it itself
+# -                 fed = ids[-1:] + guess
+# +                 if eos_token_id in guess:
+# +                     guess = guess[: guess.index(eos_token_id)]
+# +                     q = q if q is None else q[: len(guess)]
+# +                 fed = ids[-1:] + guess
+
+
 # %% wrong_speculative_no_rollback, of right_speculative_plain
 # WRONG: the keys of refused guesses stay in the cache
 # -             truncate(cache, min(len(ids) - 1, cache.length))
@@ -440,3 +455,91 @@ def generate_speculative(
 # WRONG: the rows of the pass begin one too late: guess i is held against what follows it
 # -             logits = logits[len(logits) - len(guess) - 1 :]
 # +             logits = torch.cat((logits[len(logits) - len(guess) :], logits[-1:]))
+
+# %% wrong_speculative_greedy_rollback_only, of right_speculative_plain
+# WRONG: rolls back at temperature 0 only
+# -             truncate(cache, min(len(ids) - 1, cache.length))
+# +             if temperature == 0:
+# +                 truncate(cache, min(len(ids) - 1, cache.length))
+# +             elif cache.length + k + 1 > cache.max_len:
+# +                 cache.reset()
+
+# %% wrong_speculative_copies, of right_speculative_plain
+# WRONG: the rollback copies the keys and values that stay
+# -             truncate(cache, min(len(ids) - 1, cache.length))
+# +             n = min(len(ids) - 1, cache.length)
+# +             if guess:
+# +                 keys, values = cache.keys[:, :, :, :n].clone(), cache.values[:, :, :, :n].clone()
+# +                 cache.reset()
+# +                 for layer in range(len(cache.counts)):
+# +                     cache.append(layer, keys[layer], values[layer])
+
+# %% wrong_speculative_first_token_greedy, of right_speculative_plain
+# WRONG: the token of the prefill is the best one, not drawn
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 if len(ids) == idx.shape[1]:
+# +                     new = [int(probs[-1].argmax())]
+
+# %% wrong_speculative_plain_rounds_greedy, of right_speculative_plain
+# WRONG: where nothing was guessed, the token is the best one, not drawn
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 if not guess and len(ids) > idx.shape[1]:
+# +                     new = [int(probs[-1].argmax())]
+
+# %% wrong_speculative_window_unfiltered, of right_speculative_plain
+# WRONG: behind block_size the filters are forgotten
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 if len(ids) > block_size:
+# +                     probs = filtered_probs(logits, temperature=temperature)
+# +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+
+# %% wrong_speculative_extra_greedy, of right_speculative_plain
+# WRONG: the token behind guesses that were all kept is the best one, not drawn
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 if guess and len(new) == len(guess) + 1:
+# +                     new[-1] = int(probs[-1].argmax())
+
+# %% wrong_speculative_asks_past_the_window, of right_speculative_plain
+# WRONG: asks for more than the window has room for, and throws away what does not fit
+# -                 n = min(k, goal - len(ids) - 1, block_size - len(ids))
+# -                 if n > 0:
+# -                     guess, q = draft(ids, n)
+# +                 n, room = min(k, goal - len(ids) - 1), block_size - len(ids)
+# +                 if n > 0 and room > 0:
+# +                     guess, q = draft(ids, n)
+# +                     guess, q = guess[:room], q if q is None else q[:room]
+
+# %% wrong_speculative_drawn_pass_by_pass, of right_speculative_plain
+# WRONG: where tokens are drawn, the guesses go through the model one after the other
+# -             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             if temperature == 0 or not guess:
+# +                 logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             else:
+# +                 logits = torch.cat([forward_cached(model, torch.tensor([[token]]), cache)[0] for token in fed])
+
+# %% wrong_speculative_same_numbers_each_round, of right_speculative_plain
+# WRONG: every round begins with the generator's seed again
+# -                 u = torch.rand(len(guess) + 1, generator=generator)
+# +                 again = None if generator is None else torch.Generator().manual_seed(generator.initial_seed())
+# +                 u = torch.rand(len(guess) + 1, generator=again)
+
+# %% wrong_speculative_eos_greedy_only, of right_speculative_plain
+# WRONG: where tokens are drawn, an EOS among the guesses that are kept is passed over
+# -             if eos_token_id is not None and eos_token_id in new:
+# +             if eos_token_id is not None and eos_token_id in (new if temperature == 0 else new[-1:]):
+
+# %% wrong_speculative_drafts_before_the_prefill, of right_speculative_plain
+# WRONG: the draft is asked before the prefill, and guesses the first token too
+# -             if cache.length == 0 or len(ids) > block_size:
+# +             if len(ids) > block_size:
+# ...
+# -                 fed = ids[-1:] + guess
+# +                 fed = ids[cache.length :] + guess
+
+# %% wrong_speculative_q_of_the_first, of right_speculative_plain
+# WRONG: the first row of q stands for all guesses
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 new = verify_sampled(probs, q[:1].to(probs.dtype).expand(len(guess), -1), tokens, u)

@@ -103,3 +103,13 @@ def greedy_verify(logits, draft):
             break
         kept.append(token)
     return kept + [best[len(kept)]]
+
+# %% wrong_verify_greedy_by_softmax, of right_verify_greedy_plain
+# WRONG: the best of softmax, where logits that hardly differ have become one number
+# -     best = logits.argmax(dim=-1).tolist()
+# +     best = logits.softmax(dim=-1).argmax(dim=-1).tolist()
+
+# %% wrong_verify_greedy_in_half, of right_verify_greedy_plain
+# WRONG: the logits are rounded to half precision first
+# -     best = logits.argmax(dim=-1).tolist()
+# +     best = logits.half().argmax(dim=-1).tolist()

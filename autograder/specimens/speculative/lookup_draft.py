@@ -115,3 +115,26 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
             if ids[start : start + n] == ids[-n:]:
                 return ids[start + n : start + n + k]
     return []
+
+# %% wrong_lookup_in_digits
+# WRONG: looks in the text's digits: 1 3 is found in 21 3
+def lookup_draft(ids, *, max_ngram=3, k=4):
+    text = " ".join(map(str, ids))
+    for n in range(min(max_ngram, len(ids) - 1), 0, -1):
+        at = text[:-1].rfind(" ".join(map(str, ids[-n:])))
+        start = text[:at].count(" ") if at >= 0 else len(ids)
+        if start + n < len(ids):
+            return ids[start + n : start + n + k]
+    return []
+
+
+# %% wrong_lookup_whole_guesses, of right_lookup_plain
+# WRONG: passes over an occurrence that fewer than k tokens follow
+# -             if ids[start : start + n] == suffix:
+# +             if ids[start : start + n] == suffix and start + n + k <= len(ids):
+
+# %% wrong_lookup_near_the_end, of right_lookup_plain
+# WRONG: looks at the last 512 tokens only
+# - def lookup_draft(ids, *, max_ngram=3, k=4):
+# + def lookup_draft(ids, *, max_ngram=3, k=4):
+# +     ids = ids[-512:]

@@ -97,3 +97,13 @@ def residual_probs(p, q):
 # WRONG: takes q off p in place
 # -     lacking = (p - q).clamp(min=0)
 # +     lacking = p.sub_(q).clamp(min=0)
+
+# %% wrong_residual_float32, of right_residual_plain
+# WRONG: half precision is raised to float32
+# -     lacking = (p - q).clamp(min=0)
+# +     lacking = (p.to(torch.promote_types(p.dtype, torch.float32)) - q).clamp(min=0)
+
+# %% wrong_residual_epsilon_below, of right_residual_plain
+# WRONG: something is added to the sum that is divided by
+# -     return torch.where(total > 0, lacking / total, p)
+# +     return torch.where(total > 0, lacking / (total + 1e-12), p)

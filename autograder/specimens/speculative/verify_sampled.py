@@ -130,3 +130,22 @@ def verify_sampled(p, q, draft, u):
 # WRONG: replaced by a draw from |p - q|
 # -             replaced = residual_probs(p[i], q[i])
 # +             replaced = (p[i] - q[i]).abs()
+
+# %% wrong_verify_sampled_next_u, of right_verify_sampled_plain
+# WRONG: the replacement is drawn at the number of the next guess, not at u[k]
+# -             return kept + [int(draw(replaced.unsqueeze(0), u[k:]))]
+# +             return kept + [int(draw(replaced.unsqueeze(0), u[i + 1 : i + 2]))]
+
+# %% wrong_verify_sampled_any_other, of right_verify_sampled_plain
+# WRONG: replaced by a draw from p without the refused token
+# -             replaced = residual_probs(p[i], q[i])
+# +             replaced = p[i].masked_fill(torch.arange(p.shape[1]) == token, 0) / (1 - p[i][token])
+
+# %% wrong_verify_sampled_counts_all
+# WRONG: counts all guesses that pass, those behind a refused one too
+def verify_sampled(p, q, draft, u):
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q)[torch.arange(k), draft]
+    n = int((u[:k] < accepted).sum())
+    last = residual_probs(p[n], q[n]) if n < k else p[k]
+    return draft[:n].tolist() + [int(draw(last[None], u[k].reshape(1, 1)))]
