@@ -225,6 +225,12 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
     before = T
     for ids, n in draft.asked:
         equal(ids, text[: len(ids)], what="the draft was asked with another text than the one so far")
+        that(
+            len(ids) > T,
+            "the draft was asked with the prompt alone, or less",
+            expected=f"more than {T} tokens: a prefill makes the first",
+            got=len(ids),
+        )
         that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=f"{len(ids)} tokens")
         before = len(ids)
         left, room = T + limit - len(ids), block_size - len(ids)
