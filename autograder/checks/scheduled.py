@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from autograder.authoring import CheckFailed, equal, that
-from autograder.checks.paged import Books, Played, Step, chained, integer, one_of
+from autograder.checks.paged import Books, Played, Step, chained, filled, integer, one_of
 from autograder.grading.story import Result
 
 LABELS = "ABCDEFGH"
@@ -292,7 +292,9 @@ def board(rng: torch.Generator, *, waiting: int, known: int, chunk: bool = False
     for label, kind in zip(LABELS, kinds, strict=False):
         prompt = common[: integer(rng, 0, 9)] + torch.randint(VOCAB, (integer(rng, 1, 6),), generator=rng).tolist()
         decodes = integer(rng, 0, 2) > 0
-        output = torch.randint(VOCAB, (integer(rng, 0, 4) if kind == "wait" else integer(rng, 1, 5) * decodes,), generator=rng).tolist()
+        again = integer(rng, 0, 1) > 0  # it gave way once, and a part of its text is computed anew
+        written = integer(rng, 0, 4) if kind == "wait" else integer(rng, 1, 5) * (decodes or again)
+        output = torch.randint(VOCAB, (written,), generator=rng).tolist()
         total = len(prompt) + len(output)
         cached = total - 1 if decodes else integer(rng, 0, total - 1)
         fed = integer(rng, 1, total - cached) if integer(rng, 0, 2) else total - cached
@@ -609,3 +611,35 @@ def most_flops(config: Any, pieces: Sequence[tuple[int, int]]) -> int:
     tokens, keys = sum(n for n, _ in pieces), sum(length for _, length in pieces)
     products = tokens * config.num_hidden_layers * layer + len(pieces) * config.vocab_size * D
     return 2 * (products + 2 * tokens * keys * heads * config.num_hidden_layers)
+
+
+class Served:
+    """An engine that serves requests with `tiny`, and beside it the desk. said: the greedy tokens of each."""
+
+    def __init__(self, student: Any, prompts: Sequence[list[int]], said: Sequence[list[int]], desk: Desk) -> None:
+        self.student, self.desk, self.said, self.steps = student, desk, said, 0
+        self.model, self.kv = student.model("tiny", dtype=torch.float64), filled(student, desk.num_blocks, desk.size)
+        self.scheduler = scheduler_of(student, desk.num_blocks, desk.size, desk.budget, desk.max_running)
+        self.requests = [student.Request(prompt, len(due)) for prompt, due in zip(prompts, said, strict=True)]
+        self.rows = [Row(label, prompt, len(due)) for label, prompt, due in zip(LABELS, prompts, said, strict=False)]
+        for request, row in zip(self.requests, self.rows, strict=True):
+            self.scheduler.add(request)
+            desk.waiting.append(row)
+
+    @property
+    def done(self) -> bool:
+        return not self.desk.waiting and not self.desk.running
+
+    def step(self) -> None:
+        """One step on both sides, and everything is looked at."""
+        desk, s = self.desk, self.scheduler
+        chunks, _ = desk.schedule()
+        ended = desk.update(chunks, [self.said[self.rows.index(row)][min(len(row.output), row.new - 1)] for row, _ in chunks])
+        given = self.student.engine_step(self.model, s, self.kv)
+        self.steps += 1
+        where = f"in step {self.steps}, budget {desk.budget}, {desk.num_blocks} blocks of {desk.size}, max_running {desk.max_running}"
+        for name, got, want in (("s.running", s.running, desk.running), ("s.waiting", s.waiting, desk.waiting), ("result", given, ended)):
+            equal(places(got, self.requests), [self.rows.index(row) for row in want], what=f"wrong {name}, as places in the queue, {where}")
+        equal([each.output for each in self.requests], [row.output for row in self.rows], what=f"wrong outputs {where}")
+        lengths = [0 if each.sequence is None else each.sequence.length for each in self.requests]
+        equal(lengths, [row.length for row in self.rows], what=f"wrong numbers of tokens in the cache, request by request, {where}")

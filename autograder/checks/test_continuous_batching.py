@@ -9,6 +9,8 @@ from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole, written
 from autograder.checks.counted import between, fewest_flops
 from autograder.checks.paged import chained, filled
 from autograder.checks.scheduled import (
+    Desk,
+    Served,
     Texts,
     arrivals,
     board,
@@ -30,8 +32,8 @@ from autograder.checks.scheduled import (
 def test_one_of_three_gives_way(student):
     """of three that run the one in the middle gives way: first in the queue, without blocks, with all its tokens"""
     s = scheduler_of(student, 12, 4, 16, 4)
-    a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i]) for i in range(3))
-    d = student.Request([9] * 3, 2)
+    a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i], new=8, eos_token_id=7, arrival=2.0 + i) for i in range(3))
+    d = student.Request([9] * 3, 2, arrival=1.0)
     s.waiting = [d]
     equal(s.pool.num_free, 6, what="wrong num_free before")
     student.preempt(s, b)
@@ -41,6 +43,7 @@ def test_one_of_three_gives_way(student):
     that(b.sequence is None, "b.sequence is not None: who waits has no sequence")
     equal(s.pool.num_free, 8, what="wrong num_free afterwards: b held two blocks")
     equal([b.prompt, b.output, b.remaining], [[1] * 6, [41, 51], 8], what="wrong prompt, output and remaining of b")
+    equal([b.max_new_tokens, b.eos_token_id, b.arrival], [8, 7, 3.0], what="max_new_tokens, eos_token_id or arrival of b has changed")
     equal([a.sequence.length, c.sequence.length], [7, 7], what="the others' sequences have changed")
 
 
@@ -304,6 +307,7 @@ def look_at_flat(flat, ids, positions, bounds, suspects=()):
     """Compares all three parts, and their dtypes."""
     equal(flat.positions, torch.tensor(positions), what="wrong positions", suspects=suspects)
     equal(flat.ids, torch.tensor([ids]), what="wrong ids")
+    that(isinstance(flat.bounds, list), "bounds is no list", expected="a list of numbers", got=type(flat.bounds).__name__)
     equal(flat.bounds, bounds, what="wrong bounds", suspects=[(bounds[1:], "The first chunk begins at 0, and that is a bound too.")])
     for name, got in (("ids", flat.ids), ("positions", flat.positions)):
         equal(str(got.dtype), "torch.int64", what=f"wrong dtype of the {name}")
@@ -327,7 +331,8 @@ def test_newest_tokens_and_one_chunk(student):
     """decodes feed the newest token of the answer; a single chunk; nothing is changed"""
     s = scheduler_of(student, 20, 4, 20, 4)
     every = [running(student, s, [5, 6, 7], 5, output=[8, 9]), running(student, s, [1, 2], 2), running(student, s, [4] * 9, 6)]
-    look_at_flat(student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)]), [9, 1, 2, 4], [4, 0, 1, 5], [0, 1, 3, 4])
+    flat = student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)], _unchanged=True)
+    look_at_flat(flat, [9, 1, 2, 4], [4, 0, 1, 5], [0, 1, 3, 4])
     look_at_flat(student.flatten_chunks([(every[0], 4)]), [6, 7, 8, 9], [1, 2, 3, 4], [0, 4])
     equal([each.sequence.length for each in every], [5, 2, 6], what="the length of a sequence has changed")
     equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt or output has changed")
@@ -435,6 +440,18 @@ def test_the_ladder(student):
             want = unrolled(whole(), each, 5, 256)[0].tolist()
             equal(request.output, want, what=f"other tokens with a budget of {budget} and {num_blocks} blocks")
         equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+
+
+@checks("engine_step", weight=2)
+def test_step_by_step(student):
+    """after every step: who runs, who waits, what was fed and said, with too small a budget and too little room for all"""
+    written(lambda *_: student.engine_step(None, None, None))
+    ids = [tiny_ids(prompt) for prompt in (PROMPTS[2], PROMPTS[0], PROMPTS[1], PROMPTS[1])]
+    said = [unrolled(whole(), each, 4, 256)[0].tolist() for each in ids]
+    for budget, num_blocks, size in ((4, 6, 4), (12, 9, 3)):
+        served = Served(student, [each[0].tolist() for each in ids], said, Desk(num_blocks, size, budget, max_running=3))
+        while not served.done:
+            served.step()
 
 
 @checks("engine_step")

@@ -64,6 +64,30 @@ def test_two_in_turn(student):
     equal([s.pool.holders(block) for block in a.sequence.blocks], [1, 1, 1], what="wrong numbers of holders of its blocks")
 
 
+@checks("preempt")
+def test_the_beginning_is_known_longest(student):
+    """a text of three blocks gives way, and one of them is taken for another text: the pool still knows the first two"""
+    s = scheduler_of(student, 3, 4, 16, 2)
+    text = list(range(12))
+    request = running(student, s, text, 12, output=[5])
+    student.publish_blocks(request.sequence, text)
+    student.preempt(s, request)
+    s.pool.take()
+    known = len(s.pool.find(chained(text, 4)))
+    equal(known, 2, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
+
+
+@checks("preempt")
+def test_the_queue_has_no_clock(student):
+    """who gives way is first in the queue, whenever those who wait have arrived"""
+    s = scheduler_of(student, 8, 4, 16, 2)
+    late = running(student, s, [1] * 5, 5, output=[5], arrival=9.0)
+    early = [student.Request([2 + i] * 3, 2, arrival=float(i)) for i in range(2)]
+    s.waiting = early
+    student.preempt(s, late)
+    equal(places(s.waiting, [late, *early]), [0, 1, 2], what="wrong s.waiting, as places in the list late, first, second")
+
+
 # ---- feed_running --------------------------------------------------------------------------------------------------
 
 
@@ -101,8 +125,19 @@ def test_nobody_runs(student):
     s = scheduler_of(student, 6, 4, 12, 4)
     s.waiting = [student.Request([1] * 3, 2)]
     plan = student.feed_running(s)
-    equal([plan.chunks, plan.preempted, plan.num_tokens], [[], [], 0], what="wrong plan")
+    equal([fed(plan, s.waiting), plan.preempted], [[], []], what="wrong chunks, as (place in the queue, tokens), and preempted")
     equal([len(s.waiting), len(s.running), s.pool.num_free], [1, 0, 6], what="wrong numbers of those who wait and run, and num_free")
+
+
+@checks("feed_running")
+def test_a_plan_stays(student):
+    """a long prompt in two steps: the first plan is what it was when the second is made"""
+    s = scheduler_of(student, 8, 4, 5, 2)
+    every = [running(student, s, [1] * 8, 0)]
+    first, second = student.feed_running(s), student.feed_running(s)
+    equal(fed(first, every), [(0, 5)], what="wrong chunks of the first plan, as (place, tokens)")
+    equal(fed(second, every), [(0, 3)], what="wrong chunks of the second plan, as (place, tokens)")
+    equal([every[0].sequence.length, s.token_budget], [8, 5], what="wrong length of the sequence, and token_budget, after two steps")
 
 
 @checks("feed_running")
@@ -164,6 +199,63 @@ def test_the_last_block_and_the_last_place(student):
 
 
 @checks("admit")
+def test_the_queue_is_the_order(student):
+    """the first of the queue is next, also where it has arrived last: it gave way, or was added late"""
+    s = scheduler_of(student, 12, 4, 8, 4)
+    s.waiting = every = [student.Request([i] * (5 - i), 2, arrival=9.0 - i) for i in range(3)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 5), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
+    equal([places(s.running, every), places(s.waiting, every)], [[0, 1], [2]], what="wrong s.running and s.waiting")
+
+
+@checks("admit")
+def test_a_text_known_to_its_end(student):
+    """all 8 tokens of a text are known: its last block is computed anew, as what comes next has to be computed"""
+    s = scheduler_of(student, 6, 4, 32, 4)
+    text = list(range(8))
+    gone = student.start_sequence(s.pool, text, 4)
+    gone.grow(8)
+    student.publish_blocks(gone, text)
+    gone.free()
+    s.waiting = [request] = [student.Request(text, 2)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [request]), [(0, 4)], what="wrong chunks, as (place in the queue, tokens)")
+    equal([request.sequence.length, request.remaining], [8, 0], what="wrong length of the sequence, and number of remaining tokens")
+
+
+@checks("admit")
+def test_equal_texts_are_two_requests(student):
+    """three ask for the same, and two may run: the third waits"""
+    s = scheduler_of(student, 12, 4, 32, 2)
+    s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(3)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 3), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
+    equal([places(s.running, every), places(s.waiting, every)], [[0, 1], [2]], what="wrong s.running and s.waiting")
+
+
+@checks("admit")
+def test_a_refusal_keeps_the_beginning(student):
+    """refused, it gives back what it took over; one block is taken for another text, and the pool still knows the first two of three"""
+    s = scheduler_of(student, 5, 4, 32, 4)
+    text = list(range(14))
+    gone = student.start_sequence(s.pool, text, 4)
+    gone.grow(14)
+    student.publish_blocks(gone, text)
+    gone.free()
+    running(student, s, [30] * 6, 6, output=[9])
+    s.waiting = [request] = [student.Request(text, 2)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
+    s.pool.take()
+    known = len(s.pool.find(chained(text, 4)))
+    equal(known, 2, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
+
+
+@checks("admit")
 def test_schedules_of_many(student, rng):
     """whole schedules of eight requests whose texts begin alike"""
     for _ in range(3):
@@ -205,6 +297,33 @@ def test_an_eos_that_is_not_due(student):
     equal(len(s.pool.find(chained([3] * 5, 4))), 1, what="wrong number of known blocks of the text that has ended")
 
 
+@checks("update")
+def test_three_end_at_once(student):
+    """of four that run the first three end in one step; one that waits asks for the same as one of them"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    every = [running(student, s, [i] * 5, 5, new=3 if i == 3 else 1) for i in range(4)]
+    every.append(student.Request([1] * 5, 1))
+    s.waiting = every[4:]
+    ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
+    equal(places(ended, every), [0, 1, 2], what="other requests than those that ended, as places in the plan")
+    equal([places(s.running, every), places(s.waiting, every)], [[3], [4]], what="wrong s.running and s.waiting, as places in the plan")
+    that(all(each.sequence is None for each in every[:3]), "a request that has ended still has a sequence")
+    equal(s.pool.num_free, 18, what="wrong num_free")
+
+
+@checks("update")
+def test_a_chunk_that_ends_in_the_answer(student):
+    """after it gave way, the prompt and a part of the answer were computed anew: no token yet; then the rest: one token"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    request = running(student, s, [1, 2, 3], 6, new=9, output=[4, 5, 6, 7, 8])
+    equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="nobody has ended")
+    equal(request.output, [4, 5, 6, 7, 8], what="wrong output after a chunk that ends before the text does")
+    request.sequence.grow(2)
+    equal(student.update(s, student.Plan([(request, 2)]), [9]), [], what="nobody has ended")
+    equal(request.output, [4, 5, 6, 7, 8, 9], what="wrong output after the chunk that ends the text")
+    equal(len(s.pool.find(chained(list(range(1, 9)), 4))), 2, what="wrong number of blocks that the pool can find")
+
+
 # ---- flatten_chunks ------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +344,16 @@ def test_random_chunks(student, rng):
         look_at_flat(student.flatten_chunks(chunks), ids, positions, bounds)
 
 
+@checks("flatten_chunks")
+def test_long_texts_and_large_vocabularies(student):
+    """tokens and positions that two bytes, or half a number, do not hold"""
+    s = scheduler_of(student, 80, 1024, 9, 4)
+    text = [49_000 + t % 150 for t in range(70_000)]
+    every = [running(student, s, text, 69_999), running(student, s, text, 2_052), running(student, s, [200_001], 1)]
+    ids, positions = [*text[69_997:69_999], *text[2_049:2_052], 200_001], [69_997, 69_998, 2_049, 2_050, 2_051, 0]
+    look_at_flat(student.flatten_chunks([(every[0], 2), (every[1], 3), (every[2], 1)]), ids, positions, [0, 2, 5, 6])
+
+
 # ---- forward_ragged ------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +370,18 @@ def test_random_models_and_chunks(student, rng):
             order = torch.randperm(4, generator=rng).tolist()[: integer(rng, 1, 4)]
             got, want = texts.step([(which, integer(rng, 1, 5)) for which in order])
             close(got, want, atol=1e-3, what=f"wrong logits for {shape}, blocks of {size}")
+
+
+@checks("forward_ragged")
+def test_precision_of_the_model(student):
+    """a model in bfloat16: the logits have its dtype"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (9, 6)]
+    kv = filled(student, 8, 4, dtype=torch.bfloat16)
+    texts = Texts(student, student.model("tiny", dtype=torch.bfloat16), whole(torch.float32), ids, kv, 8, 4)
+    for pieces in ([(0, 8), (1, 5)], [(1, 1), (0, 1)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=0.5, rtol=0.05, dtype=torch.bfloat16, what="wrong logits of a model in bfloat16")
 
 
 @checks("forward_ragged")
@@ -313,6 +454,26 @@ def test_work_of_a_run(student):
     equal(work.positions, sum(len(prompt) + 2 for prompt in prompts), what="wrong number of positions over the run")
 
 
+@checks("engine_step")
+def test_one_pass_for_all(student):
+    """work: six newest tokens in one step: the weights are read once and not once a request"""
+    written(lambda *_: student.engine_step(None, None, None))
+    kit, model = whole(torch.float32), student.model("tiny")
+    s, kv = scheduler_of(student, 20, 8, 20, 6), filled(student, 20, 8, dtype=torch.float32)
+    requests = [student.Request([10 + i, 20 + i, 30 + i], 4) for i in range(6)]
+    for request in requests:
+        s.add(request)
+    student.engine_step(model, s, kv)
+    fast = 100 * 1024
+    with student.counting(fast_bytes=fast) as work:
+        equal(student.engine_step(model, s, kv), [], what="nobody has ended")
+    equal([len(each.output) for each in requests], [2] * 6, what="wrong numbers of tokens after two steps")
+    weights = kit.weights_only().weights
+    matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
+    least = sum(each.nbytes for each in matrices if each.nbytes > fast)
+    between(work.slow_bytes, least, 2 * least, "bytes read from and written to slow memory")
+
+
 # ---- step_seconds --------------------------------------------------------------------------------------------------
 
 
@@ -321,6 +482,7 @@ def test_random_steps(student, rng):
     """random chunks and rates, both sides of the roofline; a step that feeds nobody"""
     for _ in range(10):
         chunks = [(n, n + integer(rng, 0, 3000)) for n in (one_of(rng, (1, 1, integer(rng, 2, 900))) for _ in range(integer(rng, 1, 6)))]
+        chunks += chunks[: integer(rng, 0, 2)]  # two requests may stand alike
         weight, token, kv = (integer(rng, 1, 99) * unit for unit in (1e-4, 1e-6, 1e-8))
         want = max(weight + kv * sum(m for _, m in chunks), token * sum(n for n, _ in chunks))
         got = student.step_seconds(chunks, weight_seconds=weight, token_seconds=token, kv_seconds=kv, _unchanged=True)
@@ -388,3 +550,20 @@ def test_nobody_asks(student):
     [trace] = student.simulate([student.Request([1, 2], 2, arrival=12.5)], s, lambda chunks: 0.5)
     close(torch.tensor(trace.token_times), torch.tensor([13.0, 13.5]), atol=1e-6, what="wrong token times")
     that(not s.waiting and not s.running, "somebody still waits or runs in the end")
+
+
+@checks("simulate")
+def test_one_at_a_time(student):
+    """one place, a second a step: two arrive together, the longer first; one arrives in the last step of these; one after a silence"""
+    prompts, due = ([1] * 5, [2] * 2, [2] * 2, [3]), [0.0, 0.0, 1.75, 50.0]
+    requests = [student.Request(prompt, 1, arrival=arrival) for prompt, arrival in zip(prompts, due, strict=True)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), lambda chunks: 1.0)
+    look_at_traces(traces, due, [[1.0], [2.0], [3.0], [51.0]])
+
+
+@checks("simulate")
+def test_before_the_clock(student):
+    """one that has arrived before the clock began is fed from 0 on, and its trace says when it arrived"""
+    requests = [student.Request([1, 2], 2, arrival=arrival) for arrival in (0.5, -1.5)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
+    look_at_traces(traces, [0.5, -1.5], [[2.0, 3.0], [1.0, 2.0]])

@@ -167,3 +167,19 @@ def update(scheduler, plan, tokens):
 # +     tokens = iter(tokens)
 # +     while plan.chunks:
 # +         (request, n), token = plan.chunks.pop(0), next(tokens)
+
+# %% wrong_update_prompt_is_enough, of right_update_plain
+# WRONG: a token counts as soon as the prompt is in the cache, though a part of the answer is still to be computed anew
+# -         if request.remaining > 0:
+# +         if request.sequence.length < len(request.prompt):
+
+# %% wrong_update_equal_texts_are_one, of right_update_plain
+# WRONG: who waits with the same prompt is taken for answered too
+# -             ended.append(request)
+# +             ended.append(request)
+# +             scheduler.waiting = [each for each in scheduler.waiting if each.prompt != request.prompt]
+
+# %% wrong_update_third_end, of right_update_plain
+# WRONG: from the third on, who ends in one step leaves from the end of running
+# -             scheduler.running.remove(request)
+# +             scheduler.running.pop(scheduler.running.index(request) if len(ended) < 2 else -1)
