@@ -573,6 +573,11 @@ def places(given: Any, requests: Sequence[Any]) -> Any:
     return [place(each, requests) for each in given] if isinstance(given, list | tuple) else given
 
 
+def queues(scheduler: Any, requests: Sequence[Any]) -> list[Any]:
+    """[who runs, who waits], as places in a list."""
+    return [places(scheduler.running, requests), places(scheduler.waiting, requests)]
+
+
 # ---- chunks and a model --------------------------------------------------------------------------------------------
 
 

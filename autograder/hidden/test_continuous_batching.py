@@ -23,6 +23,7 @@ from autograder.checks.scheduled import (
     place,
     places,
     play_schedule,
+    queues,
     running,
     scheduler_of,
 )
@@ -55,13 +56,14 @@ def test_two_in_turn(student):
     b.sequence = student.start_sequence(s.pool, text, 4)
     b.sequence.grow(1)
     s.running = [a, b, c]
-    equal(s.pool.num_free, 6, what="wrong num_free before")
+    equal(s.pool.num_free, 6, what="wrong num_free before preempt is called")
     student.preempt(s, c)
     student.preempt(s, b)
     every = [a, b, c]
-    equal([places(s.running, every), places(s.waiting, every)], [[0], [1, 2]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list a, b, c")
     equal([s.pool.num_free, a.sequence.length], [9, 9], what="wrong num_free, and length of the one that runs on")
-    equal([s.pool.holders(block) for block in a.sequence.blocks], [1, 1, 1], what="wrong numbers of holders of its blocks")
+    holders = [s.pool.holders(block) for block in a.sequence.blocks]
+    equal(holders, [1, 1, 1], what="wrong numbers of holders of the blocks of the one that runs on")
 
 
 @checks("preempt")
@@ -116,7 +118,7 @@ def test_two_give_way_for_one(student):
     plan = student.feed_running(s)
     equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c, late")
     equal(fed(plan, every), [(0, 12)], what="wrong chunks, as (place in the list a, b, c, late; tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0], [1, 2, 3]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0], [1, 2, 3]], what="wrong s.running and s.waiting, as places in the list a, b, c, late")
 
 
 @checks("feed_running")
@@ -206,7 +208,8 @@ def test_the_queue_is_the_order(student):
     plan = student.Plan()
     student.admit(s, plan)
     equal(fed(plan, every), [(0, 5), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0, 1], [2]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the queue")
+    equal([each.arrival for each in every], [9.0, 8.0, 7.0], what="the arrivals of the requests have changed")
 
 
 @checks("admit")
@@ -227,13 +230,13 @@ def test_a_text_known_to_its_end(student):
 
 @checks("admit")
 def test_equal_texts_are_two_requests(student):
-    """three ask for the same, and two may run: the third waits"""
-    s = scheduler_of(student, 12, 4, 32, 2)
-    s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(3)]
+    """seven ask for the same, and six may run: the last one waits"""
+    s = scheduler_of(student, 12, 4, 32, 6)
+    s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(7)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 3), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0, 1], [2]], what="wrong s.running and s.waiting")
+    equal(fed(plan, every), [(i, 3) for i in range(6)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(queues(s, every), [list(range(6)), [6]], what="wrong s.running and s.waiting, as places in the queue")
 
 
 @checks("admit")
@@ -294,7 +297,7 @@ def test_an_eos_that_is_not_due(student):
     equal(places(ended, every), [2], what="other requests than those that ended, as places in the plan")
     equal([each.output for each in every], [[], [0], [0]], what="wrong outputs")
     equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the plan")
-    equal(len(s.pool.find(chained([3] * 5, 4))), 1, what="wrong number of known blocks of the text that has ended")
+    equal(len(s.pool.find(chained([3] * 5, 4))), 1, what="wrong number of blocks that the pool finds of the text that has ended")
 
 
 @checks("update")
@@ -306,9 +309,28 @@ def test_three_end_at_once(student):
     s.waiting = every[4:]
     ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
     equal(places(ended, every), [0, 1, 2], what="other requests than those that ended, as places in the plan")
-    equal([places(s.running, every), places(s.waiting, every)], [[3], [4]], what="wrong s.running and s.waiting, as places in the plan")
-    that(all(each.sequence is None for each in every[:3]), "a request that has ended still has a sequence")
+    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, as places in the plan")
+    gone = all(each.sequence is None for each in every[:3])
+    that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 18, what="wrong num_free")
+
+
+@checks("update")
+def test_the_order_of_the_plan(student):
+    """a plan that names the youngest first; an EOS in the prompt ends nothing; large tokens; the list of tokens is not changed"""
+    s, eos = scheduler_of(student, 20, 4, 32, 4), 50_256
+    every = [
+        running(student, s, [eos, 1, 2], 3, new=5, eos_token_id=eos, arrival=3.0),
+        running(student, s, [3] * 3, 3, new=5, eos_token_id=eos, arrival=2.0),
+        running(student, s, [4] * 3, 5, new=9, output=[5, 5], arrival=1.0),
+        running(student, s, [6] * 3, 3, new=1),
+    ]
+    plan = student.Plan([(every[3], 3), (every[2], 1), (every[1], 3), (every[0], 3)])
+    ended = student.update(s, plan, [6, 5, eos, 9], _unchanged=True)
+    equal([each.output for each in every], [[9], [eos], [5, 5, 5], [6]], what="wrong outputs, the oldest's first")
+    equal(places(ended, every), [3, 1], what="other requests than those that ended, in the plan's order, as places in s.running")
+    equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the s.running before")
+    equal([each.arrival for each in every], [3.0, 2.0, 1.0, 0.0], what="the arrivals of the requests have changed")
 
 
 @checks("update")
@@ -316,10 +338,10 @@ def test_a_chunk_that_ends_in_the_answer(student):
     """after it gave way, the prompt and a part of the answer were computed anew: no token yet; then the rest: one token"""
     s = scheduler_of(student, 20, 4, 32, 4)
     request = running(student, s, [1, 2, 3], 6, new=9, output=[4, 5, 6, 7, 8])
-    equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="nobody has ended")
+    equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="wrong result: nobody has ended")
     equal(request.output, [4, 5, 6, 7, 8], what="wrong output after a chunk that ends before the text does")
     request.sequence.grow(2)
-    equal(student.update(s, student.Plan([(request, 2)]), [9]), [], what="nobody has ended")
+    equal(student.update(s, student.Plan([(request, 2)]), [9]), [], what="wrong result: nobody has ended")
     equal(request.output, [4, 5, 6, 7, 8, 9], what="wrong output after the chunk that ends the text")
     equal(len(s.pool.find(chained(list(range(1, 9)), 4))), 2, what="wrong number of blocks that the pool can find")
 
@@ -400,7 +422,18 @@ def test_a_beginning_that_is_shared(student):
     for pieces in ([(1, 2), (0, 4)], [(0, 1), (1, 3)]):
         got, want = texts.step(pieces)
         close(got, want, atol=1e-3, what="wrong logits behind a shared beginning")
-    equal(kv.keys[:, slots], before, what="keys of the shared blocks have changed")
+    equal(kv.keys[:, slots], before, what="keys in the shared blocks have changed")
+
+
+@checks("forward_ragged")
+def test_a_long_text_beside_a_short_one(student):
+    """a text of 150 tokens beside one of a few: what was said long ago counts too"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (150, 6)]
+    texts = Texts(student, student.model("tiny", dtype=torch.float64), whole(), ids, filled(student, 12, 16), 12, 16)
+    for pieces in ([(0, 140)], [(1, 3), (0, 1)], [(0, 9), (1, 1)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=1e-3, what=f"wrong logits for chunks of {[n for _, n in pieces]} tokens")
 
 
 @checks("forward_ragged", weight=2)
@@ -413,7 +446,7 @@ def test_work_of_ragged_chunks(student):
     texts.step([(0, 32), (2, 8)])
     with student.counting(fast_bytes=fast) as work:
         got, want = texts.step([(0, 1), (1, 28), (2, 1)])
-    close(got, want, atol=1e-2, rtol=1e-3)
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
     equal(work.positions, 30, what="wrong number of positions for chunks of 1, 28 and 1 tokens")
     config, weights = kit.config, kit.weights_only().weights
     least = sum(fewest_flops(config, [n]) for n in (1, 28, 1))
@@ -437,7 +470,7 @@ def test_a_shared_beginning_served(student):
     prompts = [each[0].tolist() for each in ids]
     requests, ended = serve(student, prompts, 5, num_blocks=24, size=4, budget=16, max_running=2, eos=eos)
     for request, want in zip(requests, alone, strict=True):
-        equal(request.output, want[: want.index(eos) + 1] if eos in want else want, what="other tokens")
+        equal(request.output, want[: want.index(eos) + 1] if eos in want else want, what="wrong output")
     equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
 
 
@@ -450,28 +483,32 @@ def test_work_of_a_run(student):
     with student.counting() as work:
         requests, _ = serve(student, prompts, 3, num_blocks=30, size=4, budget=5, max_running=3, model=model)
     for request, prompt in zip(requests, prompts, strict=True):
-        equal(request.output, unrolled(whole(), torch.tensor([prompt]), 3, 256)[0].tolist(), what="other tokens")
+        equal(request.output, unrolled(whole(), torch.tensor([prompt]), 3, 256)[0].tolist(), what="wrong output")
     equal(work.positions, sum(len(prompt) + 2 for prompt in prompts), what="wrong number of positions over the run")
 
 
 @checks("engine_step")
 def test_one_pass_for_all(student):
-    """work: six newest tokens in one step: the weights are read once and not once a request"""
+    """work: six newest tokens in one step, then beside a prompt: the weights are read once and not once a request"""
     written(lambda *_: student.engine_step(None, None, None))
     kit, model = whole(torch.float32), student.model("tiny")
-    s, kv = scheduler_of(student, 20, 8, 20, 6), filled(student, 20, 8, dtype=torch.float32)
+    s, kv = scheduler_of(student, 20, 8, 20, 7), filled(student, 20, 8, dtype=torch.float32)
     requests = [student.Request([10 + i, 20 + i, 30 + i], 4) for i in range(6)]
-    for request in requests:
+    requests.append(student.Request(list(range(100, 109)), 4))
+    for request in requests[:6]:
         s.add(request)
     student.engine_step(model, s, kv)
-    fast = 100 * 1024
-    with student.counting(fast_bytes=fast) as work:
-        equal(student.engine_step(model, s, kv), [], what="nobody has ended")
-    equal([len(each.output) for each in requests], [2] * 6, what="wrong numbers of tokens after two steps")
     weights = kit.weights_only().weights
     matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
+    fast = 100 * 1024
     least = sum(each.nbytes for each in matrices if each.nbytes > fast)
-    between(work.slow_bytes, least, 2 * least, "bytes read from and written to slow memory")
+    for counts in ([2] * 6 + [0], [3] * 6 + [1]):
+        with student.counting(fast_bytes=fast) as work:
+            equal(student.engine_step(model, s, kv), [], what="wrong result: nobody has ended")
+        equal([len(each.output) for each in requests], counts, what="wrong numbers of tokens that were said")
+        between(work.slow_bytes, least, 1.5 * least, "bytes read from and written to slow memory")
+        if not counts[6]:
+            s.add(requests[6])
 
 
 # ---- step_seconds --------------------------------------------------------------------------------------------------
@@ -546,10 +583,10 @@ def test_random_runs_on_a_clock(student, rng):
 def test_nobody_asks(student):
     """no request: no trace; one that comes late: the clock jumps to it"""
     s = scheduler_of(student, 8, 4, 8, 2)
-    equal(student.simulate([], s, lambda chunks: 1.0), [], what="traces of nobody")
+    equal(student.simulate([], s, lambda chunks: 1.0), [], what="wrong traces where there are no requests")
     [trace] = student.simulate([student.Request([1, 2], 2, arrival=12.5)], s, lambda chunks: 0.5)
     close(torch.tensor(trace.token_times), torch.tensor([13.0, 13.5]), atol=1e-6, what="wrong token times")
-    that(not s.waiting and not s.running, "somebody still waits or runs in the end")
+    equal([len(s.waiting), len(s.running)], [0, 0], what="wrong numbers of those who wait and run in the end")
 
 
 @checks("simulate")
@@ -567,3 +604,24 @@ def test_before_the_clock(student):
     requests = [student.Request([1, 2], 2, arrival=arrival) for arrival in (0.5, -1.5)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
     look_at_traces(traces, [0.5, -1.5], [[2.0, 3.0], [1.0, 2.0]])
+
+
+@checks("simulate")
+def test_what_is_said_may_change(student):
+    """the model says how long the answer is: 0, 1, 2, and 3 is the EOS"""
+    requests = [student.Request([1] * 6, 9, eos_token_id=3), student.Request([2] * 2, 3)]
+
+    def token(request):
+        return len(request.output)
+
+    traces = student.simulate(requests, scheduler_of(student, 12, 4, 4, 2), lambda chunks: 1.0, token)
+    look_at_traces(traces, [0.0, 0.0], [[2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0]])
+    equal([each.output for each in requests], [[0, 1, 2, 3], [0, 1, 2]], what="wrong outputs")
+
+
+@checks("simulate")
+def test_just_too_late(student):
+    """one that arrives a millionth of a second after a step has begun is added when the next one begins"""
+    requests = [student.Request([1], 3), student.Request([2], 1, arrival=1 + 2**-20)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
+    look_at_traces(traces, [0.0, 1 + 2**-20], [[1.0, 2.0, 3.0], [3.0]])
