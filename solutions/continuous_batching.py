@@ -273,9 +273,9 @@ def simulate(
     """The engine without a model, on a clock of its own that begins at 0 -> the trace of each request, in the order given.
 
     seconds(chunks), chunks as `step_seconds` has them: how long a step takes. token(request): what the model says of a request that
-    was fed. A request is added as soon as a step begins at or after its arrival, the earlier one first, and of two with the same
-    arrival the one that stands first; where nobody waits or runs, the clock jumps to the next arrival. A token's time is the end of
-    its step. The scheduler is empty before, and after. The list is not changed.
+    was fed; it is asked once for a chunk at the most. A request is added as soon as a step begins at or after its arrival, the earlier
+    one first, and of two with the same arrival the one that stands first; where nobody waits or runs, the clock jumps to the next
+    arrival. A token's time is the end of its step. The scheduler is empty before, and after. The list is not changed.
     """
     ### BEGIN SOLUTION
     clock = 0.0

@@ -122,6 +122,25 @@ def test_two_give_way_for_one(student):
 
 
 @checks("feed_running")
+def test_shared_blocks_stay(student):
+    """the youngest shares two of its three blocks with the oldest, who needs two: one comes free, and a second one has to give way"""
+    s = scheduler_of(student, 7, 4, 16, 4)
+    text = list(range(16))
+    a = running(student, s, text, 8)
+    student.publish_blocks(a.sequence, text)
+    b, c = running(student, s, [30] * 7, 7, output=[9]), student.Request([*text[:8], 40, 41, 42], 3)
+    c.sequence = student.start_sequence(s.pool, c.prompt, 4)
+    c.sequence.grow(3)
+    s.running = every = [a, b, c]
+    s.pool.take()
+    s.pool.take()
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c")
+    equal(fed(plan, every), [(0, 8)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal([queues(s, every), s.pool.num_free], [[[0], [1, 2]], 1], what="wrong s.running and s.waiting, as places in a, b, c, and num_free")
+
+
+@checks("feed_running")
 def test_nobody_runs(student):
     """nobody runs: an empty plan, and nobody is admitted"""
     s = scheduler_of(student, 6, 4, 12, 4)
@@ -331,6 +350,19 @@ def test_the_order_of_the_plan(student):
     equal(places(ended, every), [3, 1], what="other requests than those that ended, in the plan's order, as places in s.running")
     equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the s.running before")
     equal([each.arrival for each in every], [3.0, 2.0, 1.0, 0.0], what="the arrivals of the requests have changed")
+
+
+@checks("update")
+def test_all_blocks_are_full(student):
+    """prompt and answer but for its last token fill all blocks there are: it ends with that token, and not before"""
+    s = scheduler_of(student, 2, 4, 8, 1)
+    request = running(student, s, [1] * 5, 7, new=4, output=[2, 3])
+    ended = student.update(s, student.Plan([(request, 1)]), [4])
+    equal([len(ended), request.output], [0, [2, 3, 4]], what="wrong number of requests that ended, and output, with one slot free")
+    request.sequence.grow(1)
+    ended = student.update(s, student.Plan([(request, 1)]), [5])
+    equal([len(ended), request.output], [1, [2, 3, 4, 5]], what="wrong number of requests that ended, and output, with no slot free")
+    equal(s.pool.num_free, 2, what="wrong num_free in the end")
 
 
 @checks("update")
@@ -608,14 +640,17 @@ def test_before_the_clock(student):
 
 @checks("simulate")
 def test_what_is_said_may_change(student):
-    """the model says how long the answer is: 0, 1, 2, and 3 is the EOS"""
-    requests = [student.Request([1] * 6, 9, eos_token_id=3), student.Request([2] * 2, 3)]
+    """of each request the model says 0, 1, 2, ..., and 3 is the EOS of the first"""
+    requests = [student.Request([1] * 3, 9, eos_token_id=3), student.Request([2] * 2, 3, arrival=0.5)]
+    said = [0, 0]
 
     def token(request):
-        return len(request.output)
+        which = place(request, requests)
+        said[which] += 1
+        return said[which] - 1
 
     traces = student.simulate(requests, scheduler_of(student, 12, 4, 4, 2), lambda chunks: 1.0, token)
-    look_at_traces(traces, [0.0, 0.0], [[2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0]])
+    look_at_traces(traces, [0.0, 0.5], [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0]])
     equal([each.output for each in requests], [[0, 1, 2, 3], [0, 1, 2]], what="wrong outputs")
 
 

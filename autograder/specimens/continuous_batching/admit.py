@@ -205,3 +205,14 @@ def admit(scheduler, plan):
 # -             sequence.free()
 # +             for block in sequence.blocks:
 # +                 scheduler.pool.release(block)
+
+# %% wrong_admit_arrival_set_back, of right_admit_plain
+# WRONG: the arrival of who is admitted is set back to 0
+# -         request.sequence = sequence
+# +         request.sequence = sequence
+# +         request.arrival = 0.0
+
+# %% wrong_admit_four_chunks_at_most, of right_admit_plain
+# WRONG: from the fifth chunk on the first one of the plan is lost
+# -         plan.chunks.append((request, n))
+# +         plan.chunks = [*plan.chunks[-3:], (request, n)]

@@ -126,3 +126,16 @@ def engine_step(model, scheduler, kv):
 # -     logits = forward_ragged(model, flat, sequences, kv)
 # +     rows = [forward_ragged(model, flatten_chunks([chunk]), [chunk[0].sequence], kv) for chunk in plan.chunks]
 # +     logits = torch.cat(rows)
+
+# %% wrong_engine_two_passes, of right_engine_plain
+# WRONG: prompts and newest tokens go through the model in two passes
+# -     flat = flatten_chunks(plan.chunks)
+# -     sequences = [request.sequence for request, n in plan.chunks]
+# -     logits = forward_ragged(model, flat, sequences, kv)
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     said = {}
+# +     for part in ([pair for pair in plan.chunks if pair[1] > 1], [pair for pair in plan.chunks if pair[1] == 1]):
+# +         if part:
+# +             logits = forward_ragged(model, flatten_chunks(part), [request.sequence for request, n in part], kv)
+# +             said.update(zip([request for request, n in part], logits.argmax(dim=-1).tolist()))
+# +     tokens = [said[request] for request, n in plan.chunks]

@@ -191,3 +191,18 @@ def feed_running(scheduler):
 # +     if not scheduler.running and not plan.preempted:
 # +         admit(scheduler, plan)
 # +     return plan
+
+# %% wrong_feed_shared_blocks_come_free, of right_feed_plain
+# WRONG: all blocks of who gives way are taken for free, those too that others share
+# -     index = 0
+# +     index, num_free = 0, scheduler.pool.num_free
+# ...
+# -         while request.sequence is not None and request.sequence.blocks_for(n) > scheduler.pool.num_free:
+# -             youngest = scheduler.running[-1]
+# +         while request.sequence is not None and request.sequence.blocks_for(n) > num_free:
+# +             youngest = scheduler.running[-1]
+# +             num_free += len(youngest.sequence.blocks)
+# ...
+# -             request.sequence.grow(n)
+# +             num_free -= request.sequence.blocks_for(n)
+# +             request.sequence.grow(n)

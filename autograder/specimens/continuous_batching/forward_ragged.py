@@ -184,3 +184,9 @@ def forward_ragged(model, flat, sequences, kv):
 # WRONG: the logits are float32, whatever the model is
 # -     return last @ model.weights.lm_head.T
 # +     return (last @ model.weights.lm_head.T).float()
+
+# %% wrong_ragged_window, of right_ragged_plain
+# WRONG: in a long text the newest token sees the last 64 tokens only
+# -             keys, values = kv.read(layer, sequence.slots())
+# +             slots = sequence.slots()
+# +             keys, values = kv.read(layer, slots[-64:] if end - start == 1 else slots)

@@ -216,3 +216,18 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # -     arriving = sorted(requests, key=lambda request: request.arrival)
 # +     arriving = sorted(requests, key=lambda request: request.arrival)
 # +     clock = min([request.arrival for request in requests], default=0.0)
+
+# %% wrong_simulate_says_one_thing, of right_simulate_plain
+# WRONG: what the model said first of a request is taken for all that it says
+# -     clock = 0.0
+# +     clock, said = 0.0, {}
+# ...
+# -         update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+# +         for request, _ in plan.chunks:
+# +             said[request] = said[request] if request in said else token(request)
+# +         update(scheduler, plan, [said[request] for request, _ in plan.chunks])
+
+# %% wrong_simulate_a_little_early, of right_simulate_plain
+# WRONG: a request is added up to a millionth of a second before it arrives
+# -         while arriving and arriving[0].arrival <= clock:
+# +         while arriving and arriving[0].arrival <= clock + 1e-6:
