@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -592,19 +593,15 @@ class Texts:
 
     def step(self, pieces: Sequence[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Feeds n tokens of a text for each (text, n) -> what the student gives, what is due; (R, V)."""
-        ids: list[int] = []
-        positions: list[int] = []
-        bounds = [0]
-        want = []
-        for which, n in pieces:
-            start = self.lengths[which]
-            self.sequences[which].grow(n)
-            self.lengths[which] += n
-            ids += self.texts[which][0, start : start + n].tolist()
-            positions += range(start, start + n)
-            bounds.append(len(ids))
-            want.append(self.kit(self.texts[which][:, : start + n])[:, -1])
-        flat = self.student.Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+        spans = [(which, self.lengths[which], self.lengths[which] + n) for which, n in pieces]
+        for which, begin, end in spans:
+            self.sequences[which].grow(end - begin)
+            self.lengths[which] = end
+        ids = torch.cat([self.texts[which][:, begin:end] for which, begin, end in spans], dim=1)
+        positions = torch.cat([torch.arange(begin, end) for _, begin, end in spans])
+        bounds = list(accumulate((n for _, n in pieces), initial=0))
+        want = [self.kit(self.texts[which][:, :end])[:, -1] for which, _, end in spans]
+        flat = self.student.Flat(ids, positions, bounds)
         got = self.student.forward_ragged(self.model, flat, [self.sequences[which] for which, _ in pieces], self.kv)
         return got, torch.cat(want)
 
