@@ -10,6 +10,7 @@ States and schedules in which that would show later are drawn anew.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -175,14 +176,16 @@ def clocked(
     rows: list[Row], desk: Desk, seconds: Callable[[list[tuple[int, int]]], float], said: Callable[[str], int]
 ) -> tuple[dict[str, list[float]], list[Any]]:
     """(the times of each one's tokens, what `seconds` is asked) of a run on a virtual clock. said(label): what the model says."""
-    clock, arriving = 0.0, sorted(rows, key=lambda row: row.arrival)
+    clock, come, order = 0.0, 0, sorted(rows, key=lambda row: row.arrival)
+    arrivals = [row.arrival for row in order]
     times: dict[str, list[float]] = {row.label: [] for row in rows}
     asked = []
-    while arriving or desk.waiting or desk.running:
-        if not desk.waiting and not desk.running:
-            clock = max(clock, arriving[0].arrival)
-        while arriving and arriving[0].arrival <= clock:
-            desk.waiting.append(arriving.pop(0))
+    while come < len(order) or desk.waiting or desk.running:
+        idle = not (desk.waiting or desk.running)
+        clock = max(clock, arrivals[come]) if idle else clock
+        here = bisect_right(arrivals, clock)
+        desk.waiting += order[come:here]
+        come = here
         chunks, _ = desk.schedule()
         asked.append([(n, row.length) for row, n in chunks])
         clock += seconds(asked[-1])
