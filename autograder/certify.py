@@ -364,7 +364,8 @@ def commit() -> str:
     figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
     try:
         name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain", "--", ".", *figures], capture_output=True, text=True, check=True).stdout.strip()
+        status = [*git, "status", "--porcelain", "--", ".", *figures]
+        changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
     return f"{name}, with changes" if changed else name
