@@ -543,3 +543,8 @@ def generate_speculative(
 # WRONG: the first row of q stands for all guesses
 # -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
 # +                 new = verify_sampled(probs, q[:1].to(probs.dtype).expand(len(guess), -1), tokens, u)
+
+# %% wrong_speculative_greedy_asks_no_filter, of right_speculative_plain
+# WRONG: at temperature 0 the filters are not asked, and settings that they refuse are taken
+# -             probs = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+# +             probs = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p) if temperature != 0 else logits
