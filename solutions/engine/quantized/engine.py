@@ -17,19 +17,21 @@ from torch import Tensor
 from course.kit import paths
 
 from .kernels import BLOCK
-from .step import MAX_ROWS, run
-from .vectors import AVX2, AVX512
+from .step import ROWS, run
+from .vectors import AVX2, AVX512, InstructionSet
 from .weights import QuantizedModel
 
+NAMES = {AVX512: "AVX-512 with VNNI", AVX2: "AVX2"}
+NEEDED = {AVX512: ("avx512vnni", "avx512bw", "avx512vl"), AVX2: ("avx2", "fma", "f16c")}
 
-def instruction_set() -> tuple[str, tuple[int, ...]] | None:
-    """The best of those that the kernels are written for and this processor has, with its name; None where it has neither."""
+
+def best_instruction_set() -> InstructionSet:
+    """The widest that the kernels are written for and this processor has. Raises RuntimeError where it has none."""
     has = binding.get_host_cpu_features()
-    if has.get("avx512vnni") and has.get("avx512bw") and has.get("avx512vl"):
-        return "AVX-512 with VNNI", AVX512
-    if has.get("avx2") and has.get("fma") and has.get("f16c"):
-        return "AVX2", AVX2
-    return None
+    for isa, features in NEEDED.items():
+        if all(has.get(feature) for feature in features):
+            return isa
+    raise RuntimeError(f"the quantized engine is written for {' and '.join(NAMES.values())}; this processor has neither")
 
 
 class Crew:
@@ -64,60 +66,68 @@ class Crew:
 
 
 class QuantizedEngine:
-    """Decoding of `batch` rows of up to max_len tokens each, from a GGUF file's own blocks.
+    """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
-    prefill(ids, num_pad), then decode(ids) step by step, as `Engine` has them; logits are float32. Keys and values are kept in float16.
+    prefill(ids, num_pad), then decode(ids) step by step, as `Engine` has them; `generate` does both. Weights stay as the file has them,
+    inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
+    logits depend on its own text alone, to the last bit: not on who stands beside it, nor on how many threads there are.
     """
 
     def __init__(
-        self, path: Path | None = None, batch: int = 1, max_len: int = 2048, *, threads: int | None = None, isa: tuple[int, ...] | None = None,
+        self,
+        path: Path | None = None,
+        batch: int = 1,
+        max_len: int = 2048,
+        *,
+        threads: int | None = None,
+        isa: InstructionSet | None = None,
         model: QuantizedModel | None = None,
     ) -> None:
-        """threads: as many as there are cores, if None. isa: the best of this processor, if None. Raises ModelError, RuntimeError."""
-        found = instruction_set()
-        if found is None:
-            raise RuntimeError("the quantized engine needs AVX2, or AVX-512 with VNNI; this processor has neither")
-        self.isa = isa or found[1]
-        lanes = len(self.isa)
-        self.model = m = model or QuantizedModel(path or paths.SMOLLM2, lanes)
-        self.batch, self.max_len = batch, max_len
+        """path: SmolLM2's, if None. threads: one a core. isa: the best that this processor has. model: one that another engine has read.
+
+        Raises RuntimeError on a processor that the kernels are not written for, and ModelError for a file of another make.
+        """
+        self.isa = isa or best_instruction_set()
+        self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
+        self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
         self.crew = Crew(threads or len(os.sched_getaffinity(0)))
-        count = self.crew.threads
-        blocks = -(-max_len // lanes)
-        R = min(MAX_ROWS, max(batch, 32))
-        self.rows = max(R, batch)
-        f32, heads = np.float32, m.heads + 2 * m.key_heads
+        self.rows = max(batch, ROWS)
+        self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
         angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))
-        self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, f32(m.epsilon))
-        self.tables = (np.cos(angles).astype(f32), np.sin(angles).astype(f32))
+        self.tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        sets = -(-max_len // len(self.isa))  # keys stand side by side, as many as a register has lanes
         self.cache = (
-            np.zeros((m.layers, batch, m.key_heads, blocks, m.head_dim, lanes), np.uint16),
+            np.zeros((m.layers, batch, m.key_heads, sets, m.head_dim, len(self.isa)), np.uint16),
             np.zeros((m.layers, batch, m.key_heads, max_len, m.head_dim), np.uint16),
         )
-        n = self.rows
-        self.work = (
-            np.zeros((n, m.width), f32), np.zeros((n, m.width), f32), np.zeros((n, heads * m.head_dim), f32), np.zeros((n, m.inner), f32),
-            np.zeros((n, max(m.width, m.heads * m.head_dim) // 32 * BLOCK), np.uint8), np.zeros((n, m.inner // 32 * BLOCK), np.uint8),
-            np.zeros((count, 4, blocks * lanes), f32), np.zeros((count, 2, n, 32), f32), np.zeros((count, m.width), f32),
-            np.zeros((max(batch, 1), m.vocab_size), f32),
-        )
+        self.work = self._work(self.rows, sets * len(self.isa))
         self.barrier = np.zeros(16, np.int64)
-        self.lengths = np.zeros(batch, np.int64)
+
+    def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
+        """What a pass writes to and the next one overwrites: for each row, then for each thread, then the logits."""
+        m, threads = self.model, self.crew.threads
+        mixed = m.heads * m.head_dim
+        floats = [(rows, m.width), (rows, m.width), (rows, mixed + 2 * m.key_heads * m.head_dim)]
+        inputs = [(rows, max(m.width, mixed) // 32 * BLOCK), (rows, m.inner // 32 * BLOCK)]
+        each = [(threads, 4, longest), (threads, 2, rows, 32), (threads, max(m.width, mixed))]
+        made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
+        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (self.batch, m.vocab_size)])
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
-        """One pass; the logits of the wanted rows, in memory that the next pass writes to."""
-        ids, sequences, positions, wanted = (np.ascontiguousarray(each, np.int64) for each in (ids, sequences, positions, wanted))
-        m, crew = self.model, self.crew
-        crew.run(
-            lambda me: run(
-                self.isa, me, crew.threads, self.barrier, ids, sequences, positions, wanted, self.sizes, m.weights, self.tables, self.cache, self.work
-            )
-        )
+        """One pass over rows ids (R,), each of a sequence at a position; logits of the wanted, in memory that the next pass writes to."""
+        rows = tuple(np.ascontiguousarray(each, np.int64) for each in (ids, sequences, positions, wanted))
+        model = (self.sizes, self.model.weights, self.tables, self.cache, self.work)
+        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, *model))
         return self.work[-1][: len(wanted)]
 
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
-        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V)."""
-        rows = ids.numpy()
+        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
+
+        Raises ValueError for another number of rows than the engine was made for, prompts longer than max_len, and tokens that are none.
+        """
+        rows = self._checked(ids)
+        if rows.shape[1] > self.max_len:
+            raise ValueError(f"{rows.shape[1]} tokens do not fit into max_len = {self.max_len}: make the engine with a longer max_len")
         pads = num_pad.numpy() if num_pad is not None else np.zeros(len(rows), np.int64)
         logits = np.empty((len(rows), self.model.vocab_size), np.float32)
         for row, (tokens, pad) in enumerate(zip(rows, pads, strict=True)):
@@ -131,19 +141,33 @@ class QuantizedEngine:
         return torch.from_numpy(logits)
 
     def decode(self, ids: Tensor) -> Tensor:
-        """The newest token of every row, ids (B, 1) -> logits (B, V)."""
+        """The newest token of every row, ids (B, 1) -> logits (B, V). Raises ValueError where no slot is left."""
+        if self.lengths.max() == self.max_len:
+            raise ValueError(f"all max_len = {self.max_len} slots are taken: make the engine with a longer max_len")
         batch = np.arange(self.batch)
-        logits = self._run(ids.numpy().ravel(), batch, self.lengths, batch)
+        logits = self._run(self._checked(ids)[:, 0], batch, self.lengths, batch)
         self.lengths += 1
         return torch.from_numpy(logits.copy())
+
+    def _checked(self, ids: Tensor) -> Any:
+        rows = ids.numpy()
+        if len(rows) != self.batch:
+            raise ValueError(f"the engine was made for {self.batch} rows, got {len(rows)}: make another one")
+        for token in (rows.min(), rows.max()):
+            if not 0 <= token < self.model.vocab_size:
+                raise ValueError(f"token {token} is none of this model's: they are 0 to {self.model.vocab_size - 1}")
+        return rows
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
         """The most probable tokens after each prompt, (B, max_new_tokens)."""
         width = max(map(len, prompts))
         ids = torch.tensor([[0] * (width - len(p)) + list(p) for p in prompts])
-        token = self.prefill(ids, torch.tensor([width - len(p) for p in prompts])).argmax(-1, keepdim=True)
-        tokens = [token]
-        for _ in range(max_new_tokens - 1):
-            token = self.decode(token).argmax(-1, keepdim=True)
-            tokens.append(token)
+        tokens = [_likeliest(self.prefill(ids, torch.tensor([width - len(p) for p in prompts])))]
+        while len(tokens) < max_new_tokens:
+            tokens.append(_likeliest(self.decode(tokens[-1])))
         return torch.cat(tokens, dim=1)
+
+
+def _likeliest(logits: Tensor) -> Tensor:
+    """(B, V) -> (B, 1). numpy's argmax takes a tenth of the time of torch's."""
+    return torch.from_numpy(logits.numpy().argmax(-1, keepdims=True))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core import config
+from numba.core import config as _config
 
 from course.kit.paths import ROOT
 
@@ -42,13 +42,16 @@ from .kernels import (
     to_half,
 )
 
-MAX_ROWS = 64
-"""Rows of one pass at the most: their inputs stay in the fast caches while the weights stream by."""
+ROWS = 32
+"""Of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
 HALF = 2
 
 _sources = b"".join(sorted(path.read_bytes() for path in Path(__file__).parent.glob("*.py")))
 COMPILED = ROOT / "build" / "compiled" / hashlib.sha256(_sources).hexdigest()[:16]
 """Where compiled code is kept: numba looks at the file of a function only, and these functions are made of several."""
+
+
+config: Any = _config  # numba makes its settings when it is imported
 
 
 def kept(function: Any) -> Any:
@@ -194,12 +197,14 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
     embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights
     cos, sin = tables
     keys, values = cache
-    x, added, heads, inner, inputs, inner_inputs, scratch, halves, h, logits = work
+    x, added, heads, inputs, inner_inputs, scratch, halves, h, logits = work
     lanes, R, wait = len(isa), len(ids), barrier.ctypes.data
     group = H // K
     width = np.float32(1) / np.sqrt(np.float32(Dh))
     mine, my_scratch, my_halves = h[me], scratch[me], halves[me]
 
+    # Addresses, and bytes from a row to the next.
+    to_inputs, to_inner, x_row, heads_row = inputs.ctypes.data, inner_inputs.ctypes.data, D * 4, heads.shape[1] * 4
     begin, end = share(R, me, threads)
     for r in range(begin, end):
         look_up(isa, embedding, ids[r], D, x[r])
@@ -213,7 +218,7 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         meet(isa, wait, threads)
 
         begin, end = share((H + 2 * K) * Dh // lanes, me, threads)
-        multiply4(isa, qkv[layer].ctypes.data, begin, end, inputs.ctypes.data, R, heads[0, begin * lanes :].ctypes.data, heads.shape[1] * 4, D // 32)
+        multiply4(isa, qkv[layer].ctypes.data, begin, end, to_inputs, R, heads[0, begin * lanes :].ctypes.data, heads_row, D // 32)
         meet(isa, wait, threads)
 
         begin, end = share(R * K, me, threads)
@@ -241,7 +246,7 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         meet(isa, wait, threads)
 
         begin, end = share(D // lanes, me, threads)
-        multiply4(isa, o_proj[layer].ctypes.data, begin, end, inputs.ctypes.data, R, added[0, begin * lanes :].ctypes.data, D * 4, H * Dh // 32)
+        multiply4(isa, o_proj[layer].ctypes.data, begin, end, to_inputs, R, added[0, begin * lanes :].ctypes.data, x_row, H * Dh // 32)
         meet(isa, wait, threads)
 
         begin, end = share(R, me, threads)
@@ -255,15 +260,15 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         tiles = 32 // lanes
         for unit in range(begin, end):
             g, u = my_halves[0], my_halves[1]
-            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, R, g.ctypes.data, 128, D // 32)
-            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, R, u.ctypes.data, 128, D // 32)
+            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, g.ctypes.data, 128, D // 32)
+            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, u.ctypes.data, 128, D // 32)
             swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, R * tiles)
             for r in range(R):
                 quantize(isa, g[r].ctypes.data, inner_inputs[r, unit * BLOCK :].ctypes.data, 1)
         meet(isa, wait, threads)
 
         begin, end = share(D // lanes, me, threads)
-        multiply4(isa, down[layer].ctypes.data, begin, end, inner_inputs.ctypes.data, R, added[0, begin * lanes :].ctypes.data, D * 4, F // 32)
+        multiply4(isa, down[layer].ctypes.data, begin, end, to_inner, R, added[0, begin * lanes :].ctypes.data, x_row, F // 32)
         meet(isa, wait, threads)
 
     begin, end = share(len(wanted), me, threads)
@@ -275,5 +280,5 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
     meet(isa, wait, threads)
     if len(wanted) > 0:
         begin, end = share(V // lanes, me, threads)
-        multiply8(isa, embedding.ctypes.data, begin, end, inputs.ctypes.data, len(wanted), logits[0, begin * lanes :].ctypes.data, V * 4, D // 32)
+        multiply8(isa, embedding.ctypes.data, begin, end, to_inputs, len(wanted), logits[0, begin * lanes :].ctypes.data, V * 4, D // 32)
     meet(isa, wait, threads)

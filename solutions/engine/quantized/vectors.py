@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 
 I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
 
+InstructionSet = tuple[int, ...]
 AVX512, AVX2 = (0,) * 16, (0,) * 8
 """An instruction set, as an argument: what numba sees of it is its type, whose length is the number of float32 lanes of a register."""
 

@@ -22,7 +22,7 @@ def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -
     size = {Q4_1: Q4_1_BYTES, Q8_0: Q8_0_BYTES}[kind]
     if tensor.kind != kind or tensor.shape[1] % BLOCK_SIZE:
         raise ModelError(f"{file.path}: {name} is not in the blocks that the quantized engine reads (Q4_1, the embedding Q8_0)")
-    raw = np.frombuffer(file._map, np.uint8, tensor.num_bytes, tensor.start).reshape(tensor.shape[0], -1)
+    raw: Bytes = np.frombuffer(file._map, np.uint8, tensor.num_bytes, tensor.start)
     if num_heads:
         raw = raw.reshape(num_heads, tensor.shape[0] // num_heads // 2, 2, -1).swapaxes(1, 2)
     return raw.reshape(tensor.shape[0], tensor.shape[1] // BLOCK_SIZE, size)
@@ -53,11 +53,12 @@ class QuantizedModel:
         """Raises ModelError for a file of another make."""
         file = GGUFFile(path)
         of = {key.removeprefix("llama."): value for key, value in file.metadata.items()}
-        if of.get("general.architecture") != "llama" or "output.weight" in file.tensors:
+        embedding = file.tensors.get("token_embd.weight")
+        if of.get("general.architecture") != "llama" or embedding is None or "output.weight" in file.tensors or "block_count" not in of:
             raise ModelError(f"{path}: the quantized engine reads models of the Llama family whose embedding is the head too")
         self.layers, self.width, self.heads = of["block_count"], of["embedding_length"], of["attention.head_count"]
         self.key_heads, self.inner = of["attention.head_count_kv"], of["feed_forward_length"]
-        self.head_dim, self.vocab_size = self.width // self.heads, file.tensors["token_embd.weight"].shape[0]
+        self.head_dim, self.vocab_size = self.width // self.heads, embedding.shape[0]
         self.epsilon, self.base = of["attention.layer_norm_rms_epsilon"], of.get("rope.freq_base", 10000.0)
         if self.head_dim != 64 or self.vocab_size % lanes or self.width % 32 or self.inner % 32:
             raise ModelError(f"{path}: the quantized engine is made for heads of 64 numbers, got {self.head_dim}")
