@@ -149,6 +149,14 @@ class QuantizedEngine:
         self.lengths += 1
         return torch.from_numpy(logits.copy())
 
+    def logits(self, ids: Tensor) -> Tensor:
+        """Starts anew with one text ids (1, T) -> logits after each of its tokens, (T, V). Raises ValueError as `prefill` does."""
+        return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
+
+    def close(self) -> None:
+        """Ends the threads. They would end with the process, too."""
+        self.crew.close()
+
     def _checked(self, ids: Tensor) -> Any:
         rows = ids.numpy()
         if len(rows) != self.batch:
