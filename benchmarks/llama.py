@@ -43,17 +43,29 @@ class LlamaCpp:
 
     def _decode(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """One call of llama.cpp; the most probable token after each row's last one."""
-        n, slots = len(tokens), self.slots
         last = np.append(rows[1:] != rows[:-1], True)
-        slots.n_tokens = n
-        for name, values in (("token", tokens), ("pos", positions), ("n_seq_id", np.ones(n)), ("logits", last)):
-            np.ctypeslib.as_array(getattr(slots, name), (n,))[:] = values
-        for i, row in enumerate(rows.tolist()):
-            slots.seq_id[i][0] = row
-        if self.api.llama_decode(self.context, slots) != 0:
+        self._fill(tokens, positions, rows, last)
+        if self.api.llama_decode(self.context, self.slots) != 0:
             raise RuntimeError("llama.cpp could not decode the batch")
         logits = (self.api.llama_get_logits_ith(self.context, int(i)) for i in np.flatnonzero(last))
         return np.array([np.ctypeslib.as_array(each, (self.vocab_size,)).argmax() for each in logits])
+
+    def logits(self, ids: Tensor) -> np.ndarray:
+        """After each token of one text ids (1, T): (T, V), float32."""
+        api, n = self.api, ids.shape[1]
+        api.llama_memory_clear(api.llama_get_memory(self.context), True)
+        self._fill(ids[0].numpy(), np.arange(n), np.zeros(n, np.int64), np.ones(n))
+        if api.llama_decode(self.context, self.slots) != 0:
+            raise RuntimeError("llama.cpp could not decode the text")
+        return np.stack([np.ctypeslib.as_array(api.llama_get_logits_ith(self.context, i), (self.vocab_size,)).copy() for i in range(n)])
+
+    def _fill(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> None:
+        n, slots = len(tokens), self.slots
+        slots.n_tokens = n
+        for name, values in (("token", tokens), ("pos", positions), ("n_seq_id", np.ones(n)), ("logits", wanted)):
+            np.ctypeslib.as_array(getattr(slots, name), (n,))[:] = values
+        for i, row in enumerate(rows.tolist()):
+            slots.seq_id[i][0] = row
 
     def close(self) -> None:
         self.api.llama_batch_free(self.slots)

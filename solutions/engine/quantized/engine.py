@@ -1,0 +1,181 @@
+"""The quantized engine: rows of tokens through `step.run`, by threads of our own that sleep between the passes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import binding
+from torch import Tensor
+
+from course.kit import paths
+
+from .kernels import BLOCK
+from .step import ROWS, run
+from .vectors import AVX2, AVX512, InstructionSet
+from .weights import QuantizedModel
+
+NAMES = {AVX512: "AVX-512 with VNNI", AVX2: "AVX2"}
+NEEDED = {AVX512: ("avx512vnni", "avx512bw", "avx512vl"), AVX2: ("avx2", "fma", "f16c")}
+
+
+def best_instruction_set() -> InstructionSet:
+    """The widest that the kernels are written for and this processor has. Raises RuntimeError where it has none."""
+    has = binding.get_host_cpu_features()
+    for isa, features in NEEDED.items():
+        if all(has.get(feature) for feature in features):
+            return isa
+    raise RuntimeError(f"the quantized engine is written for {' and '.join(NAMES.values())}; this processor has neither")
+
+
+class Crew:
+    """Threads that run one function together, each with its number. They wait without using the processor."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.orders: list[SimpleQueue[Callable[[int], None] | None]] = [SimpleQueue() for _ in range(threads - 1)]
+        self.done: SimpleQueue[BaseException | None] = SimpleQueue()
+        for number, orders in enumerate(self.orders, 1):
+            threading.Thread(target=self._work, args=(number, orders), daemon=True).start()
+
+    def _work(self, number: int, orders: SimpleQueue[Callable[[int], None] | None]) -> None:
+        while (job := orders.get()) is not None:
+            try:
+                job(number)
+                self.done.put(None)
+            except BaseException as error:
+                self.done.put(error)
+
+    def run(self, job: Callable[[int], None]) -> None:
+        for orders in self.orders:
+            orders.put(job)
+        job(0)
+        for error in [self.done.get() for _ in self.orders]:
+            if error is not None:
+                raise error
+
+    def close(self) -> None:
+        for orders in self.orders:
+            orders.put(None)
+
+
+class QuantizedEngine:
+    """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
+
+    prefill(ids, num_pad), then decode(ids) step by step, as `Engine` has them; `generate` does both. Weights stay as the file has them,
+    inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
+    logits depend on its own text alone, to the last bit: not on who stands beside it, nor on how many threads there are.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        batch: int = 1,
+        max_len: int = 2048,
+        *,
+        threads: int | None = None,
+        isa: InstructionSet | None = None,
+        model: QuantizedModel | None = None,
+    ) -> None:
+        """path: SmolLM2's, if None. threads: one a core. isa: the best that this processor has. model: one that another engine has read.
+
+        Raises RuntimeError on a processor that the kernels are not written for, and ModelError for a file of another make.
+        """
+        self.isa = isa or best_instruction_set()
+        self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
+        self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
+        self.crew = Crew(threads or len(os.sched_getaffinity(0)))
+        self.rows = max(batch, ROWS)
+        self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
+        angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))
+        self.tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        sets = -(-max_len // len(self.isa))  # keys stand side by side, as many as a register has lanes
+        self.cache = (
+            np.zeros((m.layers, batch, m.key_heads, sets, m.head_dim, len(self.isa)), np.uint16),
+            np.zeros((m.layers, batch, m.key_heads, max_len, m.head_dim), np.uint16),
+        )
+        self.work = self._work(self.rows, sets * len(self.isa))
+        self.barrier = np.zeros(16, np.int64)
+
+    def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
+        """What a pass writes to and the next one overwrites: for each row, then for each thread, then the logits."""
+        m, threads = self.model, self.crew.threads
+        mixed = m.heads * m.head_dim
+        floats = [(rows, m.width), (rows, m.width), (rows, mixed + 2 * m.key_heads * m.head_dim)]
+        inputs = [(rows, max(m.width, mixed) // 32 * BLOCK), (rows, m.inner // 32 * BLOCK)]
+        each = [(threads, 4, longest), (threads, 2, rows, 32), (threads, max(m.width, mixed))]
+        made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
+        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (self.batch, m.vocab_size)])
+
+    def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
+        """One pass over rows ids (R,), each of a sequence at a position; logits of the wanted, in memory that the next pass writes to."""
+        rows = tuple(np.ascontiguousarray(each, np.int64) for each in (ids, sequences, positions, wanted))
+        model = (self.sizes, self.model.weights, self.tables, self.cache, self.work)
+        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, *model))
+        return self.work[-1][: len(wanted)]
+
+    def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
+        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
+
+        Raises ValueError for another number of rows than the engine was made for, prompts longer than max_len, and tokens that are none.
+        """
+        rows = self._checked(ids)
+        if rows.shape[1] > self.max_len:
+            raise ValueError(f"{rows.shape[1]} tokens do not fit into max_len = {self.max_len}: make the engine with a longer max_len")
+        pads = num_pad.numpy() if num_pad is not None else np.zeros(len(rows), np.int64)
+        logits = np.empty((len(rows), self.model.vocab_size), np.float32)
+        for row, (tokens, pad) in enumerate(zip(rows, pads, strict=True)):
+            text = tokens[pad:]
+            for first in range(0, len(text), self.rows):
+                part = text[first : first + self.rows]
+                last = first + len(part) == len(text)
+                got = self._run(part, np.full(len(part), row), np.arange(first, first + len(part)), [len(part) - 1] if last else [])
+            logits[row] = got[0]
+            self.lengths[row] = len(text)
+        return torch.from_numpy(logits)
+
+    def decode(self, ids: Tensor) -> Tensor:
+        """The newest token of every row, ids (B, 1) -> logits (B, V). Raises ValueError where no slot is left."""
+        if self.lengths.max() == self.max_len:
+            raise ValueError(f"all max_len = {self.max_len} slots are taken: make the engine with a longer max_len")
+        batch = np.arange(self.batch)
+        logits = self._run(self._checked(ids)[:, 0], batch, self.lengths, batch)
+        self.lengths += 1
+        return torch.from_numpy(logits.copy())
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """Starts anew with one text ids (1, T) -> logits after each of its tokens, (T, V). Raises ValueError as `prefill` does."""
+        return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
+
+    def close(self) -> None:
+        """Ends the threads. They would end with the process, too."""
+        self.crew.close()
+
+    def _checked(self, ids: Tensor) -> Any:
+        rows = ids.numpy()
+        if len(rows) != self.batch:
+            raise ValueError(f"the engine was made for {self.batch} rows, got {len(rows)}: make another one")
+        for token in (rows.min(), rows.max()):
+            if not 0 <= token < self.model.vocab_size:
+                raise ValueError(f"token {token} is none of this model's: they are 0 to {self.model.vocab_size - 1}")
+        return rows
+
+    def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
+        """The most probable tokens after each prompt, (B, max_new_tokens)."""
+        width = max(map(len, prompts))
+        ids = torch.tensor([[0] * (width - len(p)) + list(p) for p in prompts])
+        tokens = [_likeliest(self.prefill(ids, torch.tensor([width - len(p) for p in prompts])))]
+        while len(tokens) < max_new_tokens:
+            tokens.append(_likeliest(self.decode(tokens[-1])))
+        return torch.cat(tokens, dim=1)
+
+
+def _likeliest(logits: Tensor) -> Tensor:
+    """(B, V) -> (B, 1). numpy's argmax takes a tenth of the time of torch's."""
+    return torch.from_numpy(logits.numpy().argmax(-1, keepdims=True))

@@ -1,0 +1,315 @@
+"""What a processor does for the engine in one go: products with blocks of 4 and 8 bits, attention's two products, quantizing.
+
+The kernels know no model, only addresses. Rows of a weight stand side by side, so that lane r of a register is row r: nothing is ever
+summed across lanes, and a scale applies to all lanes at once.
+
+A tile of a weight of 4 bits is `lanes` rows of one block: of a block's 32 weights, register j of 4 holds numbers 4j to 4j + 3 in its low
+halves and 16 + 4j to 16 + 4j + 3 in its high halves, as Q4_1 itself has them; then the rows' scales and minima, float16 as in the file.
+A tile of 8 bits has 8 registers of numbers from 0 to 255, 128 too large, and the rows' scales.
+An input is a row of blocks too: 32 numbers of 8 bits, their scale s, and s times their sum (BLOCK bytes).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.ir as ir
+
+from .vectors import F16, F32, I8, I16, I32, I64, Code, Vector, written
+
+BLOCK = 40
+"""Bytes of a block of an input: 32 numbers, and two float32."""
+
+
+def dot4(code: Code, pairs: list[tuple[Vector, Vector]]) -> Vector:
+    """The sum over pairs (unsigned bytes of weights, signed bytes of inputs): in each int32 lane of four neighbours' products.
+
+    The weights' bytes are 15 at the most for AVX2, whose eight products of two neighbours then fit into int16: 8 * 2 * 15 * 127 = 30,480.
+    """
+    bytes_, total = code.vector(I8, 4), code.constant(code.vector(I32), 0)
+    if code.lanes == 16:  # AVX-512 with VNNI: one instruction
+        for weights, inputs in pairs:
+            total = code.call("llvm.x86.avx512.vpdpbusd.512", total.type, total, weights.bits_as(bytes_), inputs.bits_as(bytes_))
+        return total
+    sums = None
+    for weights, inputs in pairs:
+        two = code.call("llvm.x86.avx2.pmadd.ub.sw", code.vector(I16, 2), weights.bits_as(bytes_), inputs.bits_as(bytes_))
+        sums = two if sums is None else sums + two
+    assert sums is not None
+    return code.call("llvm.x86.avx2.pmadd.wd", total.type, sums, code.constant(code.vector(I16, 2), 1))
+
+
+def inputs_of(code: Code, block: Vector, first: int) -> Vector:
+    """Numbers first to first + 3 of a block of an input, in every lane."""
+    return code.everywhere(code.load(block, I32, first))
+
+
+def nibbles(code: Code, tile: Vector) -> list[tuple[Vector, int]]:
+    """The eight registers of a tile of 4 bits, and which of the block's numbers each begins with."""
+    size, found = 4 * code.lanes, []
+    for j in range(4):
+        both = code.load(tile, code.vector(I32), size * j)
+        found += [(both & 0x0F0F0F0F, 4 * j), ((both >> 4) & 0x0F0F0F0F, 16 + 4 * j)]
+    return found
+
+
+def product4(rows: int) -> Any:
+    """out[row, r] = sum over blocks of scale * s * (numbers . inputs) + minimum * s * sum(inputs), for `rows` rows and the lanes r."""
+
+    def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
+        lanes = code.lanes
+        halves = code.vector(F16)
+
+        def block(b: Vector, sums: list[Vector]) -> list[Vector]:
+            tile = tiles + b * (20 * lanes)
+            weights = nibbles(code, tile)
+            scale, minimum = (code.load(tile, halves, (16 + 2 * i) * lanes).to_float() for i in range(2))
+            after = []
+            for row, total in enumerate(sums):
+                one = inputs + stride * row + b * BLOCK
+                dot = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights]).to_float()
+                s, s_sum = (code.everywhere(code.load(one, F32, 32 + 4 * i)) for i in range(2))
+                after.append(code.fma(dot * s, scale, code.fma(minimum, s_sum, total)))
+            return after
+
+        zero = code.constant(code.vector(F32), 0.0)
+        for row, total in enumerate(code.loop(blocks, [zero] * rows, block)):
+            code.store(total, out + out_stride * row)
+
+    body.__name__ = f"product4_{rows}"
+    return written(body, numbers=6)
+
+
+def product8(rows: int) -> Any:
+    """The same for numbers of 8 bits, stored 128 too large."""
+
+    def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
+        lanes = code.lanes
+
+        def block(b: Vector, sums: list[Vector]) -> list[Vector]:
+            tile = tiles + b * (34 * lanes)
+            weights = [(code.load(tile, code.vector(I32), 4 * lanes * j), 4 * j) for j in range(8)]
+            scale = code.load(tile, code.vector(F16), 32 * lanes).to_float()
+            after = []
+            for row, total in enumerate(sums):
+                one = inputs + stride * row + b * BLOCK
+                if lanes == 16:
+                    whole = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights])
+                else:  # 16 times the high halves, and the low ones: each is a product of 4 bits
+                    low = dot4(code, [(w & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
+                    high = dot4(code, [((w >> 4) & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
+                    whole = low + (high << 4)
+                s, s_sum = (code.everywhere(code.load(one, F32, 32 + 4 * i)) for i in range(2))
+                after.append(code.fma(code.fma(whole.to_float(), s, s_sum * -128.0), scale, total))
+            return after
+
+        zero = code.constant(code.vector(F32), 0.0)
+        for row, total in enumerate(code.loop(blocks, [zero] * rows, block)):
+            code.store(total, out + out_stride * row)
+
+    body.__name__ = f"product8_{rows}"
+    return written(body, numbers=6)
+
+
+def _quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
+    """Rows of 32 float32 -> blocks of an input: the largest in size becomes 127."""
+    lanes = code.lanes
+
+    def block(b: Vector, _: list[Vector]) -> list[Vector]:
+        parts = [code.load(x + b * 128, code.vector(F32), 4 * lanes * i) for i in range(32 // lanes)]
+        sizes = [code.unary("fabs", part) for part in parts]
+        widest = sizes[0]
+        for size in sizes[1:]:
+            widest = code.largest(widest, size)
+        peak = code.over_lanes("fmax", widest)
+        inverse = code.everywhere(Vector(code, code.builder.fdiv(ir.Constant(F32, 127.0), code.largest(peak, 1e-30).value)))
+        numbers = [code.rounded(part * inverse) for part in parts]
+        total = numbers[0]
+        for number in numbers[1:]:
+            total = total + number
+        for i, number in enumerate(numbers):
+            narrow = Vector(code, code.builder.trunc(number.value, code.vector(I8)))
+            code.store(narrow, to + b * BLOCK, lanes * i)
+        s = peak * (1 / 127)
+        whole = Vector(code, code.builder.sitofp(code.over_lanes("add", total).value, F32))
+        code.store(s, to + b * BLOCK, 32)
+        code.store(s * whole, to + b * BLOCK, 36)
+        return []
+
+    code.loop(blocks, [], block)
+
+
+_quantize.__name__ = "quantize"
+quantize = written(_quantize, numbers=3)
+
+
+def _swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> None:
+    """out = gate / (1 + e^-gate) * up, for `count` registers."""
+
+    def one(i: Vector, _: list[Vector]) -> list[Vector]:
+        at = i * (4 * code.lanes)
+        z = code.load(gate, code.vector(F32), at)
+        below = code.exp(z * -1.0) + 1.0
+        code.store(Vector(code, code.builder.fdiv(z.value, below.value)) * code.load(up, code.vector(F32), at), out, at)
+        return []
+
+    code.loop(count, [], one)
+
+
+_swiglu.__name__ = "swiglu"
+swiglu = written(_swiglu, numbers=4)
+
+
+def scores(queries: int) -> Any:
+    """Keys stand `lanes` side by side: block b of them is (head_dim, lanes) float16. out[query, key] = q . k, for `blocks` blocks.
+
+    q: `queries` rows of head_dim float32, scaled already; out: rows of `width` bytes.
+    """
+
+    def body(code: Code, q: Vector, keys: Vector, out: Vector, width: Vector, head_dim: Vector, blocks: Vector) -> None:
+        lanes, zero = code.lanes, code.constant(code.vector(F32), 0.0)
+
+        def block(b: Vector, _: list[Vector]) -> list[Vector]:
+            first = keys + b * head_dim * (2 * lanes)
+
+            def dimension(i: Vector, sums: list[Vector]) -> list[Vector]:
+                for step in range(4):
+                    at = i * 4 + step
+                    k = code.load(first, code.vector(F16), at * (2 * lanes)).to_float()
+                    sums = [code.fma(code.everywhere(code.load(q + head_dim * (4 * n), F32, at * 4)), k, s) for n, s in enumerate(sums)]
+                return sums
+
+            quarter = head_dim >> 2
+            for n, total in enumerate(code.loop(quarter, [zero] * queries, dimension)):
+                code.store(total, out + width * n, b * (4 * lanes))
+            return []
+
+        code.loop(blocks, [], block)
+
+    body.__name__ = f"scores_{queries}"
+    return written(body, numbers=6)
+
+
+def mixed(queries: int) -> Any:
+    """out[query] = sum over keys of p[query, key] * values[key], for 64 dimensions of head_dim, which `values` and `out` begin with.
+
+    values: rows of head_dim float16; p: rows of `width` bytes; out: rows of head_dim float32.
+    """
+
+    def body(code: Code, p: Vector, values: Vector, out: Vector, width: Vector, head_dim: Vector, count: Vector) -> None:
+        lanes, zero = code.lanes, code.constant(code.vector(F32), 0.0)
+        parts = min(64 // lanes, 4)  # registers for each query at one time
+
+        for half in range(64 // lanes // parts):
+            begin = half * parts * lanes
+
+            def key(j: Vector, sums: list[Vector], begin: int = begin) -> list[Vector]:
+                row = values + j * head_dim * 2
+                v = [code.load(row, code.vector(F16), 2 * (begin + lanes * i)).to_float() for i in range(parts)]
+                after = []
+                for n in range(queries):
+                    weight = code.everywhere(code.load(p + width * n, F32, j * 4))
+                    after += [code.fma(weight, v[i], sums[n * parts + i]) for i in range(parts)]
+                return after
+
+            for k, total in enumerate(code.loop(count, [zero] * (queries * parts), key)):
+                n, i = divmod(k, parts)
+                code.store(total, out + head_dim * (4 * n), 4 * (begin + lanes * i))
+
+    body.__name__ = f"mixed_{queries}"
+    return written(body, numbers=6)
+
+
+def _softmax(code: Code, row: Vector, blocks: Vector) -> None:
+    """Over `blocks` registers of float32, in place; -inf becomes 0."""
+    typ = code.vector(F32)
+
+    def widest(b: Vector, peak: list[Vector]) -> list[Vector]:
+        return [code.largest(peak[0], code.load(row, typ, b * (4 * code.lanes)))]
+
+    (peak,) = code.loop(blocks, [code.constant(typ, -3e38)], widest)
+    top = code.everywhere(code.over_lanes("fmax", peak))
+
+    def power(b: Vector, total: list[Vector]) -> list[Vector]:
+        e = code.exp(code.load(row, typ, b * (4 * code.lanes)) - top)
+        code.store(e, row, b * (4 * code.lanes))
+        return [total[0] + e]
+
+    (total,) = code.loop(blocks, [code.constant(typ, 0.0)], power)
+    one = ir.Constant(F32, 1.0)
+    inverse = code.everywhere(Vector(code, code.builder.fdiv(one, code.over_lanes("fadd", total).value)))
+
+    def share(b: Vector, _: list[Vector]) -> list[Vector]:
+        code.store(code.load(row, typ, b * (4 * code.lanes)) * inverse, row, b * (4 * code.lanes))
+        return []
+
+    code.loop(blocks, [], share)
+
+
+_softmax.__name__ = "softmax"
+softmax = written(_softmax, numbers=2)
+
+
+def _to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) -> None:
+    """float32 -> float16, each `stride` bytes behind the one before."""
+
+    def one(i: Vector, _: list[Vector]) -> list[Vector]:
+        value = code.load(x, F32, i * 4)
+        half = Vector(code, code.builder.fptrunc(value.value, F16))
+        code.store(half, to, i * stride)
+        return []
+
+    code.loop(count, [], one)
+
+
+def _from_half(code: Code, half: Vector, to: Vector) -> None:
+    """One float16 -> float32."""
+    code.store(Vector(code, code.builder.fpext(code.load(half, F16).value, F32)), to)
+
+
+_from_half.__name__ = "from_half"
+from_half = written(_from_half, numbers=2)
+
+_to_half.__name__ = "to_half"
+to_half = written(_to_half, numbers=4)
+
+
+def _meet(code: Code, barrier: Vector, threads: Vector) -> None:
+    """Returns in every thread when all have called it. barrier: int64 number of those who wait, and 64 bytes behind it the round."""
+    builder, one = code.builder, ir.Constant(I64, 1)
+    waiting = builder.inttoptr(barrier.value, I64.as_pointer())
+    rounds = builder.inttoptr((barrier + 64).value, I64.as_pointer())
+    before = builder.load_atomic(rounds, "acquire", 8)
+    place = builder.atomic_rmw("add", waiting, one, "acq_rel")
+    last, spin, again, rest, out = (builder.append_basic_block(name) for name in ("last", "spin", "again", "rest", "out"))
+    entry = builder.block
+    builder.cbranch(builder.icmp_signed("==", place, builder.sub(threads.value, one)), last, spin)
+    builder.position_at_end(last)
+    builder.store_atomic(ir.Constant(I64, 0), waiting, "release", 8)
+    builder.atomic_rmw("add", rounds, one, "acq_rel")
+    builder.branch(out)
+    builder.position_at_end(spin)
+    turns = builder.phi(I64)
+    turns.add_incoming(ir.Constant(I64, 0), entry)
+    now = builder.load_atomic(rounds, "acquire", 8)
+    builder.cbranch(builder.icmp_signed("==", now, before), again, out)
+    builder.position_at_end(again)
+    code.call("llvm.x86.sse2.pause", ir.VoidType())
+    more = builder.add(turns, one)
+    # A thread that the others wait for may have lost its core: let it have this one.
+    builder.cbranch(builder.icmp_signed("==", builder.and_(more, ir.Constant(I64, 4095)), ir.Constant(I64, 0)), rest, spin)
+    turns.add_incoming(more, again)
+    builder.position_at_end(rest)
+    code.call("sched_yield", I32)
+    turns.add_incoming(more, rest)
+    builder.branch(spin)
+    builder.position_at_end(out)
+
+
+_meet.__name__ = "meet"
+meet = written(_meet, numbers=2)
+
+product4_1, product4_2, product4_4, product4_8 = (product4(rows) for rows in (1, 2, 4, 8))
+product8_1, product8_2, product8_4, product8_8 = (product8(rows) for rows in (1, 2, 4, 8))
+scores_1, scores_2, scores_3, scores_4 = (scores(queries) for queries in (1, 2, 3, 4))
+mixed_1, mixed_2, mixed_3, mixed_4 = (mixed(queries) for queries in (1, 2, 3, 4))

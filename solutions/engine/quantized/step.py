@@ -1,0 +1,284 @@
+"""One pass through the decoder as one compiled function, which every thread runs; they meet at barriers and share out tiles and rows.
+
+A pass takes any rows: each is a token with its sequence and its position, as on Day 14. So a decode step of a batch, a part of a prompt
+and both at once are the same function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import config as _config
+
+from course.kit.paths import ROOT
+
+from .kernels import (
+    BLOCK,
+    from_half,
+    meet,
+    mixed_1,
+    mixed_2,
+    mixed_3,
+    mixed_4,
+    product4_1,
+    product4_2,
+    product4_4,
+    product4_8,
+    product8_1,
+    product8_2,
+    product8_4,
+    product8_8,
+    quantize,
+    scores_1,
+    scores_2,
+    scores_3,
+    scores_4,
+    softmax,
+    swiglu,
+    to_half,
+)
+
+ROWS = 32
+"""Of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
+HALF = 2
+
+_sources = b"".join(sorted(path.read_bytes() for path in Path(__file__).parent.glob("*.py")))
+COMPILED = ROOT / "build" / "compiled" / hashlib.sha256(_sources).hexdigest()[:16]
+"""Where compiled code is kept: numba looks at the file of a function only, and these functions are made of several."""
+
+
+config: Any = _config  # numba makes its settings when it is imported
+
+
+def kept(function: Any) -> Any:
+    """Compiled once for a machine's processor; no interpreter lock while it runs."""
+    before = config.CACHE_DIR
+    try:
+        COMPILED.mkdir(parents=True, exist_ok=True)
+        config.CACHE_DIR = str(COMPILED)
+    except OSError:  # a course that cannot be written to: numba finds a place of the user's
+        pass
+    try:
+        return njit(nogil=True, cache=True, fastmath=True)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+@kept
+def share(count, me, threads):
+    return count * me // threads, count * (me + 1) // threads
+
+
+@kept
+def multiply4(isa, tiles, first, last, inputs, rows, out, out_stride, blocks):
+    """Tiles first to last - 1 of a weight of 4 bits, for all rows."""
+    lanes, stride = len(isa), blocks * BLOCK
+    for tile in range(first, last):
+        w, o = tiles + tile * blocks * 20 * lanes, out + (tile - first) * 4 * lanes
+        r = 0
+        while r < rows:
+            q, here, left = inputs + r * stride, o + r * out_stride, rows - r
+            if left >= 8:
+                product4_8(isa, w, q, stride, here, out_stride, blocks)
+                r += 8
+            elif left >= 4:
+                product4_4(isa, w, q, stride, here, out_stride, blocks)
+                r += 4
+            elif left >= 2:
+                product4_2(isa, w, q, stride, here, out_stride, blocks)
+                r += 2
+            else:
+                product4_1(isa, w, q, stride, here, out_stride, blocks)
+                r += 1
+
+
+@kept
+def multiply8(isa, tiles, first, last, inputs, rows, out, out_stride, blocks):
+    lanes, stride = len(isa), blocks * BLOCK
+    for tile in range(first, last):
+        w, o = tiles + tile * blocks * 34 * lanes, out + (tile - first) * 4 * lanes
+        r = 0
+        while r < rows:
+            q, here, left = inputs + r * stride, o + r * out_stride, rows - r
+            if left >= 8:
+                product8_8(isa, w, q, stride, here, out_stride, blocks)
+                r += 8
+            elif left >= 4:
+                product8_4(isa, w, q, stride, here, out_stride, blocks)
+                r += 4
+            elif left >= 2:
+                product8_2(isa, w, q, stride, here, out_stride, blocks)
+                r += 2
+            else:
+                product8_1(isa, w, q, stride, here, out_stride, blocks)
+                r += 1
+
+
+@kept
+def look_up(isa, embedding, token, width, x):
+    """A row of the embedding, which is the head too: tiles of 8 bits."""
+    lanes = len(isa)
+    tile, lane = token // lanes, token % lanes
+    for block in range(width // 32):
+        at = embedding[tile, block]
+        from_half(isa, at[(32 * lanes + 2 * lane) :].ctypes.data, x[32 * block :].ctypes.data)
+        scale = x[32 * block]
+        for j in range(8):
+            for i in range(4):
+                x[32 * block + 4 * j + i] = scale * (np.float32(at[4 * lanes * j + 4 * lane + i]) - np.float32(128))
+
+
+@kept
+def normed(x, weight, epsilon, out):
+    """RMSNorm of a row."""
+    total = np.float32(0)
+    for i in range(len(x)):
+        total += x[i] * x[i]
+    factor = np.float32(1) / np.sqrt(total / np.float32(len(x)) + epsilon)
+    for i in range(len(x)):
+        out[i] = x[i] * factor * weight[i]
+
+
+@kept
+def turned(head, cos, sin):
+    """A head of a query or key turned by its position, in place."""
+    half = len(cos)
+    for i in range(half):
+        a, b = head[i], head[half + i]
+        head[i] = a * cos[i] - b * sin[i]
+        head[half + i] = b * cos[i] + a * sin[i]
+
+
+@kept
+def attend(isa, heads, keys, values, length, scratch, out):
+    """Queries heads (n, Dh) over the first `length` keys of one sequence and one of its key heads -> out (n, Dh)."""
+    lanes, head_dim = len(isa), heads.shape[1]
+    blocks = (length + lanes - 1) // lanes
+    width = scratch.shape[1] * 4
+    k, v = keys.ctypes.data, values.ctypes.data
+    done = 0
+    while done < len(heads):
+        n = min(4, len(heads) - done)
+        q, s, o = heads[done:].ctypes.data, scratch.ctypes.data, out[done:].ctypes.data
+        if n == 4:
+            scores_4(isa, q, k, s, width, head_dim, blocks)
+        elif n == 3:
+            scores_3(isa, q, k, s, width, head_dim, blocks)
+        elif n == 2:
+            scores_2(isa, q, k, s, width, head_dim, blocks)
+        else:
+            scores_1(isa, q, k, s, width, head_dim, blocks)
+        for i in range(n):
+            for j in range(length, blocks * lanes):
+                scratch[i, j] = np.float32(-3e38)
+            softmax(isa, s + i * width, blocks)
+        if n == 4:
+            mixed_4(isa, s, v, o, width, head_dim, length)
+        elif n == 3:
+            mixed_3(isa, s, v, o, width, head_dim, length)
+        elif n == 2:
+            mixed_2(isa, s, v, o, width, head_dim, length)
+        else:
+            mixed_1(isa, s, v, o, width, head_dim, length)
+        done += n
+
+
+@kept
+def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, weights, tables, cache, work):
+    """Rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
+
+    Every thread calls it with its own number `me`. sizes, weights, tables, cache, work: as `engine.QuantizedEngine` makes them.
+    """
+    layers, D, H, K, Dh, F, V, epsilon = sizes
+    embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights
+    cos, sin = tables
+    keys, values = cache
+    x, added, heads, inputs, inner_inputs, scratch, halves, h, logits = work
+    lanes, R, wait = len(isa), len(ids), barrier.ctypes.data
+    group = H // K
+    width = np.float32(1) / np.sqrt(np.float32(Dh))
+    mine, my_scratch, my_halves = h[me], scratch[me], halves[me]
+
+    # Addresses, and bytes from a row to the next.
+    to_inputs, to_inner, x_row, heads_row = inputs.ctypes.data, inner_inputs.ctypes.data, D * 4, heads.shape[1] * 4
+    begin, end = share(R, me, threads)
+    for r in range(begin, end):
+        look_up(isa, embedding, ids[r], D, x[r])
+        added[r] = 0
+    for layer in range(layers):
+        begin, end = share(R, me, threads)
+        for r in range(begin, end):
+            x[r] += added[r]
+            normed(x[r], attention_norm[layer], epsilon, mine)
+            quantize(isa, mine.ctypes.data, inputs[r].ctypes.data, D // 32)
+        meet(isa, wait, threads)
+
+        begin, end = share((H + 2 * K) * Dh // lanes, me, threads)
+        multiply4(isa, qkv[layer].ctypes.data, begin, end, to_inputs, R, heads[0, begin * lanes :].ctypes.data, heads_row, D // 32)
+        meet(isa, wait, threads)
+
+        begin, end = share(R * K, me, threads)
+        for unit in range(begin, end):
+            r, g = unit // K, unit % K
+            s, p = sequences[r], positions[r]
+            row = heads[r].reshape(H + 2 * K, Dh)
+            turned(row[H + g], cos[p], sin[p])
+            to_half(isa, row[H + g].ctypes.data, keys[layer, s, g, p // lanes, 0, p % lanes :].ctypes.data, HALF * lanes, Dh)
+            to_half(isa, row[H + K + g].ctypes.data, values[layer, s, g, p].ctypes.data, HALF, Dh)
+            for n in range(g * group, (g + 1) * group):
+                turned(row[n], cos[p], sin[p])
+                for i in range(Dh):
+                    row[n, i] *= width
+        meet(isa, wait, threads)
+
+        for unit in range(begin, end):
+            r, g = unit // K, unit % K
+            s, p = sequences[r], positions[r]
+            row = heads[r].reshape(H + 2 * K, Dh)
+            out = mine[: group * Dh].reshape(group, Dh)
+            attend(isa, row[g * group : (g + 1) * group], keys[layer, s, g], values[layer, s, g], p + 1, my_scratch, out)
+            first = g * group * Dh // 32
+            quantize(isa, out.ctypes.data, inputs[r, first * BLOCK :].ctypes.data, group * Dh // 32)
+        meet(isa, wait, threads)
+
+        begin, end = share(D // lanes, me, threads)
+        multiply4(isa, o_proj[layer].ctypes.data, begin, end, to_inputs, R, added[0, begin * lanes :].ctypes.data, x_row, H * Dh // 32)
+        meet(isa, wait, threads)
+
+        begin, end = share(R, me, threads)
+        for r in range(begin, end):
+            x[r] += added[r]
+            normed(x[r], mlp_norm[layer], epsilon, mine)
+            quantize(isa, mine.ctypes.data, inputs[r].ctypes.data, D // 32)
+        meet(isa, wait, threads)
+
+        begin, end = share(F // 32, me, threads)  # 32 numbers are a block of the next product's input, so nobody need wait between
+        tiles = 32 // lanes
+        for unit in range(begin, end):
+            g, u = my_halves[0], my_halves[1]
+            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, g.ctypes.data, 128, D // 32)
+            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, u.ctypes.data, 128, D // 32)
+            swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, R * tiles)
+            for r in range(R):
+                quantize(isa, g[r].ctypes.data, inner_inputs[r, unit * BLOCK :].ctypes.data, 1)
+        meet(isa, wait, threads)
+
+        begin, end = share(D // lanes, me, threads)
+        multiply4(isa, down[layer].ctypes.data, begin, end, to_inner, R, added[0, begin * lanes :].ctypes.data, x_row, F // 32)
+        meet(isa, wait, threads)
+
+    begin, end = share(len(wanted), me, threads)
+    for w in range(begin, end):
+        r = wanted[w]
+        x[r] += added[r]
+        normed(x[r], last_norm, epsilon, mine)
+        quantize(isa, mine.ctypes.data, inputs[w].ctypes.data, D // 32)
+    meet(isa, wait, threads)
+    if len(wanted) > 0:
+        begin, end = share(V // lanes, me, threads)
+        multiply8(isa, embedding.ctypes.data, begin, end, to_inputs, len(wanted), logits[0, begin * lanes :].ctypes.data, V * 4, D // 32)
+    meet(isa, wait, threads)

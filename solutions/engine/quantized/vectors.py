@@ -1,0 +1,208 @@
+"""Vectors of LLVM in Python's own signs: `a * b + c` writes the instructions, one for all lanes.
+
+numba compiles loops well and has no word for the two instructions that a quantized product lives on. An `@intrinsic` may write LLVM's
+language itself; this module makes that readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.ir as ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
+
+InstructionSet = tuple[int, ...]
+AVX512, AVX2 = (0,) * 16, (0,) * 8
+"""An instruction set, as an argument: what numba sees of it is its type, whose length is the number of float32 lanes of a register."""
+
+
+class Vector:
+    """A value of LLVM, of as many lanes as its type has, or one; + - * & >> and | as numpy has them, for integers or floats."""
+
+    def __init__(self, code: Code, value: ir.Value) -> None:
+        self.code, self.value = code, value
+
+    @property
+    def type(self) -> Any:
+        return self.value.type
+
+    def _with(self, other: Vector | float, integers: str, floats: str) -> Vector:
+        element = getattr(self.type, "element", self.type)
+        name = integers if isinstance(element, ir.IntType) else floats
+        return Vector(self.code, getattr(self.code.builder, name)(self.value, self.code.like(self, other).value))
+
+    def __add__(self, other: Vector | float) -> Vector:
+        return self._with(other, "add", "fadd")
+
+    def __sub__(self, other: Vector | float) -> Vector:
+        return self._with(other, "sub", "fsub")
+
+    def __mul__(self, other: Vector | float) -> Vector:
+        return self._with(other, "mul", "fmul")
+
+    def __and__(self, other: Vector | int) -> Vector:
+        return self._with(other, "and_", "")
+
+    def __xor__(self, other: Vector | int) -> Vector:
+        return self._with(other, "xor", "")
+
+    def __rshift__(self, other: Vector | int) -> Vector:
+        return self._with(other, "lshr", "")
+
+    def __lshift__(self, other: Vector | int) -> Vector:
+        return self._with(other, "shl", "")
+
+    def bits_as(self, typ: ir.Type) -> Vector:
+        """The same bits, read as another type."""
+        return Vector(self.code, self.code.builder.bitcast(self.value, typ))
+
+    def to_float(self) -> Vector:
+        """float32 of int32 lanes, or of float16 lanes."""
+        wide = ir.VectorType(F32, self.type.count)
+        convert = self.code.builder.fpext if self.type.element == F16 else self.code.builder.sitofp
+        return Vector(self.code, convert(self.value, wide))
+
+    def to_half(self) -> Vector:
+        return Vector(self.code, self.code.builder.fptrunc(self.value, ir.VectorType(F16, self.type.count)))
+
+
+@dataclass
+class Code:
+    """What is being written: loads, stores, loops, and the calls of LLVM's own functions."""
+
+    builder: ir.IRBuilder
+    lanes: int
+
+    def vector(self, element: ir.Type, times: int = 1) -> ir.VectorType:
+        """A register of float32's lanes, or for narrower numbers so many as fill it; `times` for a part or a multiple."""
+        return ir.VectorType(element, self.lanes * times)
+
+    def constant(self, typ: ir.Type, value: float) -> Vector:
+        return Vector(self, ir.Constant(typ, [value] * typ.count if isinstance(typ, ir.VectorType) else value))
+
+    def like(self, first: Vector, value: Vector | float) -> Vector:
+        """The value in the type of the first: numbers and single values stand in every lane."""
+        if not isinstance(value, Vector):
+            return self.constant(first.type, value)
+        return value if value.type == first.type else self.everywhere(value, first.type.count)
+
+    def everywhere(self, value: Vector, lanes: int | None = None) -> Vector:
+        """One value in all lanes."""
+        typ = ir.VectorType(value.type, lanes or self.lanes)
+        nothing = ir.Constant(typ, ir.Undefined)
+        first = self.builder.insert_element(nothing, value.value, ir.Constant(I32, 0))
+        return Vector(self, self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(I32, typ.count), [0] * typ.count)))
+
+    def number(self, value: ir.Value | int) -> Vector:
+        return Vector(self, value if isinstance(value, ir.Value) else ir.Constant(I64, value))
+
+    def load(self, address: Vector, typ: ir.Type, offset: Vector | int = 0) -> Vector:
+        """What lies `offset` bytes behind the address, aligned or not."""
+        return Vector(self, self.builder.load(self._pointer(address, typ, offset), align=1))
+
+    def store(self, value: Vector, address: Vector, offset: Vector | int = 0) -> None:
+        self.builder.store(value.value, self._pointer(address, value.type, offset), align=1)
+
+    def _pointer(self, address: Vector, typ: ir.Type, offset: Vector | int) -> ir.Value:
+        return self.builder.inttoptr((address + offset).value, typ.as_pointer())
+
+    def call(self, name: str, result: ir.Type, *values: Vector) -> Vector:
+        """A function of LLVM by its name."""
+        signature = ir.FunctionType(result, [value.type for value in values])
+        function = cgutils.get_or_insert_function(self.builder.module, signature, name)
+        return Vector(self, self.builder.call(function, [value.value for value in values]))
+
+    def name(self, typ: ir.Type) -> str:
+        """As LLVM spells a type in names of functions: v16f32."""
+        if isinstance(typ, ir.VectorType):
+            return f"v{typ.count}{self.name(typ.element)}"
+        return f"i{typ.width}" if isinstance(typ, ir.IntType) else {F32: "f32", F16: "f16"}[typ]
+
+    def fma(self, a: Vector, b: Vector, c: Vector) -> Vector:
+        """a * b + c, rounded once."""
+        a, b = self.like(c, a), self.like(c, b)
+        return self.call(f"llvm.fma.{self.name(c.type)}", c.type, a, b, c)
+
+    def unary(self, name: str, value: Vector) -> Vector:
+        return self.call(f"llvm.{name}.{self.name(value.type)}", value.type, value)
+
+    def largest(self, a: Vector, b: Vector | float) -> Vector:
+        return self.call(f"llvm.maxnum.{self.name(a.type)}", a.type, a, self.like(a, b))
+
+    def smallest(self, a: Vector, b: Vector | float) -> Vector:
+        return self.call(f"llvm.minnum.{self.name(a.type)}", a.type, a, self.like(a, b))
+
+    def rounded(self, value: Vector) -> Vector:
+        """To the nearest whole number, int32; ties to even."""
+        whole = self.unary("rint", value)
+        return Vector(self, self.builder.fptosi(whole.value, ir.VectorType(I32, value.type.count)))
+
+    def over_lanes(self, how: str, value: Vector) -> Vector:
+        """"fmax", "add" or "fadd" over all lanes: one value."""
+        element = value.type.element
+        name = f"llvm.vector.reduce.{how}.{self.name(value.type)}"
+        if how != "fadd":
+            return self.call(name, element, value)
+        signature = ir.FunctionType(F32, [F32, value.type])
+        function = cgutils.get_or_insert_function(self.builder.module, signature, name)
+        return Vector(self, self.builder.call(function, [ir.Constant(F32, -0.0), value.value], fastmath=("reassoc",)))
+
+    def loop(self, count: Vector, starts: Sequence[Vector], body: Callable[[Vector, list[Vector]], Sequence[Vector]]) -> list[Vector]:
+        """for i in range(count), count > 0: values = body(i, values), beginning with `starts`; the values at the end."""
+        builder = self.builder
+        before = builder.block
+        inside, behind = builder.append_basic_block("loop"), builder.append_basic_block("behind")
+        builder.branch(inside)
+        builder.position_at_end(inside)
+        i = builder.phi(I64)
+        i.add_incoming(ir.Constant(I64, 0), before)
+        values = []
+        for start in starts:
+            value = builder.phi(start.type)
+            value.add_incoming(start.value, before)
+            values.append(value)
+        after = body(Vector(self, i), [Vector(self, value) for value in values])
+        following = builder.add(i, ir.Constant(I64, 1))
+        i.add_incoming(following, builder.block)
+        for value, changed in zip(values, after, strict=True):
+            value.add_incoming(changed.value, builder.block)
+        builder.cbranch(builder.icmp_signed("<", following, count.value), inside, behind)
+        builder.position_at_end(behind)
+        return list(after)
+
+    def exp(self, x: Vector) -> Vector:
+        """e^x to 2 units in the last place, 0 below -87: 2^n of the nearest whole n, times a polynomial for the rest."""
+        x = self.smallest(self.largest(x, -87.3), 88.0)
+        n = self.unary("rint", x * 1.4426950408889634)
+        rest = self.fma(n, self.constant(x.type, 2.12194440e-4), self.fma(n, self.constant(x.type, -0.693359375), x))
+        y = self.constant(x.type, 1.9875691500e-4)  # Cephes' expf
+        for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+            y = self.fma(y, rest, self.constant(x.type, c))
+        y = self.fma(y, rest * rest, rest + 1.0)
+        whole = Vector(self, self.builder.fptosi(n.value, ir.VectorType(I32, x.type.count)))
+        return y * ((whole + 127) << 23).bits_as(x.type)
+
+
+def written(body: Callable[..., None], *, numbers: int, lanes: bool = True) -> Any:
+    """An intrinsic of numba: body(code, *numbers) writes it. Its arguments are the instruction set and so many addresses or counts."""
+    names = ", ".join(f"a{i}" for i in range(numbers))
+
+    def typed(typingctx: Any, isa: Any, *given: Any) -> Any:
+        signature = types.void(isa, *[types.intp] * numbers)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            code = Code(builder, isa.count)
+            body(code, *(Vector(code, value) for value in args[1:]))
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    scope: dict[str, Any] = {"typed": typed}
+    exec(f"def {body.__name__}(typingctx, isa, {names}): return typed(typingctx, isa, {names})", scope)
+    return intrinsic(scope[body.__name__])

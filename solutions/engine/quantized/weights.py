@@ -1,0 +1,86 @@
+"""The blocks of a GGUF file, moved into tiles: the same bytes, `lanes` rows side by side. No number changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course.kit.errors import ModelError
+from course.kit.gguf_file import BLOCK_SIZE, Q4_1, Q4_1_BYTES, Q8_0, Q8_0_BYTES, GGUFFile
+
+Bytes = NDArray[np.uint8]
+
+
+def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -> Bytes:
+    """The blocks of a weight (rows, columns) -> (rows, blocks a row, bytes a block).
+
+    num_heads: of query and key weights, whose rows are put back into the order of the rotate-half form.
+    """
+    tensor = file.tensors[name]
+    size = {Q4_1: Q4_1_BYTES, Q8_0: Q8_0_BYTES}[kind]
+    if tensor.kind != kind or tensor.shape[1] % BLOCK_SIZE:
+        raise ModelError(f"{file.path}: {name} is not in the blocks that the quantized engine reads (Q4_1, the embedding Q8_0)")
+    raw: Bytes = np.frombuffer(file._map, np.uint8, tensor.num_bytes, tensor.start)
+    if num_heads:
+        raw = raw.reshape(num_heads, tensor.shape[0] // num_heads // 2, 2, -1).swapaxes(1, 2)
+    return raw.reshape(tensor.shape[0], tensor.shape[1] // BLOCK_SIZE, size)
+
+
+def tiles4(raw: Bytes, lanes: int) -> Bytes:
+    """Q4_1 blocks (rows, blocks, 20) -> (rows / lanes, blocks, 20 * lanes): numbers, scales, minima of `lanes` rows."""
+    rows, count, _ = raw.shape
+    sets = raw.reshape(rows // lanes, lanes, count, Q4_1_BYTES).transpose(0, 2, 1, 3)  # (tiles, blocks, lanes, 20)
+    numbers = sets[..., 4:].reshape(*sets.shape[:3], 4, 4).transpose(0, 1, 3, 2, 4)  # (tiles, blocks, 4, lanes, 4)
+    parts = (numbers, sets[..., 0:2], sets[..., 2:4])
+    return np.concatenate([np.ascontiguousarray(part).reshape(rows // lanes, count, -1) for part in parts], axis=-1)
+
+
+def tiles8(raw: Bytes, lanes: int) -> Bytes:
+    """Q8_0 blocks (rows, blocks, 34) -> (rows / lanes, blocks, 34 * lanes): numbers, 128 added to each, and scales of `lanes` rows."""
+    rows, count, _ = raw.shape
+    sets = raw.reshape(rows // lanes, lanes, count, Q8_0_BYTES).transpose(0, 2, 1, 3)
+    numbers = (sets[..., 2:] ^ 0x80).reshape(*sets.shape[:3], 8, 4).transpose(0, 1, 3, 2, 4)
+    parts = (numbers, sets[..., 0:2])
+    return np.concatenate([np.ascontiguousarray(part).reshape(rows // lanes, count, -1) for part in parts], axis=-1)
+
+
+class QuantizedModel:
+    """What a pass reads of a GGUF file of the Llama family with Q4_1 weights and a Q8_0 embedding that is the head too."""
+
+    def __init__(self, path: Path, lanes: int) -> None:
+        """Raises ModelError for a file of another make."""
+        file = GGUFFile(path)
+        of = {key.removeprefix("llama."): value for key, value in file.metadata.items()}
+        embedding = file.tensors.get("token_embd.weight")
+        if of.get("general.architecture") != "llama" or embedding is None or "output.weight" in file.tensors or "block_count" not in of:
+            raise ModelError(f"{path}: the quantized engine reads models of the Llama family whose embedding is the head too")
+        self.layers, self.width, self.heads = of["block_count"], of["embedding_length"], of["attention.head_count"]
+        self.key_heads, self.inner = of["attention.head_count_kv"], of["feed_forward_length"]
+        self.head_dim, self.vocab_size = self.width // self.heads, embedding.shape[0]
+        self.epsilon, self.base = of["attention.layer_norm_rms_epsilon"], of.get("rope.freq_base", 10000.0)
+        if self.head_dim != 64 or self.vocab_size % lanes or self.width % 32 or self.inner % 32:
+            raise ModelError(f"{path}: the quantized engine is made for heads of 64 numbers, got {self.head_dim}")
+
+        def stacked(names: list[tuple[str, int | None]]) -> Bytes:
+            layers = []
+            for i in range(self.layers):
+                raw = [blocks(file, f"blk.{i}.{name}.weight", Q4_1, heads) for name, heads in names]
+                layers.append(tiles4(np.concatenate(raw), lanes))
+            return np.stack(layers)
+
+        def norms(name: str) -> NDArray[np.float32]:
+            return np.stack([file.read(f"blk.{i}.{name}.weight").numpy() for i in range(self.layers)])
+
+        self.weights = (
+            tiles8(blocks(file, "token_embd.weight", Q8_0), lanes),
+            norms("attn_norm"),
+            stacked([("attn_q", self.heads), ("attn_k", self.key_heads), ("attn_v", None)]),
+            stacked([("attn_output", None)]),
+            norms("ffn_norm"),
+            stacked([("ffn_gate", None)]),
+            stacked([("ffn_up", None)]),
+            stacked([("ffn_down", None)]),
+            file.read("output_norm.weight").numpy(),
+        )
