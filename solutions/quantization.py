@@ -22,7 +22,7 @@ def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
     ### BEGIN SOLUTION
     x = x.float()
     scale = x.abs().amax(dim=-1, keepdim=True) / (2 ** (bits - 1) - 1)
-    steps = torch.where(scale > 0, x / scale, 0.0)  # a row of zeros would divide by 0
+    steps = torch.where(scale > 0, x / scale, 0.0)  # 0 / 0 is nan, and each machine has its own integer for that
     return steps.round().to(torch.int8), scale
     ### END SOLUTION
 
@@ -78,10 +78,11 @@ def unpack_nibbles(packed: Tensor) -> Tensor:
 def read_q4_1(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Blocks of GGUF's Q4_1: two float16, scale and minimum, least significant byte first, then 32 numbers packed as `pack_nibbles` does.
 
-    raw (..., 20) uint8 -> q (..., 32) uint8, scale and minimum (..., 1) float32: what `dequantize` takes.
+    raw (..., 20) uint8, a block's bytes side by side in memory -> q (..., 32) uint8, scale and minimum (..., 1) float32: what
+    `dequantize` takes.
     """
     ### BEGIN SOLUTION
-    head = raw[..., :4].contiguous().view(torch.float16).float()  # (..., 2): four bytes are two numbers
+    head = raw[..., :4].view(torch.float16).float()  # (..., 2): four bytes are two numbers
     return unpack_nibbles(raw[..., 4:]), head[..., :1], head[..., 1:]
     ### END SOLUTION
 
@@ -89,11 +90,11 @@ def read_q4_1(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def read_q8_0(raw: Tensor) -> tuple[Tensor, Tensor]:
     """Blocks of GGUF's Q8_0: the scale as float16, least significant byte first, then 32 signed bytes.
 
-    raw (..., 34) uint8 -> q (..., 32) int8, scale (..., 1) float32: what `dequantize` takes.
+    raw (..., 34) uint8, a block's bytes side by side in memory -> q (..., 32) int8, scale (..., 1) float32: what `dequantize` takes.
     """
     ### BEGIN SOLUTION
-    scale = raw[..., :2].contiguous().view(torch.float16).float()
-    return raw[..., 2:].contiguous().view(torch.int8), scale
+    scale = raw[..., :2].view(torch.float16).float()
+    return raw[..., 2:].view(torch.int8), scale
     ### END SOLUTION
 
 
