@@ -48,7 +48,7 @@ def test_symmetric_from_other_dtypes(student, rng):
     steps = torch.tensor([[127.0, -3.0, 64.0, 0.0, -126.0], [-7.0, 127.0, 1.0, 2.0, 90.0]])
     for dtype in NARROW:
         x = (steps * torch.tensor([[0.5], [3.0]])).to(dtype)
-        got = parts(student.quantize_absmax(x), "q", "scale")
+        got = parts(student.quantize_absmax(x, _unchanged=True), "q", "scale")
         scale = x.double().abs().amax(dim=-1, keepdim=True) / 127
         float32s(got[1], scale, f"wrong scale for x in {dtype}", rtol=1e-6)
         numbers(got[0], (x.double() / scale).round(), torch.int8, f"wrong q for x in {dtype}")
@@ -100,7 +100,7 @@ def test_affine_from_other_dtypes(student):
     """x in 16 and in 64 bits, from -40,000 to 40,000: worked out in float32"""
     for dtype in NARROW:
         x = torch.tensor([[-40000.0, 40000.0, 0.0, 1000.0], [0.3, 0.7, 0.35, 0.6]]).to(dtype)
-        got = parts(student.quantize_affine(x), "q", "scale", "minimum")
+        got = parts(student.quantize_affine(x, _unchanged=True), "q", "scale", "minimum")
         exact = x.double()
         minimum = exact.amin(dim=-1, keepdim=True)
         scale = (exact.amax(dim=-1, keepdim=True) - minimum) / 255
@@ -281,7 +281,7 @@ def test_written_from_other_dtypes(student, rng):
     q = torch.randint(16, (3, 32), generator=rng)
     q[:, 7], q[:, 8] = 0, 15
     for dtype in NARROW:
-        got = read_back(student.write_q4_1((q * 0.25 - 1.5).to(dtype)), (3,))
+        got = read_back(student.write_q4_1((q * 0.25 - 1.5).to(dtype), _unchanged=True), (3,))
         equal(got[0], q, what=f"wrong numbers in the blocks for x in {dtype}")
         equal(got[1], torch.full((3, 1), 0.25), what=f"wrong scale in the blocks for x in {dtype}")
         equal(got[2], torch.full((3, 1), -1.5), what=f"wrong minimum in the blocks for x in {dtype}")
@@ -420,6 +420,17 @@ def test_from_other_dtypes(student, rng):
     zeros = torch.zeros_like(k[:, :, :2]).float()
     for got in parts(cache.append(0, zeros, zeros), "keys", "values"):
         equal(got[:, :, 3:], zeros, what="zeros are not zeros any more")
+
+
+@checks("QuantizedKVCache")
+def test_large_numbers_in_8_bits(student, rng):
+    """numbers up to a million, which float16 does not hold; their scales it does"""
+    config = small_config(num_hidden_layers=1)
+    cache = student.QuantizedKVCache(config, 1, 4)
+    k = vectors(rng, 1, config, 3)
+    k = 1e6 * k / k.abs().amax(dim=-1, keepdim=True)
+    for name, got, due in zip(("keys", "values"), parts(cache.append(0, k, -k), "keys", "values"), (k, -k), strict=True):
+        as_near(got, due, name)
 
 
 @checks("QuantizedKVCache")

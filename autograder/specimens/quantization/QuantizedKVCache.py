@@ -210,6 +210,11 @@ class QuantizedKVCache:
 # -             results.append(dequantize(memory[layer, :, :, :end], scales[layer, :, :, :end]))
 # +             results.append(dequantize(memory[layer, :, :, start:end], scales[layer, :, :, start:end]))
 
+# %% wrong_cache_through_float16, of right_cache_plain
+# WRONG: keys and values are cast to float16 before they are quantized, which holds nothing over 65,504
+# -             q, scale = quantize_absmax(new)
+# +             q, scale = quantize_absmax(new.half())
+
 # %% wrong_cache_4_bits, of right_cache_plain
 # WRONG: 4 bits in the memory of 8
 # -             q, scale = quantize_absmax(new)

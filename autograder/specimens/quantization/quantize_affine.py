@@ -146,3 +146,8 @@ def quantize_affine(x, bits=8):
 # WRONG: subtracts in place
 # -     steps = torch.where(scale > 0, (x - low) / scale, torch.zeros_like(x))
 # +     steps = x.sub_(low) / torch.where(scale > 0, scale, torch.ones_like(scale))
+
+# %% wrong_affine_in_place_in_float64, of right_affine_float64
+# WRONG: subtracts in place from what is x itself where x is float64
+# -     q = torch.nan_to_num((x - low) / scale, nan=0.0).round()
+# +     q = torch.nan_to_num(x.sub_(low) / scale, nan=0.0).round()
