@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from course.kit import ModelError, load_model, load_tokenizer
+from course.kit import ModelError, ModelUnavailable, load_blocks, load_model, load_tokenizer, paths
 from course.kit.gguf_file import GGUFFile
 from course.kit.tokenizer import byte_symbols
 
@@ -112,6 +112,55 @@ def test_every_format_is_decoded_as_the_package_gguf_decodes_it(llama, tmp_path:
     for tensor in gguf.GGUFReader(path).tensors:
         want = gguf.dequantize(tensor.data, tensor.tensor_type)
         assert np.array_equal(ours.read(tensor.name).numpy(), want), tensor.name
+
+
+def decoded(blocks: torch.Tensor) -> np.ndarray:
+    kind = {20: TYPES.Q4_1, 34: TYPES.Q8_0}[blocks.shape[-1]]
+    return gguf.dequantize(blocks.flatten(1).numpy(), kind)
+
+
+def test_blocks_are_the_weights_before_they_are_decoded(file: Path):
+    """Rows in Hugging Face's order, queries and keys too."""
+    blocks, weights = load_blocks(file), load_model(file).weights
+    assert {each.shape[-1] for each in blocks.values()} == {20, 34}
+    assert len(blocks) == 7 * LAYERS + 2
+    for key, each in blocks.items():
+        layer, _, field = key.rpartition(".")
+        want = getattr(weights.layers[int(layer.removeprefix("layers."))] if layer else weights, field)
+        assert each.dtype == torch.uint8
+        assert each.shape[:2] == (want.shape[0], want.shape[1] // 32)
+        assert np.array_equal(decoded(each), want.numpy()), key
+    blocks["embed_tokens"].zero_()  # memory of its own: the file stays as it is
+    assert load_blocks(file)["embed_tokens"].any()
+
+
+def test_what_is_not_in_blocks_is_left_out_or_named(llama, tmp_path: Path):
+    write_gguf(tmp_path / "some.gguf", llama, kinds=(TYPES.F16, TYPES.Q8_0), skip="output.weight")
+    blocks = load_blocks(tmp_path / "some.gguf")
+    assert 0 < len(blocks) < 7 * LAYERS + 1
+    assert {each.shape[-1] for each in blocks.values()} == {34}
+    assert "lm_head" not in blocks
+    with pytest.raises(ModelError, match=r"attn_norm\.weight .* not in blocks"):
+        GGUFFile(tmp_path / "some.gguf").blocks("blk.0.attn_norm.weight")
+    with pytest.raises(ModelError, match="tiny is stored in numbers"):
+        load_blocks("tiny")
+
+
+def test_blocks_of_a_smollm2_that_is_not_there(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr(paths, "SMOLLM2", tmp_path / "absent.gguf")
+    with pytest.raises(ModelUnavailable, match=r"python -m course\.kit\.fetch"):
+        load_blocks("smollm2")
+    assert load_blocks("smollm2", missing="none") is None
+    assert "make lab" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not paths.SMOLLM2.is_file(), reason="SmolLM2 is not on this machine; `python -m course.kit.fetch` fetches it")
+def test_blocks_of_smollm2_by_format():
+    """210 matrices in 4-bit blocks, and the embeddings, which are the head too, in 8-bit ones."""
+    sizes: dict[int, list[int]] = {}
+    for each in load_blocks("smollm2").values():
+        sizes.setdefault(each.shape[-1], []).append(each.nbytes)
+    assert {size: (len(nbytes), sum(nbytes)) for size, nbytes in sizes.items()} == {20: (210, 66_355_200), 34: (1, 30_081_024)}
 
 
 def test_metadata_is_what_the_package_gguf_reads(file: Path):

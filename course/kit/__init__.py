@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .chat import ChatMessage
     from .config import Config
     from .errors import ModelError, ModelUnavailable
-    from .loading import load_model, load_tokenizer
+    from .loading import load_blocks, load_model, load_tokenizer
     from .model import Model, WeightsOnly
     from .tokenizer import Tokenizer
     from .weights import LayerWeights, Weights
@@ -27,6 +27,7 @@ __all__ = [
     "Tokenizer",
     "Weights",
     "WeightsOnly",
+    "load_blocks",
     "load_model",
     "load_tokenizer",
 ]
@@ -41,6 +42,7 @@ HOMES = {
     "Tokenizer": "tokenizer",
     "Weights": "weights",
     "WeightsOnly": "model",
+    "load_blocks": "loading",
     "load_model": "loading",
     "load_tokenizer": "loading",
 }

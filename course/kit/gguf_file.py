@@ -39,7 +39,7 @@ class TensorInfo:
 
 
 class GGUFFile:
-    """`.metadata` and `.tensors` (name -> TensorInfo); `read(name)` gives a tensor's weights in float32."""
+    """`.metadata` and `.tensors` (name -> TensorInfo); `read(name)` gives a tensor's weights in float32, `blocks(name)` its bytes."""
 
     def __init__(self, path: Path) -> None:
         """Raises ModelError for a file that is no GGUF, or that is damaged or cut short."""
@@ -63,23 +63,42 @@ class GGUFFile:
     def read(self, name: str) -> Tensor:
         """The weights of a tensor, float32, in memory of its own."""
         tensor = self.tensors[name]
-        raw = np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
-        return torch.from_numpy(_dequantize(raw, tensor.kind)).view(tensor.shape)
+        return torch.from_numpy(_dequantize(self._bytes(name), tensor.kind)).view(tensor.shape)
 
     def read_unpermuted(self, name: str, num_heads: int) -> Tensor:
-        """Query or key weights (heads*Dh, D) with their rows put back into the order of the rotate-half form.
+        """Query or key weights (heads*Dh, D) with their rows put back into the order of the rotate-half form."""
+        tensor = self.tensors[name]
+        return torch.from_numpy(_dequantize(self._unpermuted_bytes(name, num_heads), tensor.kind)).view(tensor.shape)
+
+    def blocks(self, name: str, num_heads: int | None = None) -> Tensor:
+        """The blocks of a matrix as they lie in the file: uint8 (rows, blocks in a row, bytes of a block), in memory of its own.
+
+        num_heads: of query or key weights, whose rows are put into order as `read_unpermuted` does. Raises ModelError for a format
+        other than Q4_1 (20 bytes for 32 weights) and Q8_0 (34).
+        """
+        tensor = self.tensors[name]
+        sizes = {Q4_1: Q4_1_BYTES, Q8_0: Q8_0_BYTES}
+        if tensor.kind not in sizes:
+            raise ModelError(f"{name} in {self.path} is not in blocks of Q4_1 or Q8_0")
+        rows = self._bytes(name).copy() if num_heads is None else self._unpermuted_bytes(name, num_heads)
+        return torch.from_numpy(rows).view(tensor.shape[0], -1, sizes[tensor.kind])
+
+    def _bytes(self, name: str) -> NDArray[np.uint8]:
+        """A tensor's bytes in the file, which cannot be written to."""
+        tensor = self.tensors[name]
+        return np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
+
+    def _unpermuted_bytes(self, name: str, num_heads: int) -> NDArray[np.uint8]:
+        """The bytes of query or key weights, a copy with the rows in the order of the rotate-half form.
 
         llama.cpp turns rows 2i and 2i + 1 of a head together, Hugging Face's Llama rows i and i + Dh/2; a GGUF file
         holds them in the first order. A row is whole blocks, so rows are moved before they are decoded.
         """
-        tensor = self.tensors[name]
-        num_rows = tensor.shape[0]
+        num_rows = self.tensors[name].shape[0]
         if num_rows % (2 * num_heads):
             raise self._damaged(f"the {num_rows} rows of {name} are not {num_heads} heads of even width")
-        raw = np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
-        pairs = raw.reshape(num_heads, num_rows // num_heads // 2, 2, -1)
-        rows = np.ascontiguousarray(pairs.swapaxes(1, 2)).reshape(-1)
-        return torch.from_numpy(_dequantize(rows, tensor.kind)).view(tensor.shape)
+        pairs = self._bytes(name).reshape(num_heads, num_rows // num_heads // 2, 2, -1)
+        return np.ascontiguousarray(pairs.swapaxes(1, 2)).reshape(-1)
 
     def _read_header(self) -> None:
         version, num_tensors, num_values = struct.unpack_from("<IQQ", self._map, 4)

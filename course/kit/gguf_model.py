@@ -5,13 +5,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from .config import config_from_gguf
+from .config import Config, config_from_gguf
 from .errors import ModelError
-from .gguf_file import GGUFFile
+from .gguf_file import Q4_1, Q8_0, GGUFFile
 from .gguf_tokenizer import tokenizer_json
 from .model import Model
 from .tokenizer import Tokenizer
-from .weights import build_weights
+from .weights import build_weights, layer_shapes
 
 GGUF_NAMES = {
     "input_layernorm": "attn_norm",
@@ -32,7 +32,7 @@ def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.dev
     config = config_from_gguf(file.metadata, file.tensors, name)
     if extra := [key for key in file.tensors if key.endswith(".bias") or key == "rope_freqs.weight"]:
         raise ModelError(f"{name}: tensor {extra[0]} is no part of a plain Llama model, which is all that the kit runs")
-    num_heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    num_heads = _num_heads(config)
 
     def read(key: str) -> Tensor:
         stored = gguf_name(key)
@@ -43,6 +43,25 @@ def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.dev
 
     weights = build_weights(config, read, dtype=dtype, device=device)
     return Model(config, weights, lambda: gguf_tokenizer(path, name))
+
+
+def load_gguf_blocks(path: Path, name: str) -> dict[str, Tensor]:
+    """Every matrix that lies in blocks of Q4_1 or Q8_0, under its name in the kit: `layers.3.q_proj`, `embed_tokens`, `lm_head`."""
+    file = GGUFFile(path)
+    config = config_from_gguf(file.metadata, file.tensors, name)
+    num_heads = _num_heads(config)
+    layers = (f"layers.{index}.{field}" for index in range(config.num_hidden_layers) for field in layer_shapes(config))
+    stored = {key: gguf_name(key) for key in ("embed_tokens", *layers, "lm_head")}
+    return {
+        key: file.blocks(other, num_heads.get(key.rpartition(".")[2]))
+        for key, other in stored.items()
+        if other in file.tensors and file.tensors[other].kind in (Q4_1, Q8_0)
+    }
+
+
+def _num_heads(config: Config) -> dict[str, int]:
+    """Of the weights whose rows llama.cpp has in another order."""
+    return {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
 
 
 def gguf_tokenizer(path: Path, name: str) -> Tokenizer:

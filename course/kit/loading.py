@@ -1,4 +1,4 @@
-"""`load_model` and `load_tokenizer`: a name of the course, a folder in Hugging Face's layout, or a GGUF file."""
+"""`load_model`, `load_blocks` and `load_tokenizer`: a name of the course, a folder in Hugging Face's layout, or a GGUF file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Literal, overload
 
 import torch
+from torch import Tensor
 
 from . import paths
 from .errors import ModelError, ModelUnavailable
-from .gguf_model import gguf_tokenizer, load_gguf
+from .gguf_model import gguf_tokenizer, load_gguf, load_gguf_blocks
 from .hf_folder import folder_config, folder_tokenizer, load_folder
 from .model import Model
 from .tokenizer import Tokenizer
@@ -50,19 +51,30 @@ def load_model(
     """
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(map(str, DTYPES))}, got {dtype}")
-    if missing not in ("raise", "none"):
-        raise ModelError(f'missing must be "raise" or "none", got {missing!r}')
     if torch.device(device).type == "cuda" and not torch.cuda.is_available():
         raise ModelError(f'device {str(device)!r} was asked for, torch sees no GPU on this machine; use device="cpu"')
-    try:
-        path, name = _find(name_or_path)
-    except ModelUnavailable as error:
-        if missing == "raise":
-            raise
-        print(error)
+    found = _found(name_or_path, missing)
+    if found is None:
         return None
+    path, name = found
     load = load_folder if path.is_dir() else load_gguf
     return load(path, name, dtype, device)
+
+
+def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] = "raise") -> dict[str, Tensor] | None:
+    """The weights of "smollm2", or of a `.gguf` file, as they are stored: name -> uint8 (rows, blocks in a row, bytes of a block).
+
+    Matrices in Q4_1 (20 bytes for 32 weights) and Q8_0 (34) are in it, by names like "layers.3.q_proj" and "embed_tokens", with the
+    rows in the order of `load_model`'s weights; norms are not. Raises ModelError for a model that is no GGUF file, and otherwise as
+    `load_model` does; `missing` as there.
+    """
+    found = _found(name_or_path, missing)
+    if found is None:
+        return None
+    path, name = found
+    if path.is_dir():
+        raise ModelError(f"{name} is stored in numbers, not in blocks; give 'smollm2' or a .gguf file")
+    return load_gguf_blocks(path, name)
 
 
 def load_tokenizer(name_or_path: str | Path) -> Tokenizer:
@@ -73,6 +85,19 @@ def load_tokenizer(name_or_path: str | Path) -> Tokenizer:
     if path.is_dir():
         return folder_tokenizer(path, folder_config(path, name))
     return gguf_tokenizer(path, name)
+
+
+def _found(name_or_path: str | Path, missing: str) -> tuple[Path, str] | None:
+    """Path and name of what is to be loaded; None, after one printed line, for a SmolLM2 that may be missing."""
+    if missing not in ("raise", "none"):
+        raise ModelError(f'missing must be "raise" or "none", got {missing!r}')
+    try:
+        return _find(name_or_path)
+    except ModelUnavailable as error:
+        if missing == "raise":
+            raise
+        print(error)
+        return None
 
 
 def _find(name_or_path: str | Path) -> tuple[Path, str]:
