@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dis
+import inspect
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +28,12 @@ from .grading.tasks import find_tasks
 from .lessons import Day, lesson, release_notebook_path, solved_notebook, syllabus
 from .lessons.marks import free_names
 from .render import points_text
+from .runner import load_checks
 from .specimen_files import SPECIMENS, find_specimens
 
+LOOKS_UP = ("LOAD_ATTR", "LOAD_METHOD")
+THE_STUDENTS = ("student", "s")
+"""What checks call the student's functions."""
 MARK = "made_by_autograder_demo.txt"
 Notebook = dict[str, Any]
 Bar = Callable[[str, int], contextlib.AbstractContextManager[Callable[..., None]]]
@@ -114,7 +121,10 @@ class Maker:
         }
         uses = {name: free_names(source) & set(self.exercises) for name, source in self.answers.items()}
         used = set().union(*uses.values())
-        self.unused = [name for name in self.exercises if name not in used] or self.exercises[-1:]
+        unused = [name for name in self.exercises if name not in used] or self.exercises[-1:]
+        # The checks of one exercise may call another one, which is then wanted whole: publish_blocks by those of start_sequence.
+        called = set().union(*(mentioned(c.function, set(self.exercises) - {c.exercise}) for c in load_checks(day.topic)))
+        self.unused = [name for name in unused if name not in called] or unused
         self.victim = self.unused[0]
         alone = [name for name in self.exercises if not uses[name]]
         self.first = next((name for name in alone if self.answers[name].startswith("def ")), alone[0])
@@ -153,7 +163,7 @@ class Maker:
         return self.solved(**first)
 
     def mistakes(self) -> list[Specimen]:
-        """Three wrong specimens of exercises that no other exercise uses, spread so that they are of different kinds."""
+        """Three wrong specimens of exercises that no other uses, nor its checks, spread so that they are of different kinds."""
         by_exercise = [[s for s in self.specimens(right=False) if s.exercise == name] for name in self.unused]
         found = [s for s in by_exercise if s]
         return [found[n % len(found)][n * 7 % len(found[n % len(found)])] for n in range(3 if found else 0)]
@@ -221,6 +231,31 @@ class Maker:
             cell = {**code, "source": source.replace("TOPIC", self.day.topic)}
             content = self.changed(lambda notebook, cell=cell: notebook["cells"].append(cell), {self.first: self.answers[self.first]})  # type: ignore[misc]
             yield self.sample(student, story, due, content)
+
+
+def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:
+    """Which of these exercises a check calls, or the course's code that it uses."""
+    found: set[str] = set()
+    todo: list[Any] = [function]
+    seen: set[Any] = set()
+    while todo:
+        each = todo.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if inspect.isclass(each):
+            todo += [method for method in vars(each).values() if inspect.isfunction(method)]
+            continue
+        codes = [each.__code__]
+        while codes:
+            code = codes.pop()
+            codes += [const for const in code.co_consts if inspect.iscode(const)]
+            steps = itertools.pairwise(dis.get_instructions(code))
+            found |= names & {step.argval for before, step in steps if step.opname in LOOKS_UP and before.argval in THE_STUDENTS}
+            found |= names & {const for const in code.co_consts if isinstance(const, str)}  # the steps of a story
+            known = [each.__globals__.get(name) for name in code.co_names]
+            todo += [k for k in known if (inspect.isfunction(k) or inspect.isclass(k)) and k.__module__.startswith("autograder.")]
+    return found
 
 
 def checks(notebook: Notebook) -> list[Notebook]:

@@ -23,12 +23,15 @@ from .verdicts import STOPPED, Verdict, share
 
 __all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
 
+NOT_WRITTEN = "not written yet"
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0
 """After so long it is said how far the checks are."""
 _verdicts: dict[str, tuple[object, bool]] = {}
 """{exercise: (the function as it was when checked, whether it passed)}: a cell run again makes a new function."""
 _hints_shown: dict[str, int] = {}
+_said: dict[str, int | None] = {}
+"""{line: the number of the cell that has printed it}"""
 
 
 class ChecksFailed(AssertionError):
@@ -65,8 +68,8 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
         _verdicts[exercise] = (function, passed)
         points = max_points * share(verdicts)
         notes = [cells.trouble(exercise, older=function is not None)]
-        if verdicts and all(v.message.startswith("not written yet") for v in verdicts):
-            notes.append(f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one.")
+        if verdicts and all(v.message.startswith(NOT_WRITTEN) for v in verdicts):
+            notes.append(_what_is_to_be_written(day, exercise, verdicts))
             place.put(sentences(notes))
         elif function is None:
             name_stays = f"Run the cell above first; if its first line was changed, the name must stay {exercise}."
@@ -86,7 +89,8 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
 
 def _table(day: Day, exercise: str, verdicts: list[Verdict], points: float, max_points: float) -> Table:
     hidden = 0 if any(v.failed for v in verdicts) else sum(c.hidden for c in select(day.topic, exercise=exercise))
-    note = f"{hidden} more checks with fresh inputs run when it is graded." if hidden else ""
+    more = "1 more check with fresh inputs runs" if hidden == 1 else f"{hidden} more checks with fresh inputs run"
+    note = f"{more} when it is graded." if hidden else ""
     return Table(
         render.html_table(exercise, verdicts, points, max_points, note=note),
         render.text_table(exercise, verdicts, points, max_points, note=note),
@@ -117,9 +121,12 @@ def hint(exercise: str | Callable[..., Any]) -> None:
 
 
 def earlier(topic: str) -> types.ModuleType:
-    """The functions of an earlier day: your own if that day's checks pass, else the course's. Says which in one line."""
+    """The functions of an earlier day: your own if that day's checks pass, else the course's. Says which in one line, once a cell."""
     module, line = earlier_module(topic)
-    print(line)
+    cell = getattr(shell(), "execution_count", None)
+    if cell is None or _said.get(line) != cell:
+        print(line)
+    _said[line] = cell
     return module
 
 
@@ -140,6 +147,15 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
     more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
     print(f"{made.line}{more}")
+
+
+def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> str:
+    """The exercise itself, or those of its day that it uses, where only their stubs were met."""
+    met = {v.message.removeprefix(NOT_WRITTEN).removeprefix(": ").partition(".")[0] for v in verdicts}
+    others = [each.name for each in lesson(day).exercises if each.name in met and each.name != exercise]
+    if others and len(others) == len(met):
+        return f"{exercise} uses {' and '.join(others)}, not written yet. Write that first and run its cell, then this one."
+    return f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one."
 
 
 def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | None = None) -> tuple[list[Verdict], str]:

@@ -39,7 +39,7 @@ COUNTED = """\
 Every contender gets the same weights, the same random prompts of one length and the same number of threads, in one process, one
 directly after the other, in rounds; the first round is not counted. Prefill is the time from the call to the first token's
 logits; decode is the time from there to the last token's, greedy. "Day 11" is `prefill_batch` and `decode_batch` as students
-write them; "engine" is `solutions/engine.py`; "compiled", where it was asked for, is the engine after `compile_decode` (compiling
+write them; "engine" is `Engine` of `solutions/engine`; "compiled", where it was asked for, is the engine after `compile_decode` (compiling
 takes a minute or more at each point and is not in the figures); "transformers" is `generate` of the same weights with its own
 cache. A ratio is taken within a round; the table has the median of the rounds."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -217,7 +217,7 @@ def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: 
 
     ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V) of the model's dtype.
     The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks
-    with nothing changed.
+    with nothing changed. Model, ids and memory lie on one device: positions are made there too.
     """
     ### BEGIN SOLUTION
     start = sequence.length
@@ -266,7 +266,8 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
     ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V) of the model's dtype,
     each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
     to more than are free: two forks of one part-full block count a copy each, though the second would find the block its own. All rows
-    go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
+    go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered. Model,
+    ids and memory lie on one device: positions, lengths and tables are made there too.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool

@@ -95,6 +95,7 @@ from autograder import ladder, render, student
 from autograder.runner import run_checks, select
 from autograder.grading.near import Near
 from course.kit import load_model, widgets
+from course.kit.batch_stepper import batch_by_batch
 from course.kit.block_stepper import blocks_in_use
 from course.kit.cache_stepper import cache_filling
 from course.kit.request_timeline import request_timeline
@@ -122,6 +123,7 @@ student.progress()""",
     "display(HTML(request_timeline()))",
     "display(HTML(tile_by_tile()))",
     "display(HTML(blocks_in_use()))",
+    "display(HTML(batch_by_batch()))",
     """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
 widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
                            top_p_probs=samplers.top_p_probs)""",
@@ -151,11 +153,12 @@ def page(browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 # Each figure with steps by a list of its own, its words at the first step and after one press.
 STEPPERS = {
     ".course-stepper:has([data-part=prompt])": ("Prefill of", "Decode step 1"),
-    ".course-stepper:not(:has(select))": ("Prefill.", "Step 1"),
+    ".course-stepper:not(:has(select, input))": ("Prefill.", "Step 1"),
     ".course-stepper:has([data-part=bits])": ("1 token in one pass", "2 tokens in one pass"),
     ".course-stepper:has([data-part=servers])": ("0.2 requests a second", "0.4 requests a second"),
     ".course-stepper:has([data-part=order])": ("Nothing is absorbed yet", "Tile 1 of 4"),
     ".course-stepper:has([data-part=pool])": ("Nothing is in memory yet", "A reads a prompt"),
+    ".course-stepper:has([data-part=budget])": ("No step yet", "Step 1, ticks 0 to 10"),
 }
 
 

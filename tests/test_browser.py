@@ -240,6 +240,50 @@ def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser
     page.close()
 
 
+def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(browser, desk, shots):
+    """The schedule's figure follows its sliders without a kernel; a request that gives way and goes to the end of the queue is told."""
+    folder, address = desk
+    day = find_day("continuous_batching")
+    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
+    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    due = "scheduler.waiting.insert(0, request)"
+    assert solved["preempt"].count(due) == 1
+    wrong = solved["preempt"].replace(due, "scheduler.waiting.append(request)")
+    names = ("feed_running", "admit", "update")
+    path = lab.put_notebook(folder, day, solved=False, changed={"preempt": wrong, **{name: solved[name] for name in names}})
+    notebook = nbformat.read(path, as_version=4)
+    last = next(i for i, cell in enumerate(notebook.cells) if "batch_by_batch()" in cell.source)
+    notebook.cells = notebook.cells[: last + 1]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    table = scroll_to_all(page, "preempt:")
+    page.screenshot(path=shots / "day14_wrong.png")
+    assert "fail" in table
+    assert "admit: 5 of 5" in scroll_to_all(page, "admit:")
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(6):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")  # JupyterLab would fold the heading above
+    stepped = words.inner_text()
+    figure.get_by_label("blocks of 4").focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(200)
+    page.screenshot(path=shots / "day14_stepper.png")
+    assert before.startswith("No step yet.")
+    assert stepped.startswith("Step 6, ")
+    assert "D gave way" in words.inner_text()
+    page.close()
+
+
 def run_solved(browser, desk, topic: str, idle_seconds: float = 240):
     """Opens the day with its solutions filled in, runs all cells, and sees to it that none failed."""
     folder, address = desk

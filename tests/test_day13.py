@@ -1,4 +1,4 @@
-"""The numbers of the paging day that are worked out by hand, each recomputed; what the reference promises; the rungs of the ladder."""
+"""The numbers of the paging day that are worked out by hand, each recomputed; what the reference promises."""
 
 import hashlib
 import math
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole
+from autograder.checks.cached import whole
 from autograder.grading.work import counting
 from autograder.lessons import find_day, lesson
 from course.kit import Config, paths
@@ -108,6 +108,21 @@ def test_the_keys() -> None:
         assert [key.hex()[:8] for key in want] == begin
 
 
+def test_a_beginning_may_be_evicted_before_its_end_only_where_two_texts_were_computed_side_by_side() -> None:
+    pool, text = PrefixPool(3), list(range(8))
+    first, second = start_sequence(pool, text[:4], 4), start_sequence(pool, text, 4)
+    first.grow(4)
+    second.grow(8)
+    publish_blocks(first, text[:4])
+    publish_blocks(second, text)  # its first block has no name: the other one has it
+    keys = block_keys(text, 4)
+    assert pool.find(keys) == [first.blocks[0], second.blocks[1]]
+    first.free()
+    pool.take()
+    assert keys[1] in pool.block_of
+    assert pool.find(keys) == []
+
+
 def test_the_bytes_of_a_block() -> None:
     case = HAND["block_bytes"]
     smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
@@ -195,27 +210,6 @@ def test_one_column_at_a_time() -> None:
     column = B * size * 2 * K * Dh * 4
     assert paged.peak_bytes < 3 * column
     assert gathered.peak_bytes > 20 * column
-
-
-def test_the_rungs_paged_forked_and_with_a_shared_prefix() -> None:
-    """Greedy tokens of the loop without a cache: alone in blocks, as a fork, and behind a beginning that another left in the pool."""
-    model = whole().weights_only()
-    size, num_blocks = 4, 60
-    for prompt in PROMPTS:
-        ids = tiny_ids(prompt)
-        want = unrolled(whole(), ids, 8, 256)
-        pool, kv = PrefixPool(num_blocks), filled(model.config, num_blocks, size)
-        first = start_sequence(pool, ids[0].tolist(), size)
-        logits = forward_paged(model, ids, first, kv)[:, -1]
-        fork = first.fork()
-        publish_blocks(first, ids[0].tolist())
-        later = start_sequence(pool, ids[0].tolist(), size)
-        assert later.length == (ids.shape[1] - 1) // size * size
-        rows = torch.cat((logits, logits, forward_paged(model, ids[:, later.length :], later, kv)[:, -1])).argmax(dim=-1, keepdim=True)
-        tokens = [rows]
-        for _ in range(7):
-            tokens.append(paged_decode(model, tokens[-1], [first, fork, later], kv).argmax(dim=-1, keepdim=True))
-        assert torch.equal(torch.cat(tokens, dim=1), want.expand(3, -1))
 
 
 def test_the_lesson_quotes_them() -> None:

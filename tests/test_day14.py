@@ -1,4 +1,4 @@
-"""The numbers of the continuous-batching day that are worked out by hand; what its reference promises; the rungs of the ladder."""
+"""The numbers of the continuous-batching day that are worked out by hand; what its reference promises."""
 
 import random
 import tomllib
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import solutions.continuous_batching as engine
-from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole
+from autograder.checks.cached import whole
 from autograder.grading.work import counting
 from course.kit import paths
 from solutions.continuous_batching import (
@@ -275,55 +275,12 @@ def test_the_first_tokens_of_a_second_asker_are_taken_over() -> None:
 
 # ---- the model -----------------------------------------------------------------------------------------------------
 
-LONG = "HAMLET:\nWhat, has this thing appear'd again to-night?\n\nROMEO"
-
-
 def memory(num_blocks: int, block_size: int, dtype: torch.dtype = torch.float64) -> PagedKV:
     """Memory in which something lies everywhere: what nobody wrote must not matter."""
     kv = PagedKV(whole().config, num_blocks, block_size, dtype)
     kv.keys.fill_(0.7)
     kv.values.fill_(-0.7)
     return kv
-
-
-def served(
-    prompts: list[list[int]], new: int, num_blocks: int, block_size: int, budget: int, running: int
-) -> tuple[list[list[int]], int, int]:
-    """(the output of each, how many had to give way, how many tokens were fed)."""
-    model = whole().weights_only()
-    s, kv = scheduler(num_blocks, block_size, budget, running), memory(num_blocks, block_size)
-    requests = [Request(prompt, new) for prompt in prompts]
-    for request in requests:
-        s.add(request)
-    plans: list[Plan] = []
-    schedule = s.schedule
-    s.schedule = lambda: plans.append(schedule()) or plans[-1]  # type: ignore[method-assign, func-returns-value]
-    while s.waiting or s.running:
-        engine_step(model, s, kv)
-    preempted, fed = sum(len(plan.preempted) for plan in plans), sum(plan.num_tokens for plan in plans)
-    assert s.pool.num_free == num_blocks
-    return [request.output for request in requests], preempted, fed
-
-
-@pytest.mark.parametrize(
-    ("rung", "budget", "num_blocks", "block_size"),
-    [("continuous", 128, 60, 4), ("chunked", 8, 60, 4), ("chunked", 5, 40, 16), ("preempted", 8, 14, 4)],
-)
-def test_the_rungs_continuous_chunked_and_preempted(rung: str, budget: int, num_blocks: int, block_size: int) -> None:
-    """Greedy tokens of the loop without a cache, in float64: five prompts, four at a time."""
-    ids = [tiny_ids(text) for text in (*PROMPTS, LONG)]
-    outputs, preempted, _ = served([each[0].tolist() for each in ids], 16, num_blocks, block_size, budget, 4)
-    assert (preempted > 0) == (rung == "preempted")
-    assert outputs == [unrolled(whole(), each, 16, 256)[0].tolist() for each in ids]
-
-
-def test_the_rung_continuous_with_a_shared_prefix() -> None:
-    """What others have computed of a beginning is taken over, and the tokens are those of the loop without a cache."""
-    ids = [tiny_ids(text) for text in (LONG, PROMPTS[3], LONG, LONG)]
-    prompts = [each[0].tolist() for each in ids]
-    outputs, _, fed = served(prompts, 8, 60, 4, 32, 2)
-    assert outputs == [unrolled(whole(), each, 8, 256)[0].tolist() for each in ids]
-    assert fed < sum(len(prompt) + 7 for prompt in prompts)
 
 
 def test_nothing_to_do_is_no_step() -> None:

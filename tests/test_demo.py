@@ -93,3 +93,8 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     with pytest.raises(CourseError, match="holds other things"):
         demo.run(tmp_path, DAYS)
     assert (tmp_path / "thesis.tex").exists()
+
+
+def test_what_is_broken_is_an_exercise_that_no_other_ones_checks_call():
+    """No other answer of Day 13 uses forward_paged or publish_blocks, and the checks of paged_decode and start_sequence call them."""
+    assert demo.Maker(find_day("paging")).unused == ["paged_decode"]

@@ -8,9 +8,9 @@ import torch
 from torch.nn.functional import linear
 
 from course.kit import load_model, load_tokenizer, paths
-from solutions import engine
 from solutions.batching import generate_batch
-from solutions.engine import FEW_EMULATED_ROWS, FEW_ROWS, Engine, product
+from solutions.engine import Engine, packed
+from solutions.engine.packed import FEW_EMULATED_ROWS, FEW_ROWS, product
 from solutions.kv_cache import KVCache, forward_cached
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
@@ -33,7 +33,7 @@ def test_tokens_are_those_of_the_batched_loop(model, prompts):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("rows", [1, 3, FEW_EMULATED_ROWS + 1, FEW_ROWS, FEW_ROWS + 1])
 def test_every_way_of_a_product_gives_the_same_numbers(monkeypatch, rows, dtype, units):
-    monkeypatch.setattr(engine, "BFLOAT16_UNITS", units)
+    monkeypatch.setattr(packed, "BFLOAT16_UNITS", units)
     g = torch.Generator().manual_seed(0)
     x, weight = torch.randn(rows, 1, 24, generator=g).to(dtype), torch.randn(40, 24, generator=g).to(dtype)
     got = product(x, weight)

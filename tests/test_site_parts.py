@@ -97,6 +97,25 @@ def test_prose_runs_nothing_again_and_code_does(monkeypatch):
     assert execute.key(day, READY) != before
 
 
+def test_a_figure_to_step_through_counts_where_a_cell_asks_for_it(monkeypatch):
+    def shown(topic: str) -> set[str]:
+        day = find_day(topic)
+        return {path.stem for path in execute.figures_shown(day.root, [cell.source for cell in solved_notebook(day).cells])}
+
+    assert shown("softmax") == set()
+    assert shown("costs") == {"roofline_steps", "stepper", "stepping"}  # the third is what the two are made with
+
+    def key_beside(figure: str, change: bytes) -> str:
+        read = Path.read_bytes
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", lambda path: read(path) + (change if path.stem == figure else b""))
+            return execute.key(find_day("costs"), READY)
+
+    before = key_beside("stepping", b"")
+    assert key_beside("stepping", b"# changed") != before
+    assert key_beside("cache_stepper", b"# changed") == before
+
+
 def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
     day = find_day("softmax")
     ran = solved_notebook(day)
@@ -242,11 +261,35 @@ def test_a_certification_that_fell_short_says_so(tmp_path):
         "- passed, though wrong: `wrong_dim.py`: over the first dimension",
         "| forge points | 1 of 2 |",
         "- not held at `landlock` (today): `forge_points`, 10 points, 4 were due",
+        "| Day 1, Softmax | 2 of 2 | 2 of 3 |  |  | today |",
+        "with 3 seeds for each version. The command does it again",
     ):
         assert words in page
     path.write_text("{}")
     with pytest.raises(CourseError, match="not the output of"):
         certification.page(path)
+
+
+def test_a_topic_certified_anew_takes_its_place_among_the_others():
+    run = {"course_version": "0", "commit": "a", "date": "then", "machine": "this", "python": "3", "torch": "2", "isolation": "namespaces"}
+    counts = {"right_total": 2, "right_passed": 2, "wrong_total": 3, "wrong_killed": 3, "named": 1}
+    topic = {**counts, "exercises": {}, "survivors": [], "false_failures": [], "invalid": []}
+    held = {"attacks_total": 2, "attacks_honest": 2, "attacks_by_kind": {}, "attacks_not_honest": []}
+    older = {"run": run, "seeds": 1, "topics": {"softmax": topic, "attention": topic}, **counts, **held}
+    more = topic | {"wrong_total": 4, "wrong_killed": 4}
+    newer = {"run": run | {"date": "now", "commit": "b"}, "seeds": 3, "topics": {"tokenizer": topic, "attention": more}, **counts}
+    whole = certification.joined(older, newer)
+    assert list(whole["topics"]) == ["softmax", "tokenizer", "attention"]  # in the order of the days
+    assert (whole["right_total"], whole["wrong_killed"], whole["named"], whole["attacks_honest"]) == (6, 10, 3, 2)
+    assert [whole["topics"][name]["run"]["date"] for name in whole["topics"]] == ["then", "now", "now"]
+    assert whole["attacks_run"]["date"] == "then"
+    told = certification.circumstances(whole, syllabus())
+    assert "Day 1: course version 0, on this" in told
+    assert "one seed for each version; Day 2, Day 3: course version 0" in told
+    again = certification.joined(whole, {"run": run | {"date": "later"}, "seeds": 1, "topics": {}, **counts, **held})
+    assert again["attacks_run"]["date"] == "later"
+    assert again["wrong_total"] == 10
+    assert [topic["run"]["seeds"] for topic in again["topics"].values()] == [1, 3, 3]
 
 
 def test_make_docs_builds_the_site_from_a_fresh_clone_and_can_leave_the_answers_out():

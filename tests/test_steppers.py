@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from autograder.lessons import find_day, lesson
 from course.kit import paths
+from course.kit.batch_stepper import BLOCK_SIZE, BLOCKS, BUDGETS, FREE_RIDE, REQUESTS, RUNNING, batch_by_batch
 from course.kit.block_stepper import ALIKE, POOL_SLOTS, POOLS, PROMPT, ROOM, SIZES, STORY, blocks_in_use
 from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
 from course.kit.hardware import HARDWARE
@@ -19,6 +21,7 @@ from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request
 from course.kit.roofline_steps import DOUBLINGS, up_the_roof
 from course.kit.stepper import SHAPES, prefill_and_decode
 from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
+from solutions.continuous_batching import Plan, Request, Scheduler, simulate, step_seconds
 from solutions.costs import roofline_seconds
 from solutions.flash_attention import State, absorb, finish
 from solutions.latency import Trace, goodput, summarize
@@ -26,7 +29,7 @@ from solutions.paging import PagedSequence, PrefixPool, publish_blocks, start_se
 
 from . import lab
 
-FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use]
+FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch]
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
 
@@ -35,7 +38,7 @@ def test_a_figure_is_whole(figure):
     html = figure()
     assert not re.search(r"%[A-Z]+%", html)
     assert 'aria-live="polite"' in html
-    assert html.count("<label>") == html.count("<select")
+    assert html.count("<label>") == html.count("<select") + html.count('type="range"')
     assert figure() != html, "two figures in a page would share one id"
 
 
@@ -43,6 +46,12 @@ def test_a_figure_is_whole(figure):
 def test_this_machine_joins_the_list_where_it_was_measured(figure):
     assert "this machine</option>" in figure(Machine(1e11, 1e10))
     assert "this machine</option>" not in figure()
+
+
+@pytest.mark.parametrize("wrong", [{"budget": 3}, {"running": 5}, {"blocks": 0}])
+def test_what_is_not_on_a_slider_is_named(wrong):
+    with pytest.raises(ValueError, match=f"no {next(iter(wrong.values()))} on the slider; it goes from"):
+        batch_by_batch(**wrong)
 
 
 @pytest.mark.parametrize(("figure", "wrong"), [
@@ -365,3 +374,73 @@ def test_the_story_of_the_blocks_fits_into_every_pool():
     for size in SIZES:
         for remembers in (True, False):
             assert len(list(blocks_after_each_step(int(size), remembers))) == len(STORY) + 1
+
+
+def scheduled(budget: int, running: int, blocks: int) -> list[str]:
+    """The figure's requests with the lesson's own exercises: what its words say of each step, and at last of all together."""
+    names: dict[Request, str] = {}
+    pool, plans, waits, held = PrefixPool(blocks), [], [], []
+
+    class Watched(Scheduler):
+        def schedule(self) -> Plan:
+            held.append(blocks - pool.num_free)
+            plans.append(super().schedule())
+            waits.append([names[request] for request in self.waiting])
+            return plans[-1]
+
+    for i, (name, arrival, prompt, asked) in enumerate(REQUESTS):
+        names[Request([1000 * i + j for j in range(prompt)], asked, arrival=float(arrival))] = name
+    scheduler = Watched(pool, BLOCK_SIZE, token_budget=budget, max_running=running)
+    seconds = partial(step_seconds, weight_seconds=FREE_RIDE, token_seconds=1, kv_seconds=0)
+    traces = simulate(list(names), scheduler, seconds)
+    times = {name: trace.token_times for name, trace in zip(names.values(), traces, strict=True)}
+    told, clock = [], 0
+    for plan, waiting, after in zip(plans, waits, [*held[1:], 0], strict=True):
+        begin, clock = clock, clock + max(FREE_RIDE, plan.num_tokens)
+        came = [names[request] for request, _ in plan.chunks if clock in times[names[request]]]
+        chunks = ", ".join(f"{names[request]} {n}" for request, n in plan.chunks)
+        said = [f"Step {len(told) + 1}, ticks {begin} to {clock}: {plan.num_tokens} of {budget} tokens, {chunks}."]
+        said += [f"{', '.join(names[request] for request in plan.preempted)} gave way."] if plan.preempted else []
+        said += [f"A token for {', '.join(came)}."] if came else []
+        said += [f"{', '.join(ended)} ended."] if (ended := [name for name in came if times[name][-1] == clock]) else []
+        said += [f"Waiting: {', '.join(waiting)}."] if waiting else []
+        told.append(" ".join([*said, f"Blocks held: {after} of {blocks}."]))
+    fed = sum(plan.num_tokens for plan in plans)
+    first, gap = max(trace.ttft for trace in traces), max(gap for trace in traces for gap in trace.itl)
+    assert clock == max(trace.token_times[-1] for trace in traces)
+    all_told = f"In all {len(plans)} steps, {clock} ticks, {fed} tokens fed; the longest wait for a first token is {first:.0f} ticks"
+    return [*told, f"{all_told}, the longest gap {gap:.0f}."]
+
+
+def slide(page: Any, label: str, value: int) -> None:
+    page.get_by_label(label).evaluate(f"e => {{ e.value = {value}; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_schedule_says_what_the_exercises_say(shown):
+    """At the ends of the sliders and between: every step, who was fed and who gave way, and the figures of all together."""
+    page = shown(batch_by_batch())
+    for budget in (BUDGETS[0], 7, BUDGETS[1]):
+        for running in (RUNNING[0], 2, RUNNING[1]):
+            for blocks in (BLOCKS[0], 9, 10, BLOCKS[1]):
+                for label, value in (("token budget", budget), ("may run", running), ("blocks of 4", blocks)):
+                    slide(page, label, value)
+                back_to_the_first(page)
+                *steps, together = scheduled(budget, running, blocks)
+                assert words(page) == f"No step yet. {together}"
+                for step in steps:
+                    page.keyboard.press("ArrowRight")
+                    assert words(page) == f"{step} {together}"
+                assert page.get_by_role("button", name="Next step").is_disabled()
+
+
+def test_the_sliders_reach_every_rung_of_the_day():
+    """Whole prompts, chunks, and requests that give way, which costs tokens that are fed again."""
+    told = {setting: scheduled(*setting) for setting in ((32, 4, 20), (8, 4, 20), (32, 4, 10))}
+    assert "C 22" in " ".join(told[32, 4, 20])
+    assert "C 22" not in " ".join(told[8, 4, 20])
+    assert "gave way" in " ".join(told[32, 4, 10])
+    fresh = int(told[32, 4, 20][-1].split(" ticks, ")[1].split()[0])
+    again = int(told[32, 4, 10][-1].split(" ticks, ")[1].split()[0])
+    assert again > fresh

@@ -80,6 +80,49 @@ def test_the_story_of_a_block_that_is_free_too_soon():
     ]  # fmt: skip
 
 
+SHARED = "a = PagedSequence(pool, 4); a.grow(6); b = a.fork(); b.grow(1)"
+
+
+@pytest.mark.parametrize(
+    ("due", "instead", "fact"),
+    [
+        (
+            "if self.tail_is_shared:", "if False:",
+            r"b is about to write into block (\d), which a has too \| a new block in its place in b.blocks \| \[.*\b\1\b.*\]",
+        ),
+        (
+            "copies.append((old, new))", "pass",
+            r"b.grow\(1\) gives other pairs \(old block, new block\) to be copied: block (\d) is part full, and a has it too "
+            r"\| \[\(\1, \d\)\] \| \[\]",
+        ),
+        ("self.pool.release(old)", "self.pool.release(old + 99)", r"b.grow\(1\) raises IndexError .*"),
+    ],
+)  # fmt: skip
+def test_a_story_of_a_fork_says_what_is_to_be_copied_and_why(due: str, instead: str, fact: str):
+    """expected and got are never the same block, and a step is told in the words of the story."""
+    source = Path(solutions.paging.__file__).read_text(encoding="utf-8")
+    assert source.count(due) == 1
+    namespace = {"__name__": "solutions.paging"}
+    exec(compile(source.replace(due, instead), "reference", "exec"), namespace)
+    student = Near(namespace)
+    student.begin_check()
+    story = [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)]
+    with pytest.raises(CheckFailed) as failed:
+        Sequences(6, 4).play(student, story)
+    what, told = failed.value.what.split(", after ")
+    assert told == f"`pool = BlockPool(6); {SHARED}`"
+    assert re.fullmatch(fact, f"{what} | {failed.value.expected} | {failed.value.got}"), failed.value
+
+
+def test_no_story_tells_of_what_a_student_has_not_written():
+    """A block that a step has given is called as the story calls it."""
+    student = Near(namespace_of("pool_take_without_a_holder"))
+    student.begin_check()
+    with pytest.raises(CheckFailed) as failed:
+        play_pool(student, [("take", "a", 0), ("share", "a", 0)], 4, keys=False)
+    assert failed.value.what == "pool.share(a) raises ValueError, after `pool = BlockPool(4); a = pool.take(); b = a; pool.share(a)`"
+
+
 def test_a_story_can_be_replayed():
     namespace = namespace_of("sequence_no_copy_on_write")
     what, lines = told(namespace, *sequences(False))

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import nbformat
@@ -70,7 +71,7 @@ def test_a_right_answer_is_a_table_of_passes_with_its_points(work, capsys):
     call(names(), 'check("softmax")')
     out = capsys.readouterr().out
     assert f"softmax: {NUM_CHECKS} of {NUM_CHECKS} checks pass, 4 of 4 points" in out
-    assert "more checks with fresh inputs" in out
+    assert "more checks with fresh inputs run" in out
     assert desk.standings(work)["softmax/softmax"].passed
 
 
@@ -100,6 +101,12 @@ def test_what_is_not_written_or_not_defined_is_said_in_one_line(work, capsys):
     del namespace["softmax"]
     call(namespace, 'check("softmax")')
     assert "not defined" in capsys.readouterr().out
+
+
+def test_where_only_another_exercises_stub_is_met_that_one_is_named(work, capsys):
+    stub = "def softmax(logits):\n    raise NotImplementedError('softmax')\n"
+    call(names(stub + "def log_softmax(logits):\n    return softmax(logits).log()\n"), 'check("log_softmax")')
+    assert capsys.readouterr().out.strip().startswith("log_softmax uses softmax, not written yet. Write that first")
 
 
 def test_what_torch_cannot_do_is_not_taken_for_a_stub(work, capsys):
@@ -156,6 +163,16 @@ def test_earlier_gives_the_reference_until_ones_own_pass(work, capsys):
     own = call(names(), 'earlier("softmax")')
     assert own.__name__ == "earlier_softmax"
     assert "your own functions" in capsys.readouterr().out
+
+
+def test_earlier_says_whose_functions_they_are_once_a_cell(work, capsys, monkeypatch):
+    notebook = types.SimpleNamespace(execution_count=1)
+    monkeypatch.setattr(student, "shell", lambda: notebook)
+    line = "Day 1 (Softmax): using the course's functions; yours take their place once that day's checks pass.\n"
+    for count in (1, 2):
+        notebook.execution_count = count
+        call(names(), '[earlier("softmax"), earlier("softmax")]')
+        assert capsys.readouterr().out == line
 
 
 def test_earlier_does_not_trust_a_notebook_that_was_broken_after_it_passed(work, capsys):

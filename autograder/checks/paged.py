@@ -90,24 +90,35 @@ class Books:
 class Played:
     """A story that is played in one go, and what is looked at afterwards, in the order of its steps.
 
-    script: the story in Python, for the student to replay.
+    script: the story in Python, for the student to replay. names: what a step's result is called there.
     """
 
     def __init__(self, num_blocks: int, pool: str) -> None:
         self.story, self.books = Story(), Books(num_blocks)
         self.script: list[str] = []
+        self.names: dict[int, str] = {}
         self.looks: list[tuple[int, Callable[[], None]]] = []
         self.write(f"pool = {pool}({num_blocks})")
-        self.pool = self.call(pool, num_blocks)
+        self.pool = self.called("pool", self.call(pool, num_blocks))
+
+    def called(self, name: str, result: Result) -> Result:
+        """Gives a result the name that the script has for it."""
+        self.names[result.step] = name
+        return result
+
+    def words(self, value: Any) -> str:
+        """An object or an argument as the script would write it."""
+        return self.names.get(value.step, "...") if isinstance(value, Result) else repr(value)
 
     def call(self, name: str, *args: Any) -> Result:
         return self.look(self.story.call(name, *args), f"{name}(...)")
 
     def method(self, target: Result, name: str, *args: Any, refused: bool = False) -> Result:
-        return self.look(self.story.method(target, name, *args), f"{name}({', '.join(map(repr, args))})", refused=refused)
+        said = f"{self.words(target)}.{name}({', '.join(map(self.words, args))})"
+        return self.look(self.story.method(target, name, *args), said, refused=refused)
 
     def get(self, target: Result, name: str) -> Result:
-        return self.look(self.story.get(target, name), name)
+        return self.look(self.story.get(target, name), f"{self.words(target)}.{name}")
 
     def look(self, result: Result, said: str, *, refused: bool = False) -> Result:
         """Demands of a step that it raises nothing, or OutOfBlocks if refused."""
@@ -120,7 +131,8 @@ class Played:
                 raise outcome.error
             names = exception_names(outcome.error) if outcome.error is not None else []
             if refused:
-                that("OutOfBlocks" in names, "too few blocks are free, and it is not refused", expected="OutOfBlocks", got=names[:1])
+                got = f"{names[0]}: {outcome.error}" if names else "no exception"
+                that("OutOfBlocks" in names, f"too few blocks are free for {said}", expected="OutOfBlocks", got=got)
             elif names:
                 raise CheckFailed(f"{said} raises {names[0]}", expected="no exception", got=f"{names[0]}: {outcome.error}")
 
@@ -183,35 +195,35 @@ def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -
             if twin is None:
                 continue
             played.write(f"{twin} = {label}; pool.share({label})")
-            played.method(pool, "share", taken[block])
+            played.method(pool, "share", played.called(label, taken[block]))
             books.share(block)
             holds[twin] = block
         elif kind == "release" and block is not None:
             played.write(f"pool.release({label})")
-            played.method(pool, "release", taken[block])
+            played.method(pool, "release", played.called(label, taken[block]))
             books.release(holds.pop(label))
         elif kind == "publish" and block is not None:
             played.write(f"pool.publish({label}, {key!r})")
-            played.method(pool, "publish", taken[block], key)
+            played.method(pool, "publish", played.called(label, taken[block]), key)
             books.publish(block, key)
         elif kind == "forget" and block is not None and books.holders[block] == 1:
             played.write(f"pool.forget({label})")
-            played.method(pool, "forget", taken[block])
+            played.method(pool, "forget", played.called(label, taken[block]))
             books.forget(block)
         elif kind == "adopt" and block is None:
             found = books.find([key])
             played.write(f"[{label}] = pool.adopt([{key!r}])" if found else f"pool.adopt([{key!r}])")
             given = played.method(pool, "adopt", [key])
-            _same_blocks(played, given, [taken[each] for each in found], "adopt does not give the block with this key")
+            _same_blocks(played, given, [taken[each] for each in found], f"pool.adopt([{key!r}]) gives other blocks")
             for each in found:
                 books.share(each)
                 holds[label] = each
         else:
             continue
-        played.same(played.get(pool, "num_free"), books.num_free, "wrong num_free")
+        played.same(played.get(pool, "num_free"), books.num_free, "wrong pool.num_free")
         if keys and kind != "share":
             given = played.method(pool, "find", list(KEYS))
-            _same_blocks(played, given, [taken[each] for each in books.find(KEYS)], f"find({list(KEYS)}) gives other blocks")
+            _same_blocks(played, given, [taken[each] for each in books.find(KEYS)], f"pool.find({list(KEYS)}) gives other blocks")
     _look_at_pool(played, holds, taken, keys)
     played.judge(student)
 
@@ -231,9 +243,9 @@ def _take(played: Played, holds: dict[str, int], taken: dict[int, Result], label
     def look() -> None:
         got = played.value(given)
         whole = isinstance(got, int) and not isinstance(got, bool) and 0 <= got < books.num_blocks
-        that(whole, "take does not give one of the blocks", expected=f"0 to {books.num_blocks - 1}", got=got)
+        that(whole, "pool.take() does not give one of the blocks", expected=f"0 to {books.num_blocks - 1}", got=got)
         for why, other in unwelcome:
-            that(got != played.value(other), f"take gives block {got}: {why}", expected="another block", got=got)
+            that(got != played.value(other), f"pool.take() gives block {got}: {why}", expected="another block", got=got)
 
     played.after(look)
 
@@ -246,13 +258,15 @@ def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result
     """Looks at the holders of every block that is known, and at every key, once."""
     books, pool = played.books, played.pool
     for label, block in holds.items():
-        played.same(played.method(pool, "holders", taken[block]), books.holders[block], f"wrong number of holders of {label}'s block")
+        given = played.method(pool, "holders", played.called(label, taken[block]))
+        played.same(given, books.holders[block], f"wrong pool.holders({label})")
     for block in books.idle:
-        played.same(played.method(pool, "holders", taken[block]), 0, "wrong number of holders of a block that nobody holds")
+        given = played.method(pool, "holders", played.called("a block", taken[block]))
+        played.same(given, 0, "wrong pool.holders of a block that nobody holds")
     if keys:
         for key in KEYS:
             given = played.method(pool, "find", [key])
-            _same_blocks(played, given, [taken[each] for each in books.find([key])], f"find([{key!r}]) gives other blocks")
+            _same_blocks(played, given, [taken[each] for each in books.find([key])], f"pool.find([{key!r}]) gives other blocks")
 
 
 # ---- stories of sequences ------------------------------------------------------------------------------------------
@@ -315,7 +329,7 @@ class Sequences:
 
     def new(self, label: str) -> Row:
         self.played.write(f"{label} = PagedSequence(pool, {self.size})")
-        row = self.rows[label] = Row(self.played.call("PagedSequence", self.played.pool, self.size))
+        row = self.rows[label] = Row(self.played.called(label, self.played.call("PagedSequence", self.played.pool, self.size)))
         return row
 
     def grow(self, label: str, tokens: list[int]) -> None:
@@ -325,10 +339,12 @@ class Sequences:
         played.write(f"{label}.grow({n})")
         needed, copy = self.needed(row, n)
         said = played.method(row.result, "blocks_for", n)
-        played.same(said, needed, f"wrong {label}.blocks_for({n})")
+        played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy)
         refused = needed > books.num_free
         start, before = len(row.text), played.get(row.result, "blocks")
         pairs = played.method(row.result, "grow", n, refused=refused)
+        others = [name for name, other in self.rows.items() if copy and other is not row and row.blocks[-1] in other.blocks]
+        they_have = " and ".join(others) + (" has" if len(others) == 1 else " have")
         if not refused:
             if copy:
                 new = books.take()[0]
@@ -345,9 +361,14 @@ class Sequences:
             if refused:
                 equal(now, old, what=f"a refused grow has changed {label}.blocks")
                 return
-            due = [(old[-1], now[len(old) - 1])] if copy else []
             that(isinstance(now, list) and len(now) >= len(old), f"{label}.blocks has become shorter", got=now)
-            equal(played.value(pairs), due, what=f"grow({n}) names other copies")
+            if copy:
+                what = f"{label} is about to write into block {old[-1]}, which {they_have} too"
+                that(now[len(old) - 1] != old[-1], what, expected=f"a new block in its place in {label}.blocks", got=now)
+                due, why = [(old[-1], now[len(old) - 1])], f"block {old[-1]} is part full, and {they_have} it too"
+            else:
+                due, why = [], self.nothing_to_copy(start, n)
+            equal(played.value(pairs), due, what=f"{label}.grow({n}) gives other pairs (old block, new block) to be copied: {why}")
             for source, target in played.value(pairs):
                 for place in range(self.size):
                     self.memory[target * self.size + place] = self.memory.get(source * self.size + place, [])
@@ -358,12 +379,17 @@ class Sequences:
         played.after(written)
         self.look(label)
 
+    def nothing_to_copy(self, length: int, n: int) -> str:
+        if n == 0:
+            return "nothing will be written"
+        return "the last block is full" if length % self.size == 0 and length else "no block is part full and held by others"
+
     def fork(self, label: str, other: str) -> None:
         row = self.rows[label]
         self.played.write(f"{other} = {label}.fork()")
         for block in row.blocks:
             self.books.share(block)
-        self.rows[other] = Row(self.played.method(row.result, "fork"), list(row.text), list(row.blocks))
+        self.rows[other] = Row(self.played.called(other, self.played.method(row.result, "fork")), list(row.text), list(row.blocks))
         self.look(other)
 
     def truncate(self, label: str, length: int, *, free: bool = False) -> None:
@@ -380,7 +406,7 @@ class Sequences:
 
     def start(self, label: str, text: list[int]) -> None:
         self.played.write(f"{label} = start_sequence(pool, {text}, {self.size})")
-        row = Row(self.played.call("start_sequence", self.played.pool, text, self.size))
+        row = Row(self.played.called(label, self.played.call("start_sequence", self.played.pool, text, self.size)))
         ends = range(self.size, len(text), self.size)
         row.blocks = self.books.find([tuple(text[:end]) for end in ends])
         for block in row.blocks:
@@ -403,7 +429,7 @@ class Sequences:
         played, row, num_free = self.played, self.rows[touched], self.books.num_free
         played.same(played.get(row.result, "length"), len(row.text), f"wrong {touched}.length")
         self.look_at_table(touched, row)
-        played.same(played.get(played.pool, "num_free"), num_free, "wrong num_free")
+        played.same(played.get(played.pool, "num_free"), num_free, "wrong pool.num_free")
 
     def look_at_table(self, label: str, row: Row) -> Result:
         """Looks whether a sequence's blocks are as many as they should be, and hold its own text."""
@@ -437,7 +463,7 @@ class Sequences:
             tables = [played.value(each) for each in given]
             users = [sum(block in table for table in tables) for block in range(num_blocks)]
             got = [played.value(each) for each in holders]
-            equal(got, users, what="the holders of the blocks are not the tables that name them")
+            equal(got, users, what=f"pool.holders of the blocks 0 to {num_blocks - 1} is not how many of the tables name each")
             for (label, length, result), table in zip(slots, tables, strict=True):
                 due = torch.tensor(self.slots(table, length), dtype=torch.int64)
                 equal(played.value(result), due, what=f"wrong {label}.slots() for the table {table}")

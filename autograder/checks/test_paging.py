@@ -123,12 +123,15 @@ def test_a_fork_by_hand(student, hand):
     equal([pool.num_free, *map(pool.holders, a.blocks)], [case["free_after_first"], 2, 2], what="wrong num_free and holders after a fork")
     whole_blocks = [max(0, -(-(6 + n) // 4) - 2) for n in case["needed_for"]]
     suspects = [(whole_blocks, "The copy of the shared last block is a block too.")]
-    equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what="wrong blocks_for", suspects=suspects)
+    equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what="wrong b.blocks_for(1), (2), (3)", suspects=suspects)
     table = a.blocks
     copies = b.grow(1)
-    equal(a.blocks, table, what="the blocks of the other sequence have changed")
-    equal(copies, [(table[1], b.blocks[1])], what="wrong copies", suspects=[([(b.blocks[1], table[1])], "A pair is (old, new).")])
-    equal(a.grow(1), [], what="nobody shares the last block any more, and it is to be copied")
+    equal(a.blocks, table, what="b.grow(1) has changed the blocks of a, of which b is the fork")
+    what = f"b is about to write into block {table[1]}, which a has too"
+    that(b.blocks[1] != table[1], what, expected="a new block in its place in b.blocks", got=b.blocks)
+    what = f"b.grow(1) gives other pairs (old block, new block) to be copied: block {table[1]} is part full, and a has it too"
+    equal(copies, [(table[1], b.blocks[1])], what=what, suspects=[([(b.blocks[1], table[1])], "A pair is (old, new).")])
+    equal(a.grow(1), [], what="a.grow(1) after b has its own block: nobody shares a's last block any more, and it is to be copied")
     equal(a.blocks, table, what="nobody shares the last block any more, and it was replaced")
     held = [pool.holders(block) for block in (table[0], table[1], b.blocks[1])]
     equal([pool.num_free, *held], [case["free_after_copy"], 2, 1, 1], what="wrong num_free and holders in the end")
@@ -142,7 +145,7 @@ def test_a_full_block_is_shared_for_good(student, hand):
     a.grow(case["first"])
     b = a.fork()
     equal(b.blocks_for(1), case["needed"], what="wrong blocks_for(1)")
-    equal(b.grow(1), [], what="wrong copies")
+    equal(b.grow(1), [], what="b.grow(1) gives pairs (old block, new block) to be copied, and both blocks are full")
     equal(b.blocks[:2], a.blocks, what="the full blocks are no longer shared")
     equal(len(b.blocks), 3, what="wrong number of blocks")
 
@@ -158,13 +161,13 @@ def test_refused_means_nothing_changed(student):
         before = state_of(b)
         raises("OutOfBlocks", lambda n=n: b.grow(n))
         equal(state_of(b), before, what="a refused grow has changed blocks, length, num_free or holders")
-    equal(len(b.grow(6)), 1, what="a grow that just fits has one copy")
+    equal(len(b.grow(6)), 1, what="wrong number of pairs (old block, new block) to be copied from b.grow(6), which just fits")
     equal(pool.num_free, 0, what="wrong num_free")
     c = a.fork()
     before = state_of(c)
     raises("OutOfBlocks", lambda: c.grow(1))
     equal(state_of(c), before, what="a refused grow has changed blocks, length, num_free or holders")
-    equal([c.blocks_for(0), c.grow(0)], [0, []], what="growing by nothing")
+    equal([c.blocks_for(0), c.grow(0)], [0, []], what="wrong blocks_for(0) and grow(0)")
     equal(state_of(c), before, what="growing by nothing has changed something")
 
 
@@ -177,7 +180,8 @@ def test_cut_and_freed(student):
     table = a.blocks
     for length, count in ((13, 4), (12, 3), (5, 2), (5, 2), (1, 1)):
         a.truncate(length)
-        equal([a.blocks, a.length, pool.num_free], [table[:count], length, 5 - count], what=f"wrong blocks, length, num_free at {length}")
+        what = f"wrong blocks, length and num_free after a.truncate({length})"
+        equal([a.blocks, a.length, pool.num_free], [table[:count], length, 5 - count], what=what)
     a.grow(2)
     equal([a.blocks, a.length], [table[:1], 3], what="wrong blocks and length after growing into the block that was cut")
     a.free()
@@ -370,6 +374,17 @@ def test_only_new_tokens_pass(student):
     equal(work.positions, 4, what="wrong number of positions for four new tokens")
 
 
+@checks("forward_paged")
+def test_chunk_on_another_device(student):
+    """on the meta device: positions are made where the ids are"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    model, ids = student.model("tiny", device="meta"), torch.ones(1, 5, dtype=torch.int64)
+    kv = student.PagedKV(tiny_config(), 6, 4, device="meta")
+    sequence = student.PagedSequence(student.BlockPool(6), 4)
+    for row in (sequence, sequence, sequence.fork()):
+        on_one_device(student.forward_paged.on_meta(model, ids, row, kv))
+
+
 # ---- paged_attention -----------------------------------------------------------------------------------------------
 
 
@@ -510,6 +525,20 @@ def test_no_row_grows_if_not_all_can(student):
     for end in (6, 7, 8):
         got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
         close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+
+
+@checks("paged_decode")
+def test_step_on_another_device(student):
+    """on the meta device: positions, lengths and tables are made where the ids are"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, pool = student.model("tiny", device="meta"), student.BlockPool(8)
+    kv = student.PagedKV(tiny_config(), 8, 4, device="meta")
+    rows = [student.PagedSequence(pool, 4) for _ in range(2)]
+    for row, length in zip(rows, (6, 3), strict=True):
+        row.grow(length)
+    rows.append(rows[0].fork())
+    for _ in range(2):
+        on_one_device(student.paged_decode.on_meta(model, torch.ones(3, 1, dtype=torch.int64), rows, kv))
 
 
 # ---- block_keys ----------------------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import CourseError
+from ..files import write_whole
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def certify(
     keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
     draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="With --keep or --mutate: judge everything, though nothing has changed.")] = False,
-    into: Annotated[Path | None, typer.Option(help="With --mutate: put the topics judged into this file of earlier results.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Put the topics judged, and the attacks, into this file of earlier results.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
@@ -58,8 +59,8 @@ def certify(
     if mutate:
         judge_mutants(topic, exercise, origin, share, specimens, jobs, fresh, survivors, as_json, into)
         return
-    if keep and as_json and not fresh:
-        raise CourseError("--json tells of all specimens, and --keep judges some: add --fresh")
+    if keep and (as_json or into) and not fresh:
+        raise CourseError(f"--{'json' if as_json else 'into'} tells of all specimens, and --keep judges some: add --fresh")
     results: list[TopicResult] = []
     attacks, whole = None, True
     if topic != "attacks":
@@ -72,9 +73,13 @@ def certify(
     if topic == "attacks" or (topic is None and specimens is None):
         with progress_bar("attacks", len(attack_suite.names())) as advance:
             attacks = attack_suite.run(progress=advance)
+    told = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)} if into or as_json else {}
+    if told and attacks is not None:
+        told |= attack_suite.as_json(attacks)
+    if into:
+        put_into(into, told)
     if as_json:
-        told = attack_suite.as_json(attacks) if attacks is not None else {}
-        print(json.dumps({"run": c.circumstances(), "seeds": seeds, **c.as_json(results), **told}, indent=2, ensure_ascii=False))
+        print(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         if results:
             print_certification(results, seeds, whole=whole)
@@ -84,6 +89,13 @@ def certify(
         raise typer.Exit(2)
     if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
+
+
+def put_into(path: Path, told: dict[str, Any]) -> None:
+    from ..site.certification import joined, read
+
+    whole = joined(read(path) if path.exists() else told, told)
+    write_whole(path, (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def judge_changed(

@@ -29,9 +29,13 @@ class TimeUp(BaseException):
     """No Exception: what a student's code catches by `except Exception` is not this."""
 
 
-class _Reminder(weakref.ref[TimeUp]):
-    """Rings again at the moment at which a TimeUp is thrown away: where a bare `except:` has swallowed it, that is the line after, which
-    no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
+class _Moment:
+    """Thrown away at the end of the call that made it."""
+
+
+class _Reminder(weakref.ref[Any]):
+    """Rings again at the moment at which its object is thrown away. For a TimeUp that a bare `except:` has swallowed, that is the line
+    after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
 
     def __index__(self) -> int:
         return int(signal.SIGALRM)
@@ -52,6 +56,8 @@ class Alarm:
         """Nothing runs under it; the checks' own functions do."""
         self.lines: list[str] = []
         self.reminder: _Reminder | None = None
+        self.rang_at = (0, 0)
+        """The frame, by its id, and the place in its code where a TimeUp was raised last."""
         self.timer: threading.Timer | None = None
 
     def __enter__(self) -> Alarm:
@@ -124,7 +130,19 @@ class Alarm:
             return
         signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS)
         if frame is not None and (self.message or self.used() > self.seconds) and in_students_code(frame):
-            self.ring(f"stopped after {self.seconds:g} s: does it end?", frame)
+            here = id(frame), frame.f_lasti
+            if here == self.rang_at:
+                self._look_once_more()
+            else:
+                self.rang_at = here
+                self.ring(f"stopped after {self.seconds:g} s: does it end?", frame)
+
+    def _look_once_more(self) -> None:
+        """At the next jump. A TimeUp raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the
+        last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
+        self.rang_at = 0, 0
+        moment = _Moment()
+        self.reminder = _Reminder(moment, _thread.interrupt_main)  # type: ignore[arg-type]
 
 
 def in_students_code(frame: FrameType) -> bool:

@@ -67,7 +67,7 @@ def test_any_number_of_holders(student):
     played = Played(2, "BlockPool")
     pool, num_holders = played.pool, 300
     played.write("block = pool.take()")
-    block = played.method(pool, "take")
+    block = played.called("block", played.method(pool, "take"))
     played.write(f"pool.share(block), {num_holders - 1} times")
     for holders in range(2, num_holders + 1):
         played.method(pool, "share", block)
@@ -145,7 +145,8 @@ def test_many_forks(student, rng):
     order = [rows[i] for i in torch.randperm(5, generator=rng).tolist()]
     equal([row.blocks_for(1) for row in order], [1] * 5, what="wrong blocks_for(1) while all share a block")
     copies = [row.grow(1) for row in order]
-    equal([[old for old, _ in pairs] for pairs in copies], [[last]] * 4 + [[]], what="wrong copies")
+    what = "wrong old blocks of the pairs to be copied, as five forks of a part-full block grow in turn"
+    equal([[old for old, _ in pairs] for pairs in copies], [[last]] * 4 + [[]], what=what)
     equal(len({row.blocks[-1] for row in order}), 5, what="rows that have grown apart share a last block")
     equal([pool.num_free, pool.holders(rows[0].blocks[0])], [6, 5], what="wrong num_free and holders")
     for row in order:

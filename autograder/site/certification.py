@@ -1,4 +1,4 @@
-"""The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --json` printed.
+"""The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --into` wrote.
 
 `python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json and
 docs/mutants_right.json, which `autograder certify --mutate --into` wrote; a test keeps both true.
@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from autograder.certify import SUMS
+from autograder.course_table import known_topics
 from autograder.errors import CourseError
 from autograder.lessons import ROOT, Day, syllabus
 
@@ -29,6 +31,7 @@ KINDS = {
     "network": "reach a network",
 }
 
+
 def page(results: Path = RESULTS) -> str:
     """The whole page as Markdown. Beside the results may lie runs of the attacks at further levels of isolation."""
     told = read(results)
@@ -37,7 +40,7 @@ def page(results: Path = RESULTS) -> str:
     adversary = mutants.read_runs(results.parent)
     parts = {
         "headline": [headline(told)],
-        "run": [circumstances(told)],
+        "run": [circumstances(told, syllabus())],
         "versions": versions(told, syllabus()),
         "mutants": mutants.section(adversary, syllabus()),
         "attacks": attacks(runs),
@@ -48,14 +51,30 @@ def page(results: Path = RESULTS) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises CourseError where the file is not what `autograder certify --json` prints."""
+    """Raises CourseError where the file is not what `autograder certify` prints with --json, or writes with --into."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CourseError(f"{path}: {error}; make it with `autograder certify --json > {path}`") from None
+        raise CourseError(f"{path}: {error}; make it with `autograder certify --into {path}`") from None
     if not isinstance(told, dict) or not {"run", "topics"} <= set(told):
         raise CourseError(f"{path}: not the output of `autograder certify --json`")
-    return told
+    return each_with_its_run(told)
+
+
+def each_with_its_run(told: dict[str, Any]) -> dict[str, Any]:
+    """Beside each topic's counts, and the attacks', the run they are of: date, commit, machine, seeds."""
+    run = {**told["run"], "seeds": told["seeds"]}
+    topics = {name: {"run": run, **counts} for name, counts in told["topics"].items()}
+    return {**told, "topics": topics, **({"attacks_run": told.get("attacks_run", run)} if "attacks_total" in told else {})}
+
+
+def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
+    """Two certifications as one: what the newer one judged stands as that found it, any other topic, and the attacks, as they stood."""
+    older, newer = each_with_its_run(older), each_with_its_run(newer)
+    topics = {**older["topics"], **newer["topics"]}
+    order = known_topics()
+    sums = {name: sum(topic[name] for topic in topics.values()) for name in SUMS}
+    return {**older, **newer, "topics": {name: topics[name] for name in sorted(topics, key=order.index)}, **sums}
 
 
 def headline(told: dict[str, Any]) -> str:
@@ -66,18 +85,24 @@ def headline(told: dict[str, Any]) -> str:
     )
 
 
-def circumstances(told: dict[str, Any]) -> str:
-    run = told["run"]
-    seeds = "one seed" if told["seeds"] == 1 else f"{told['seeds']} seeds"
-    commit = f", commit {run['commit']}" if run.get("commit") else ""
-    whole = "The figures are those of one run of `autograder certify --json`. It ended on"
-    if commits := run.get("commits", []):  # topic after topic, while the last checks were still being written
-        commit = f", commits {commits[0]} to {commits[-1]}"
-        whole = "The figures are those of runs of one topic after another, as `autograder certify TOPIC` makes them. The last ended on"
+def circumstances(told: dict[str, Any], days: list[Day]) -> str:
+    """On what the figures were made: a sentence, or where topics were judged in different places one for each."""
+    places: dict[str, list[str]] = {}
+    for day in days:
+        if day.topic in told["topics"]:
+            places.setdefault(place(told["topics"][day.topic]["run"]), []).append(f"Day {day.number}")
+    where = next(iter(places)) if len(places) == 1 else "; ".join(f"{', '.join(judged)}: {here}" for here, judged in places.items())
     return (
-        f"{whole} {run['date']}, with course version {run['course_version']}{commit}, on {run['machine']}, Python {run['python']}, "
-        f"torch {run['torch']}, at isolation level `{run['isolation']}`, with {seeds} for each version. "
-        "`autograder certify` does it again on your machine."
+        "The figures are those of `autograder certify`, each day's of its last run, with the date and the commit that the table names: "
+        f"{where}. The command does it again on your machine."
+    )
+
+
+def place(run: dict[str, Any]) -> str:
+    seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
+    return (
+        f"course version {run['course_version']}, on {run['machine']}, Python {run['python']}, torch {run['torch']}, "
+        f"at isolation level `{run['isolation']}`, with {seeds} for each version"
     )
 
 
@@ -85,13 +110,13 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     """A table of days, and one of exercises for each day; what did not do as it should is named under it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
     counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
-    lines = [f"| day | {counted[0]} mistake named | nearest to a time limit |", f"{counted[1]}---|---|"]
-    lines += [
-        f"| Day {day.number}, {day.title} | {passed(topic)} | {caught(topic)} | {named(topic)} | {nearest(topic)} |" for day, topic in rows
-    ]
-    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | **{named(told)}** | |")
+    lines = [f"| day | {counted[0]} mistake named | nearest to a time limit | judged |", f"{counted[1]}---|---|---|"]
+    for day, topic in rows:
+        cells = (f"Day {day.number}, {day.title}", passed(topic), caught(topic), named(topic), nearest(topic), mutants.when(topic["run"]))
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | **{named(told)}** | | |")
     if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in told["topics"]]:
-        lines += ["", f"Not in this run: {', '.join(newer)}."]
+        lines += ["", f"Not judged for this page: {', '.join(newer)}."]
     for day, topic in rows:
         lines += ["", f"### Day {day.number}, {day.title}", "", f"| exercise | {counted[0]}", counted[1]]
         lines += [f"| `{name}` | {passed(counts)} | {caught(counts)} |" for name, counts in topic["exercises"].items()]
@@ -124,16 +149,17 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
     runs = [run for run in runs if run.get("attacks_total")]
     if not runs:
         return ["This run judged versions only."]
-    levels = " | ".join(f"held at level `{run['run']['isolation']}`" for run in runs)
+    levels = " | ".join(f"held at level `{run['attacks_run']['isolation']}`" for run in runs)
     lines = [f"| they try to | {levels} |", f"|---|{'---|' * len(runs)}"]
     for kind, words in KINDS.items():
         if all(kind in run["attacks_by_kind"] for run in runs):
             counts = " | ".join(f"{run['attacks_by_kind'][kind]['honest']} of {run['attacks_by_kind'][kind]['total']}" for run in runs)
             lines.append(f"| {words} | {counts} |")
     totals = " | ".join(f"**{run['attacks_honest']} of {run['attacks_total']}**" for run in runs)
-    lines += [f"| **all** | {totals} |", "", "[Attacks](attacks.md) names each of them."]
+    dates = "; ".join(f"`{run['attacks_run']['isolation']}`: {mutants.when(run['attacks_run'])}" for run in runs)
+    lines += [f"| **all** | {totals} |", "", f"[Attacks](attacks.md) names each of them. Last tried: {dates}."]
     for run in runs:
-        level, date = run["run"]["isolation"], run["run"]["date"]
+        level, date = run["attacks_run"]["isolation"], run["attacks_run"]["date"]
         lines += [f"- not held at `{level}` ({date}): `{a['attack']}`, {'; '.join(a['trouble'])}" for a in run["attacks_not_honest"]]
     return lines
 

@@ -5,38 +5,12 @@ from pathlib import Path
 
 from matplotlib.patches import Rectangle
 
-from course.drawing import bare
+from course.drawing import bare, ladder
 from course.kit import paths, plots
 from course.kit.tile_map import MASKED, READ, SKIPPED
 
 FIGURES = Path(__file__).parent / "figures"
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["flash_attention"]
-PALE_BLUE, PALE_ORANGE = "#dce6f0", "#f7e3cc"
-
-RUNGS = (
-    ("Day 7", "the loop", "every step reads\nthe whole text"),
-    ("Day 10", "a KV cache", "every token passes\nonce"),
-    ("Day 11", "ragged rows", "the weights are read\nfor all rows at once"),
-    ("Day 12", "flash prefill", "no matrix of scores\nis written down"),
-    ("to come", "a paged cache", "no slot is reserved\nand empty"),
-    ("to come", "continuous batching", "who is done makes room\nat once"),
-)
-"""When, what, and what it saves. The rung of this day is lit, those to come are dashed."""
-TODAY = 3
-
-
-def ladder() -> None:
-    """The engines of the course, each faster than the one below, all with the same tokens."""
-    fig, ax = plots.figure(width=9.2, height=3.9)
-    bare(ax, 12.3, 6.6)
-    for i, (when, what, saves) in enumerate(RUNGS):
-        x, y = 1.75 * i, 5.0 - 0.95 * i
-        fill, dash = (plots.ORANGE, "-") if i == TODAY else (PALE_BLUE, "-") if i < TODAY else ("white", "--")
-        ax.add_patch(Rectangle((x, y), 3.2, 0.62, facecolor=fill, edgecolor=plots.GREY, linestyle=dash))
-        ax.text(x + 0.12, y + 0.33, f"{when}: {what}", va="center", fontsize=8.5, fontweight="bold" if i == TODAY else "normal")
-        ax.text(x + 3.3, y + 0.33, saves, va="center", fontsize=7.5, color="#444444")
-    ax.text(0, 6.35, "for the same prompts, every rung gives the same tokens", fontsize=9)
-    plots.save(fig, FIGURES / "ladder.svg")
 
 
 def plan() -> None:
@@ -108,5 +82,6 @@ def moved() -> None:
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
-        for draw in (ladder, plan, moved):
+        ladder(FIGURES / "ladder.svg", "flash_attention")
+        for draw in (plan, moved):
             draw()

@@ -5,38 +5,12 @@ from pathlib import Path
 
 from matplotlib.patches import Rectangle
 
-from course.drawing import bare
+from course.drawing import PALE_BLUE, bare, ladder
 from course.kit import paths, plots
 
 FIGURES = Path(__file__).parent / "figures"
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["paging"]
-PALE_BLUE, PALE_ORANGE, PALE_GREEN = "#dce6f0", "#f0b873", "#b9d6c1"
-
-RUNGS = (
-    ("Day 7", "the loop", "every step reads the whole text"),
-    ("Day 10", "a KV cache", "every token passes once"),
-    ("Day 11", "ragged rows", "the weights are read for all rows at once"),
-    ("Day 12", "flash prefill", "no matrix of scores is written down"),
-    ("Day 13", "paged", "no slot is reserved and empty"),
-    ("Day 13", "forked", "a text is shared, not copied"),
-    ("Day 13", "a shared prefix", "a beginning is computed once"),
-    ("to come", "continuous batching", "who is done makes room at once"),
-)
-"""When, what, and what it saves. The rungs of this day are lit, those to come are dashed."""
-
-
-def ladder() -> None:
-    """The engines of the course, each faster or smaller than the one below, all with the same tokens."""
-    fig, ax = plots.figure(width=9.2, height=4.4)
-    bare(ax, 12.6, 7.5)
-    for i, (when, what, saves) in enumerate(RUNGS):
-        x, y = 0.75 * i, 6.3 - 0.85 * i
-        fill, dash = {"Day 13": (plots.ORANGE, "-"), "to come": ("white", "--")}.get(when, (PALE_BLUE, "-"))
-        ax.add_patch(Rectangle((x, y), 3.1, 0.62, facecolor=fill, edgecolor=plots.GREY, linestyle=dash))
-        ax.text(x + 0.12, y + 0.33, f"{when}: {what}", va="center", fontsize=8.5, fontweight="bold" if when == "Day 13" else "normal")
-        ax.text(x + 3.25, y + 0.33, saves, va="center", fontsize=8, color="#444444")
-    ax.text(0, 7.3, "for the same prompts, every rung gives the same tokens", fontsize=9)
-    plots.save(fig, FIGURES / "ladder.svg")
+PALE_ORANGE, PALE_GREEN = "#f0b873", "#b9d6c1"
 
 
 def reserved() -> None:
@@ -99,5 +73,6 @@ def table() -> None:
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
-        for draw in (ladder, reserved, table):
+        ladder(FIGURES / "ladder.svg", "paging")
+        for draw in (reserved, table):
             draw()

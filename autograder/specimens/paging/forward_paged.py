@@ -8,7 +8,7 @@ def forward_paged(model, ids, sequence, kv):
     start, t = sequence.length, ids.shape[1]
     kv.copy(sequence.grow(t))
     end = start + t
-    positions = torch.arange(start, end)
+    positions = torch.arange(start, end, device=ids.device)
 
     def attend(layer, q, k, v):
         kv.write(layer, sequence.slots(start, end), k[0].transpose(0, 1), v[0].transpose(0, 1))
@@ -27,8 +27,8 @@ def forward_paged(model, ids, sequence, kv):
 def forward_paged(model, ids, sequence, kv):
     start, t = sequence.length, ids.shape[1]
     kv.copy(sequence.grow(t))
-    table = torch.tensor(sequence.blocks).expand(t, -1)
-    lengths = torch.arange(start + 1, start + t + 1)
+    table = torch.tensor(sequence.blocks, device=ids.device).expand(t, -1)
+    lengths = torch.arange(start + 1, start + t + 1, device=ids.device)
 
     def attend(layer, q, k, v):
         kv.write(layer, sequence.slots(start), k[0].transpose(0, 1), v[0].transpose(0, 1))
@@ -48,7 +48,7 @@ def forward_paged(model, ids, sequence, kv):
     if pairs:
         kv.copy(pairs)
     old, new = sequence.slots(0, start), sequence.slots(start, sequence.length)
-    positions = torch.arange(sequence.length)
+    positions = torch.arange(sequence.length, device=ids.device)
     mask = positions[None, :] <= positions[start:, None]
 
     def attend(layer, q, k, v):
@@ -63,18 +63,18 @@ def forward_paged(model, ids, sequence, kv):
 
 # %% wrong_forward_positions_from_zero, of right_forward_plain
 # WRONG: positions start at 0 in every chunk
-# -     positions = torch.arange(start, end)
-# +     positions = torch.arange(t)
+# -     positions = torch.arange(start, end, device=ids.device)
+# +     positions = torch.arange(t, device=ids.device)
 
 # %% wrong_forward_positions_in_the_block, of right_forward_plain
 # WRONG: positions start again in every block
-# -     positions = torch.arange(start, end)
-# +     positions = torch.arange(start, end) % sequence.block_size
+# -     positions = torch.arange(start, end, device=ids.device)
+# +     positions = torch.arange(start, end, device=ids.device) % sequence.block_size
 
 # %% wrong_forward_positions_are_slots, of right_forward_plain
 # WRONG: a token's slot is taken for its position
-# -     positions = torch.arange(start, end)
-# +     positions = sequence.slots(start, end)
+# -     positions = torch.arange(start, end, device=ids.device)
+# +     positions = sequence.slots(start, end).to(ids.device)
 
 # %% wrong_forward_forgets_the_copy, of right_forward_plain
 # WRONG: what is due to be copied is not copied
@@ -118,3 +118,8 @@ def forward_paged(model, ids, sequence, kv):
 # WRONG: keys and values are reshaped where they have to be transposed
 # -         kv.write(layer, sequence.slots(start, end), k[0].transpose(0, 1), v[0].transpose(0, 1))
 # +         kv.write(layer, sequence.slots(start, end), k[0].reshape(t, *kv.keys.shape[2:]), v[0].reshape(t, *kv.keys.shape[2:]))
+
+# %% wrong_forward_positions_on_the_cpu, of right_forward_plain
+# WRONG: positions are made on the CPU, wherever the model is
+# -     positions = torch.arange(start, end, device=ids.device)
+# +     positions = torch.arange(start, end)

@@ -11,10 +11,10 @@ def paged_decode(model, ids, sequences, kv):
         raise OutOfBlocks(f"{needed} blocks needed, {pool.num_free} free")
     for s in sequences:
         kv.copy(s.grow(1))
-    lengths = torch.tensor([s.length for s in sequences])
+    lengths = torch.tensor([s.length for s in sequences], device=ids.device)
     new = torch.cat([s.slots(s.length - 1) for s in sequences])
     width = max(len(s.blocks) for s in sequences)
-    tables = torch.zeros(len(sequences), width, dtype=torch.int64)
+    tables = torch.zeros(len(sequences), width, dtype=torch.int64, device=ids.device)
     for row, s in enumerate(sequences):
         tables[row, : len(s.blocks)] = torch.tensor(s.blocks)
     positions = lengths[:, None] - 1
@@ -39,8 +39,8 @@ def paged_decode(model, ids, sequences, kv):
         pairs += s.grow(1)
     kv.copy(pairs)
     columns = max(len(s.blocks) for s in sequences)
-    tables = torch.tensor([s.blocks + s.blocks[-1:] * (columns - len(s.blocks)) for s in sequences])
-    lengths = torch.tensor([s.length for s in sequences])
+    tables = torch.tensor([s.blocks + s.blocks[-1:] * (columns - len(s.blocks)) for s in sequences], device=ids.device)
+    lengths = torch.tensor([s.length for s in sequences], device=ids.device)
     last = torch.tensor([s.blocks[-1] * kv.block_size + (s.length - 1) % kv.block_size for s in sequences])
 
     def attend(layer, q, k, v):
@@ -60,7 +60,7 @@ def paged_decode(model, ids, sequences, kv):
         kv.copy(s.grow(1))
     slots = [s.slots() for s in sequences]
     new = torch.stack([row[-1] for row in slots])
-    positions = torch.tensor([[len(row) - 1] for row in slots])
+    positions = torch.tensor([[len(row) - 1] for row in slots], device=ids.device)
 
     def attend(layer, q, k, v):
         kv.write(layer, new, k[:, :, 0], v[:, :, 0])
@@ -188,10 +188,10 @@ def paged_decode(model, ids, sequences, kv):
 # %% wrong_decode_gathers_all_rows, of right_decode_plain
 # WRONG: keys and values of all rows are gathered, padded to the longest
 # -         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
-# +         slots = (tables[:, :, None] * kv.block_size + torch.arange(kv.block_size)).flatten(1)
+# +         slots = (tables[:, :, None] * kv.block_size + torch.arange(kv.block_size, device=ids.device)).flatten(1)
 # +         group = q.shape[1] // k.shape[1]
 # +         keys, values = (x[layer][slots].transpose(1, 2).repeat_interleave(group, dim=1) for x in (kv.keys, kv.values))
-# +         hidden = torch.arange(slots.shape[1]) >= lengths[:, None]
+# +         hidden = torch.arange(slots.shape[1], device=ids.device) >= lengths[:, None]
 # +         scores = q @ keys.transpose(-2, -1) * q.shape[-1] ** -0.5
 # +         return scores.masked_fill(hidden[:, None, None], -torch.inf).softmax(dim=-1) @ values
 
@@ -204,3 +204,18 @@ def paged_decode(model, ids, sequences, kv):
 # WRONG: logits are float32, whatever the model's dtype is
 # -     return x[:, -1] @ model.weights.lm_head.T
 # +     return (x[:, -1] @ model.weights.lm_head.T).float()
+
+# %% wrong_decode_tables_on_the_cpu, of right_decode_plain
+# WRONG: the tables are made on the CPU, wherever the model is
+# -     tables = torch.zeros(len(sequences), width, dtype=torch.int64, device=ids.device)
+# +     tables = torch.zeros(len(sequences), width, dtype=torch.int64)
+
+# %% wrong_decode_lengths_on_the_cpu, of right_decode_plain
+# WRONG: lengths, and with them positions, are made on the CPU, wherever the model is
+# -     lengths = torch.tensor([s.length for s in sequences], device=ids.device)
+# +     lengths = torch.tensor([s.length for s in sequences])
+
+# %% wrong_decode_positions_on_the_cpu, of right_decode_attention_row_by_row
+# WRONG: positions are made on the CPU, wherever the model is
+# -     positions = torch.tensor([[len(row) - 1] for row in slots], device=ids.device)
+# +     positions = torch.tensor([[len(row) - 1] for row in slots])

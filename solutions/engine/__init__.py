@@ -1,0 +1,21 @@
+"""The reference engine: each day's idea, made fast.
+
+Two engines share one model (`packed`): `Engine` decodes a static batch (Day 11), `ServingEngine` serves requests that come and go
+(Days 13 and 14). The second one is put together from parts, and each of them is a keyword of `ServingEngine`, so that one of your own
+can stand in its place:
+
+| part | here | keyword | what it has to be like |
+|---|---|---|---|
+| who holds which block | `blocks` | `pool` | Day 13's `PrefixPool` |
+| the memory behind the blocks | `blocks` | `memory` | Day 13's `PagedKV` |
+| a request and its tokens | `sequence` | | `Request`, a Day 14 one with a sampler |
+| who is fed, how much, and who gives way | `scheduler` | `scheduler`, `update`, `abort` | Day 14's of the same names |
+| the pass through the model | `runner` | `forward` | Day 14's `forward_ragged` |
+"""
+
+from solutions.engine.packed import PackedModel
+from solutions.engine.sequence import Request
+from solutions.engine.serving import NewToken, ServingEngine
+from solutions.engine.static import Engine
+
+__all__ = ["Engine", "NewToken", "PackedModel", "Request", "ServingEngine"]

@@ -1,0 +1,88 @@
+"""The pass through the model: all chunks of a step at once, whatever they are. Day 14's `forward_ragged` over packed weights."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from solutions.continuous_batching import Flat
+from solutions.engine.blocks import PagedKV, PagedSequence, block_tables, read_blocks
+from solutions.engine.packed import PackedModel, rotation_tables
+
+
+@dataclass
+class Group:
+    """R chunks of n tokens each, over texts of about one length: their attention is one call.
+
+    tokens (R, n) int64: where in the step they stand. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size) bool:
+    whether a token may see what lies there.
+    """
+
+    tokens: Tensor
+    tables: Tensor
+    mask: Tensor
+
+
+class Runner:
+    """Steps over a packed model and one memory of blocks: runner(flat, sequences) -> logits, as `forward_ragged` has them.
+
+    max_len: the longest text there can be.
+    """
+
+    def __init__(self, model: PackedModel, kv: PagedKV, max_len: int) -> None:
+        self.model, self.kv = model, kv
+        self.cos, self.sin = rotation_tables(model, max_len)
+
+    @torch.no_grad()
+    def __call__(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
+        """The logits behind each chunk's last token (R, V). The keys and values of the N new tokens are written."""
+        model, kv, device = self.model, self.kv, self.model.device
+        groups = group_chunks(flat, sequences, kv.block_size, device)
+        sizes = [end - start for start, end in pairwise(flat.bounds)]
+        new = torch.cat([s.slots(s.length - n) for s, n in zip(sequences, sizes, strict=True)]).to(device)
+        last = torch.tensor(flat.bounds[1:], device=device) - 1
+        positions = flat.positions.to(device).unsqueeze(0)
+        cos, sin = self.cos[positions], self.sin[positions]  # (1, N, Dh)
+        x = model.embed_tokens[flat.ids.to(device)]  # (1, N, D)
+        for index, layer in enumerate(model.layers):
+            q, k, v = model.before_attention(x, layer, cos, sin)
+            kv.write(index, new, k[0].transpose(0, 1), v[0].transpose(0, 1))  # (1, K, N, Dh) -> (N, K, Dh)
+            mixed = self.attend(index, q[0], groups).unsqueeze(0)
+            if layer is model.layers[-1]:  # nobody reads what it makes of the other tokens
+                x, mixed = x[:, last], mixed[:, :, last]
+            x = model.after_attention(x, mixed, layer)
+        return model.logits(x[0])
+
+    def attend(self, index: int, q: Tensor, groups: list[Group]) -> Tensor:
+        """Each token reads its own text, up to itself. q (H, N, Dh) -> (H, N, Dh)."""
+        keys, values = self.kv.keys[index], self.kv.values[index]
+        mixed = torch.empty_like(q)
+        for group in groups:
+            k, v = (read_blocks(memory, group.tables, self.kv.block_size) for memory in (keys, values))
+            queries = q[:, group.tokens].transpose(0, 1)  # (R, H, n, Dh)
+            out = scaled_dot_product_attention(queries, k, v, attn_mask=group.mask, enable_gqa=True)
+            mixed[:, group.tokens] = out.transpose(0, 1)
+        return mixed
+
+
+def group_chunks(flat: Flat, sequences: list[PagedSequence], block_size: int, device: torch.device) -> list[Group]:
+    """Which chunks are read together: those of as many tokens, with as many blocks up to the next power of two.
+
+    So all who decode are a few calls, of whose keys less than half are padding, and a prompt's chunk is mostly by itself.
+    """
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for chunk, (start, end) in enumerate(pairwise(flat.bounds)):
+        alike[end - start, (len(sequences[chunk].blocks) - 1).bit_length()].append(chunk)
+    groups = []
+    for (n, _), chunks in alike.items():
+        tokens = torch.tensor([flat.bounds[chunk] for chunk in chunks])[:, None] + torch.arange(n)
+        tables = block_tables([sequences[chunk] for chunk in chunks])
+        places = torch.arange(tables.shape[1] * block_size)
+        mask = (places <= flat.positions[tokens].unsqueeze(-1)).unsqueeze(1)
+        groups.append(Group(tokens.to(device), tables.to(device), mask.to(device)))
+    return groups

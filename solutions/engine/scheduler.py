@@ -1,0 +1,40 @@
+"""Who is fed, how much, and who gives way: Day 14's functions. `update` is written anew, to hash each block once."""
+
+from __future__ import annotations
+
+import hashlib
+
+from solutions.continuous_batching import Plan, Scheduler, abort
+from solutions.engine.sequence import Request
+
+__all__ = ["Plan", "Scheduler", "abort", "update"]
+
+
+def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
+    """Day 14's `update`: publishes whole blocks, gives each request its token, and lets go of those that have ended.
+
+    There a text is hashed from its beginning at every step; here a request keeps the keys of its blocks.
+    """
+    ended = []
+    for (request, n), token in zip(plan.chunks, tokens, strict=True):
+        assert isinstance(request, Request)
+        publish_new_blocks(scheduler, request, n)
+        if request.remaining:
+            continue
+        request.output.append(token)
+        if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
+            scheduler.running.remove(request)
+            request.sequence.free()
+            request.sequence = None
+            ended.append(request)
+    return ended
+
+
+def publish_new_blocks(scheduler: Scheduler, request: Request, n: int) -> None:
+    """Make the blocks findable that have become whole with the last n tokens. Their keys are those of `block_keys`."""
+    size, sequence, keys, text = scheduler.block_size, request.sequence, request.block_keys, request.tokens
+    for end in range((len(keys) + 1) * size, sequence.length + 1, size):
+        before = keys[-1] if keys else hashlib.sha256(b"").digest()
+        keys.append(hashlib.sha256(before + b"".join(token.to_bytes(8, "little") for token in text[end - size : end])).digest())
+    for place in range((sequence.length - n) // size, sequence.length // size):
+        scheduler.pool.publish(sequence.blocks[place], keys[place])

@@ -1,0 +1,119 @@
+"""The serving engine: requests come and go, and every step is planned anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course.kit import WeightsOnly
+from solutions.continuous_batching import Flat, flatten_chunks
+from solutions.engine import scheduler as parts
+from solutions.engine.blocks import PagedKV, PagedSequence, PrefixPool
+from solutions.engine.packed import PackedModel, pack
+from solutions.engine.runner import Runner
+from solutions.engine.scheduler import Plan, Scheduler
+from solutions.engine.sequence import Request, next_tokens
+
+Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
+"""A pass like `forward_ragged`: (model, flat, sequences, kv) -> logits (R, V)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewToken:
+    """A token that a step has given a request. ended: whether it is the last one. logits (V,): what the model said before it was drawn."""
+
+    request: Request
+    token: int
+    ended: bool
+    logits: Tensor = field(repr=False)
+
+
+class ServingEngine:
+    """Serves requests with one model: `add` them at any time, then `step` while `has_work`.
+
+    A step feeds at most token_budget tokens of at most max_running requests. Keys and values lie in num_blocks blocks of block_size
+    tokens, on the model's device in its dtype. pool, memory, scheduler, update, abort and forward are the parts that another one may
+    stand in for, called as Days 13 and 14 have them; forward gets the model as it was given, and without one a `Runner` does the pass.
+    """
+
+    def __init__(
+        self,
+        model: WeightsOnly | PackedModel,
+        *,
+        num_blocks: int,
+        block_size: int = 16,
+        token_budget: int = 256,
+        max_running: int = 16,
+        pool: Callable[[int], PrefixPool] = PrefixPool,
+        memory: Callable[..., PagedKV] = PagedKV,
+        scheduler: Callable[..., Scheduler] = Scheduler,
+        update: Callable[[Scheduler, Plan, list[int]], list[Any]] = parts.update,
+        abort: Callable[[Scheduler, Request], None] = parts.abort,
+        forward: Forward | None = None,
+    ) -> None:
+        kv = memory(model.config, num_blocks, block_size, model.dtype, model.device)
+        self.pool = pool(num_blocks)
+        self.scheduler = scheduler(self.pool, block_size, token_budget=token_budget, max_running=max_running)
+        self._update, self._abort = update, abort
+        self._forward: Callable[[Flat, list[PagedSequence]], Tensor]
+        if forward is None:
+            self._forward = Runner(pack(model), kv, max_len=num_blocks * block_size)
+        else:
+            self._forward = lambda flat, sequences: forward(model, flat, sequences, kv)
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self.scheduler.waiting)
+
+    @property
+    def num_running(self) -> int:
+        return len(self.scheduler.running)
+
+    @property
+    def num_free_blocks(self) -> int:
+        return self.pool.num_free
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anybody waits or runs."""
+        return bool(self.scheduler.waiting or self.scheduler.running)
+
+    def add(self, request: Request) -> None:
+        """Put a request at the end of the queue. Raises ValueError where it can never be served, as `Scheduler.add` does."""
+        request.block_keys.clear()  # another engine may have had blocks of another size
+        self.scheduler.add(request)
+
+    def abort(self, request: Request) -> None:
+        """Forget a request at once; its blocks are free again. Raises ValueError if it neither waits nor runs."""
+        self._abort(self.scheduler, request)
+
+    @torch.no_grad()
+    def step(self) -> list[NewToken]:
+        """Schedule, one pass, draw, update -> the tokens that came of it, in the plan's order. Without anything to feed: [].
+
+        Where the pass raises, what it was to write is not there, and the requests that it fed have to be given up (`abort`).
+        """
+        plan = self.scheduler.schedule()
+        if not plan.chunks:
+            return []
+        logits = self._forward(flatten_chunks(plan.chunks), [request.sequence for request, _ in plan.chunks])
+        fed: list[Any] = [request for request, _ in plan.chunks]
+        lengths = [len(request.output) for request in fed]
+        ended = self._update(self.scheduler, plan, next_tokens(plan.chunks, logits))
+        return [
+            NewToken(request, request.output[-1], request in ended, row)
+            for request, length, row in zip(fed, lengths, logits, strict=True)
+            if len(request.output) > length
+        ]
+
+    def generate(self, requests: list[Request]) -> list[list[int]]:
+        """Adds the requests and steps until nobody waits or runs -> their outputs."""
+        for request in requests:
+            self.add(request)
+        while self.has_work:
+            self.step()
+        return [request.output for request in requests]
