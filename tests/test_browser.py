@@ -353,7 +353,9 @@ def scroll_until(page, selector: str) -> None:
         if found.count():
             found.first.scroll_into_view_if_needed()
             page.wait_for_timeout(800)
-            return
+            if found.count():
+                return
+            panel.evaluate("e => e.scrollTop -= 1400")  # cells that were drawn only now have pushed it out of the window
         panel.evaluate("e => e.scrollTop += 700")
         page.wait_for_timeout(150)
     raise AssertionError(f"nothing like {selector} in the notebook")

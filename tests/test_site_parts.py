@@ -3,6 +3,7 @@
 import contextlib
 import re
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,7 +34,7 @@ def all_sources(tmp_path_factory):
         site = pages.Site(tmp_path_factory.mktemp("source"), READY, answers)
         ran = {day.slug: solved_notebook(day) for day in READY}
         for notebook in ran.values():
-            notebook.metadata["site"] = {"machine": "this one", "date": "today"}
+            notebook.metadata["site"] = {"machine": "this one", "date": "today", "threads": 1}
         pages.write(site, ran)
         return site.source
 
@@ -148,6 +149,36 @@ def test_two_who_want_the_same_day_run_it_once(tmp_path, monkeypatch):
     with ThreadPoolExecutor(2) as both:
         list(both.map(lambda _: execute.executed([day], tmp_path, say=lambda line: None), range(2)))
     assert calls == [day.slug]
+
+
+def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(tmp_path, monkeypatch):
+    both, given = threading.Barrier(2, timeout=20), {}
+
+    def run(day, ladder):
+        if day.topic in ("samplers", "generation"):
+            both.wait()  # alone, neither would come past here
+        given[day.topic] = dict(ladder)
+        ran = solved_notebook(day)
+        ran.metadata["site"] = {"ladder": {day.topic: 1} if day.topic in ("generation", "kv_cache") else {}, "seconds": 1.0}
+        return ran
+
+    monkeypatch.setattr(execute, "run", run)
+    days = [find_day(topic) for topic in ("samplers", "generation", "kv_cache", "batching")]
+    assert list(execute.executed(days, tmp_path, at_once=2, say=lambda line: None)) == [day.slug for day in days]
+    assert given == {"samplers": {}, "generation": {}, "kv_cache": {"generation": 1}, "batching": {"generation": 1, "kv_cache": 1}}
+
+
+def test_after_a_day_that_fails_none_is_begun(tmp_path, monkeypatch):
+    begun = []
+
+    def fails(day, ladder):
+        begun.append(day.topic)
+        raise CourseError("a cell failed")
+
+    monkeypatch.setattr(execute, "run", fails)
+    with pytest.raises(CourseError, match="a cell failed"):
+        execute.executed([find_day(topic) for topic in ("softmax", "tokenizer", "attention", "samplers")], tmp_path, say=lambda line: None)
+    assert begun == ["softmax"]
 
 
 def test_a_day_that_shows_the_ladder_needs_the_days_that_set_its_rungs():

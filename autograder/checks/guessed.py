@@ -6,16 +6,19 @@ change, one call is made in each cell, and the outcomes are weighed by the cells
 
 from __future__ import annotations
 
+import bisect
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.authoring import equal, that
+from autograder.checks.cached import believing
+from autograder.checks.test_generation import frequencies
 from autograder.grading.story import Story
 
 # ---- the law of verify_sampled -------------------------------------------------------------------------------------
@@ -64,7 +67,7 @@ def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
     found = []
     for draft in itertools.product(range(len(q[0])), repeat=k):
         ps, qs = rows_after(p, draft), rows_after(q, draft[:-1]) if k else torch.empty(0, len(p[0]), dtype=torch.float64)
-        proposed = prod(float(row[token]) for row, token in zip(qs, draft, strict=True))
+        proposed = math.prod(float(row[token]) for row, token in zip(qs, draft, strict=True))
         if proposed == 0:
             continue
         intervals = [
@@ -75,7 +78,7 @@ def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
         intervals.append(cells(cut for row in last for cut in row.cumsum(dim=0).tolist()))
         for chosen in itertools.product(*intervals):
             u = torch.tensor([middle for middle, _ in chosen], dtype=torch.float64)
-            found.append(Trial(ps, qs, torch.tensor(draft, dtype=torch.int64), u, proposed * prod(length for _, length in chosen)))
+            found.append(Trial(ps, qs, torch.tensor(draft, dtype=torch.int64), u, proposed * math.prod(length for _, length in chosen)))
     return found
 
 
@@ -177,13 +180,17 @@ class Drawn(Books):
     certain: bool = False
     some: bool = False
 
+    def __post_init__(self) -> None:
+        self.rows = torch.tensor(self.chain, dtype=torch.float64)
+        self.scales = [list(itertools.accumulate(row)) for row in self.chain]
+
     def guess(self, ids: list[int], k: int) -> tuple[list[int], Tensor | None]:
         n = int(torch.randint(k + 1, (), generator=self.generator)) if self.some else k
-        tokens, rows = [ids[-1]], []
-        for _ in range(n):
-            rows.append(torch.tensor(self.chain[tokens[-1]], dtype=torch.float64))
-            tokens.append(int(torch.multinomial(rows[-1], 1, generator=self.generator)))
-        return tokens[1:], None if self.certain or not rows else torch.stack(rows)
+        tokens = [ids[-1]]
+        for u in torch.rand(n, generator=self.generator, dtype=torch.float64).tolist():
+            scale = self.scales[tokens[-1]]
+            tokens.append(bisect.bisect_right(scale, u * scale[-1]))
+        return tokens[1:], None if self.certain or not n else self.rows[tokens[:-1]]
 
 
 def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
@@ -212,18 +219,81 @@ def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: 
     return new
 
 
-def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int) -> None:
+def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:
     """Fails unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
     T, text = idx.shape[1], idx[0].tolist() + new
     before = T
     for ids, n in draft.asked:
         equal(ids, text[: len(ids)], what="the draft was asked with another text than the one so far")
+        that(
+            len(ids) > T,
+            "the draft was asked with the prompt alone, or less",
+            expected=f"more than {T} tokens: a prefill makes the first",
+            got=len(ids),
+        )
         that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=f"{len(ids)} tokens")
         before = len(ids)
-        most = min(k, T + limit - len(ids) - 1)
+        left, room = T + limit - len(ids), block_size - len(ids)
+        most = min(k, left - 1, room)
+        if room < left - 1 and room < k:
+            why, at_end = f"with room for {max(room, 0)} in the window", "not to be asked: a guess would not fit into the window"
+        else:
+            why, at_end = f"with {left} still to be made", "not to be asked: the pass makes the last token itself"
         that(
             1 <= n <= most,
-            f"the draft was asked for a wrong number of tokens, with {T + limit - len(ids)} still to be made and k = {k}",
-            expected=f"1 to {most}" if most > 0 else "not to be asked: the pass makes the last token itself",
+            f"the draft was asked for a wrong number of tokens, {why} and k = {k}",
+            expected=f"1 to {most}" if most > 0 else at_end,
             got=n,
         )
+
+
+# ---- drawn texts ---------------------------------------------------------------------------------------------------
+
+ORDER = ((1, 0, 2, 3), (2, 0, 3, 1), (3, 1, 0, 2), (0, 2, 1, 3))
+"""After token t, the tokens from the most to the least probable."""
+
+
+def after_each(law: Sequence[float]) -> Chain:
+    """A chain in which the tokens have this law by their rank, whatever came before them. So the ranks of a text are independent."""
+    return tuple(tuple(law[ranks.index(token)] for token in range(len(law))) for ranks in ORDER)
+
+
+BELIEVED = after_each((0.45, 0.25, 0.17, 0.13))
+GUESSED = after_each((0.05, 0.10, 0.05, 0.80))
+"""What a model holds of the next token by the last one, and what a bad draft does: it likes best what the model likes least."""
+
+
+def filtered_law(row: list[float], temperature: float, top_k: int | None, top_p: float | None) -> list[float]:
+    """What `filtered_probs` should make of the logits of one place, token by token."""
+    weights = [math.exp((x - max(row)) / temperature) for x in row]
+    if top_k is not None:
+        least = sorted(weights, reverse=True)[min(top_k, len(weights)) - 1]
+        weights = [w if w >= least else 0.0 for w in weights]
+    if top_p is not None:
+        kept: set[int] = set()
+        mass = 0.0
+        for token in sorted(range(len(weights)), key=weights.__getitem__, reverse=True):
+            if mass >= top_p * sum(weights):
+                break
+            kept.add(token)
+            mass += weights[token]
+        weights = [w if token in kept else 0.0 for token, w in enumerate(weights)]
+    return [w / sum(weights) for w in weights]
+
+
+def believer(student: Any, chain: Chain = BELIEVED) -> Any:
+    """A model whose next token depends on the last one alone, by the chain: row t follows token t."""
+    return believing(student, torch.tensor(chain).log().tolist())
+
+
+def follows(new: list[int], last: int, chain: Chain, *, under: str = "") -> None:
+    """Fails if a text drawn from the chain, a filtered BELIEVED, would hardly ever look like `new`, which stands behind the token `last`.
+
+    The ranks of its tokens are so many independent draws: `frequencies` judges them, and says how probable a false alarm is.
+    """
+    that(all(0 <= token < len(chain) for token in new), "a token outside the vocabulary", got=new)
+    ranks = [ORDER[before].index(token) for before, token in itertools.pairwise([last, *new])]
+    law = [float(chain[0][token]) for token in ORDER[0]]
+    frequencies(
+        torch.tensor(ranks), law, under=f"{under} (counted is how probable a token is after the one before it: 0, the most probable)"
+    )

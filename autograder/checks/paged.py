@@ -530,10 +530,10 @@ def draw_table(
     return q.to(dtype), keys.to(dtype), values.to(dtype), tables, torch.tensor(lengths)
 
 
-def state_of(sequence: Any) -> tuple[Any, ...]:
+def state_of(sequence: Any) -> dict[str, Any]:
     """Everything that a refused call must leave as it was: of the sequence, and of its pool."""
     pool, blocks = sequence.pool, sequence.blocks
-    return blocks, sequence.length, pool.num_free, [pool.holders(block) for block in blocks]
+    return {"blocks": blocks, "length": sequence.length, "num_free": pool.num_free, "holders": [pool.holders(block) for block in blocks]}
 
 
 def paged_logits(student: Any, model: Any, ids: Tensor, sizes: Sequence[int], sequence: Any, kv: Any) -> Tensor:

@@ -123,7 +123,8 @@ def test_a_fork_by_hand(student, hand):
     equal([pool.num_free, *map(pool.holders, a.blocks)], [case["free_after_first"], 2, 2], what="wrong num_free and holders after a fork")
     whole_blocks = [max(0, -(-(6 + n) // 4) - 2) for n in case["needed_for"]]
     suspects = [(whole_blocks, "The copy of the shared last block is a block too.")]
-    equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what="wrong b.blocks_for(1), (2), (3)", suspects=suspects)
+    what = f"wrong b.blocks_for(n) for n = {', '.join(map(str, case['needed_for']))}"
+    equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what=what, suspects=suspects)
     table = a.blocks
     copies = b.grow(1)
     equal(a.blocks, table, what="b.grow(1) has changed the blocks of a, of which b is the fork")
@@ -753,6 +754,7 @@ def test_only_what_is_new_is_fed(student):
     student.publish_blocks(first, text)
     first.free()
     sequence = student.start_sequence(pool, text, 4, _unchanged=True)
+    equal(sequence.length, 16, what="wrong length of a sequence of which 16 tokens are known")
     with student.counting() as work:
         got = student.forward_paged(model, ids[:, sequence.length :], sequence, kv)
     close(got, whole()(ids)[:, 16:], atol=1e-3, what="wrong logits behind a shared beginning")

@@ -131,7 +131,7 @@ def test_refused_takes_nothing(student):
     that(not taken, "grow was refused, and pool.take was called", expected="no call", got=len(taken))
     equal(state_of(a), before, what="a refused grow has changed blocks, length, num_free or holders")
     equal(a.grow(6), [], what="wrong copies of a grow that just fits")
-    equal([len(taken), a.blocks, a.length], [1, [*before[0], free], 12], what="wrong number of calls of pool.take, blocks and length")
+    equal([len(taken), a.blocks, a.length], [1, [*before["blocks"], free], 12], what="wrong calls of pool.take, blocks and length")
 
 
 @checks("PagedSequence")
@@ -525,7 +525,7 @@ def test_random_beginnings(student, rng):
         sequence.grow(len(other) - length)
         before = state_of(first)
         sequence.free()
-        equal(first.blocks, before[0], what="the blocks of the other sequence have changed")
+        equal(first.blocks, before["blocks"], what="the blocks of the other sequence have changed")
         equal([pool.holders(block) for block in first.blocks], [1] * len(first.blocks), what="wrong holders when a sequence is freed")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from . import pages
 from .execute import CACHE, executed
 
 OUT = ROOT / "build" / "site"
+AT_ONCE = 2
+"""Notebooks that run side by side. A day may take up to three gigabytes."""
 
 
 def build(
@@ -35,7 +38,10 @@ def build(
     chosen = [day for day in days or syllabus() if day.ready]
     if not paths.SMOLLM2.is_file():
         say("SmolLM2 is not here (`make model` fetches it): cells that need it are shown without what they would give")
-    ran = executed(chosen, cache, say=say)
+    at_once = min(AT_ONCE, os.cpu_count() or 1)
+    # Two kernels with a thread for each core would wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", str((os.cpu_count() or 1) // at_once))
+    ran = executed(chosen, cache, at_once=at_once, say=say)
     desk = out.with_name(f"{out.name}-work")
     site = pages.Site(desk / "source", chosen, answers)
     shutil.rmtree(desk, ignore_errors=True)

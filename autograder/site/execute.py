@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 CACHE = ROOT / "build" / "executed"
+FORM = 2
+"""Of what is noted of a run; what was noted otherwise is not read."""
 MAX_SECONDS = 600
 """For one cell; a machine may be slow, but a build must end."""
 
@@ -66,29 +69,61 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 '''
 
 
-def executed(days: Sequence[Day], cache: Path = CACHE, *, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
-    """{slug: the solved notebook with outputs}, the days in order. What is not in the cache is run and put there.
+def executed(
+    days: Sequence[Day], cache: Path = CACHE, *, at_once: int = 1, say: Callable[[str], None] = print
+) -> dict[str, NotebookNode]:
+    """{slug: the solved notebook with outputs}, the days in order. What is not in the cache is run and put there, `at_once` days at a time.
 
     Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run is not kept. Where two
     processes want the same day, one runs it and the other waits.
     """
     import nbformat
 
-    done: dict[str, NotebookNode] = {}
-    for day in days:
+    def one(day: Day) -> NotebookNode:
         path = cache / f"{day.slug}-{key(day, days)}.ipynb"
+        before = [asked[other.slug].result().metadata["site"]["ladder"] for other in needed(day, days)[:-1] if other.slug in asked]
         with alone(cache / f".{day.slug}.lock"):
             if path.exists():
                 ran = nbformat.read(path, as_version=4)
+            elif stop.is_set():
+                raise CourseError(f"{day.slug}: not run, for another day failed")
             else:
                 say(f"{day.slug}: running its notebook")
-                ran = run(day, [rung for slug in done for rung in done[slug].metadata["site"]["ladder"].items()])
+                ran = run(day, [rung for ladder in before for rung in ladder.items()])
                 say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
                 for old in cache.glob(f"{day.slug}-*.ipynb"):
                     old.unlink()
                 write_if_changed(path, as_bytes(ran))
-        done[day.slug] = with_outputs(solved_notebook(day), ran)
-    return done
+        return with_outputs(solved_notebook(day), ran)
+
+    def or_stop(day: Day) -> NotebookNode:
+        try:
+            return one(day)
+        except BaseException:
+            stop.set()
+            raise
+
+    asked: dict[str, Future[NotebookNode]] = {}
+    stop = threading.Event()
+    with ThreadPoolExecutor(at_once) as kernels:
+        for day in days:  # in order, so that whom a day waits for is already running
+            asked[day.slug] = kernels.submit(or_stop, day)
+        try:
+            return {slug: notebook.result() for slug, notebook in asked.items()}
+        except KeyboardInterrupt:
+            stop.set()
+            _end_kernels()
+            raise
+
+
+def _end_kernels() -> None:
+    """Whoever stops a build does not wait until the notebooks that run have come to their end."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if "ipykernel_launcher" in child.cmdline():
+                child.kill()
 
 
 @contextmanager
@@ -112,7 +147,7 @@ def key(day: Day, days: Sequence[Day]) -> str:
     Prose does not count, nor do figures to step through that no cell of this day asks for.
     """
     cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
-    parts: list[Any] = [torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
+    parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
     kit = set((day.root / "course" / "kit").glob("*.py")) - figures(day.root) | figures_shown(day.root, cells)
     files = [*kit, *(day.root / path for path in imported_files(day.root, ["autograder.student"]))]
@@ -231,6 +266,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         "seconds": round(time.monotonic() - start, 1),
         "peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,  # of all notebooks that this process has run
         "machine": machine_name(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads()),
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook

@@ -90,8 +90,10 @@ def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:
 def _note(ran: NotebookNode, page: str) -> str:
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
+    threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
     return (
-        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}).{without} "
+        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads} and other "
+        f"work beside it: its times are no benchmark).{without} "
         f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}).*"
     )
 

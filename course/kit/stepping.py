@@ -4,7 +4,8 @@ A figure gives the part that draws: a JavaScript function body that gets `step` 
 what was chosen decides how many steps there are. At hand are `data`, `part(name)` for an element with that `data-part`, the drawing
 helpers `text` and `box`, and for numbers in words `digits`, `seconds`, `amount(x, unit)` and `share`.
 
-JupyterLab looks at keys before the page does, and folds headings at the left arrow: `data-lm-suppress-shortcuts` keeps it from that.
+JupyterLab looks at keys before the page does, and folds headings at the left arrow: `data-lm-suppress-shortcuts` on what has the focus,
+not only on what holds that, keeps it from it.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def sliders(*numbers: tuple[str, str, tuple[int, int], int]) -> str:
 
 
 _PAGE = """
-<div id="%KEY%" class="course-stepper" role="group" aria-label="%LABEL%" data-lm-suppress-shortcuts="true">
+<div id="%KEY%" class="course-stepper" role="group" aria-label="%LABEL%">
 <style>
 #%KEY% { font-family: sans-serif; font-size: 14px; color: #222; background: white; border: 1px solid %LIGHT%; border-radius: 4px;
   padding: 12px; max-width: 760px; box-sizing: border-box; }
@@ -155,6 +156,7 @@ _PAGE = """
     event.stopPropagation();
     go(to);
   });
+  root.querySelectorAll("input, button, select").forEach((control) => control.setAttribute("data-lm-suppress-shortcuts", "true"));
   root.addEventListener("change", draw);
   root.addEventListener("input", draw);
   draw();

@@ -80,8 +80,8 @@ class PagedKV:
     def copy(self, pairs):
         if not pairs:
             return
-        blocks = torch.tensor(pairs)
-        slots = blocks[..., None] * self.block_size + torch.arange(self.block_size)
+        blocks = torch.tensor(pairs, device=self.keys.device)
+        slots = blocks[..., None] * self.block_size + torch.arange(self.block_size, device=blocks.device)
         old, new = slots[:, 0].flatten(), slots[:, 1].flatten()
         for memory in (self.keys, self.values):
             memory.index_copy_(1, new, memory.index_select(1, old))
@@ -90,6 +90,11 @@ class PagedKV:
     def nbytes(self):
         return sum(memory.untyped_storage().nbytes() for memory in (self.keys, self.values))
 
+
+# %% wrong_kv_copies_through_slots_on_the_cpu, of right_kv_all_pairs_at_once
+# WRONG: the slots to copy are made on the CPU, wherever the memory is
+# -         blocks = torch.tensor(pairs, device=self.keys.device)
+# +         blocks = torch.tensor(pairs)
 
 # %% wrong_kv_copies_keys_only, of right_kv_plain
 # WRONG: copy forgets the values

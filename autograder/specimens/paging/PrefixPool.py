@@ -293,6 +293,15 @@ class PrefixPool(BlockPool):
 # +             if blocks[-1] in self.idle:
 # +                 self.idle.move_to_end(blocks[-1])
 
+# %% wrong_prefix_releases_free_blocks, of right_prefix_plain
+# WRONG: of the free blocks only the idle ones are refused at a release: any other is free twice then
+# -         super().release(block)
+# +         if block in self.idle:
+# +             raise ValueError(f"block {block} is idle already")
+# +         self.counts[block] -= 1
+# +         if self.counts[block] == 0:
+# +             self.free_blocks.append(block)
+
 # %% wrong_prefix_known_keys_are_not_refused, of right_prefix_plain
 # WRONG: a free block is refused only where its key is new
 # -         if self.counts[block] == 0:
