@@ -359,11 +359,13 @@ def circumstances() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit of the checkout, and whether files differ from it; empty where there is no git."""
+    """The commit of the checkout, and whether files differ from it but the figures that runs write; empty where there is no git."""
     git = ["git", "-C", str(ROOT)]
+    figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
     try:
         name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True).stdout.strip()
+        status = [*git, "status", "--porcelain", "--", ".", *figures]
+        changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
     return f"{name}, with changes" if changed else name

@@ -129,7 +129,7 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 
     A request begins with the blocks that the pool knows of its text (`start_sequence`), and is fed as many of its remaining tokens as
     the budget has left. It stands behind those who run. Where there are too few blocks for this chunk, it gives back what it has taken
-    over and waits on, and so does everybody behind it. Who waits has no sequence.
+    over (`free`) and waits on, and so does everybody behind it. Who waits has no sequence.
     """
     ### BEGIN SOLUTION
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
@@ -214,9 +214,10 @@ def flatten_chunks(chunks: list[tuple[Request, int]]) -> Flat:
 def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence], kv: PagedKV) -> Tensor:
     """One pass for all chunks of a step: every weight is read once, whatever the chunks.
 
-    sequences: of the R chunks, grown already -> the logits behind each chunk's last token (R, V). The keys and values of the N new
-    tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no padding, and the head
-    is asked for R rows only. No chunk reads a slot that another one of the same step writes. Yu et al. 2022 (Orca), section 3.2.
+    sequences: of the R chunks, grown already -> the logits behind each chunk's last token (R, V), of the model's dtype. The keys and
+    values of the N new tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no
+    padding, and the head is asked for R rows only. No chunk reads a slot that another one of the same step writes. Yu et al. 2022
+    (Orca), section 3.2.
     """
     ### BEGIN SOLUTION
     device = model.device
@@ -272,9 +273,9 @@ def simulate(
     """The engine without a model, on a clock of its own that begins at 0 -> the trace of each request, in the order given.
 
     seconds(chunks), chunks as `step_seconds` has them: how long a step takes. token(request): what the model says of a request that
-    was fed. A request is added as soon as a step begins at or after its arrival, the earlier one first, and of two with the same
-    arrival the one that stands first; where nobody waits or runs, the clock jumps to the next arrival. A token's time is the end of
-    its step. The scheduler is empty before, and after. The list is not changed.
+    was fed; it is asked once for a chunk at the most. A request is added as soon as a step begins at or after its arrival, the earlier
+    one first, and of two with the same arrival the one that stands first; where nobody waits or runs, the clock jumps to the next
+    arrival. A token's time is the end of its step. The scheduler is empty before, and after. The list is not changed.
     """
     ### BEGIN SOLUTION
     clock = 0.0

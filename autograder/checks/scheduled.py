@@ -10,15 +10,17 @@ States and schedules in which that would show later are drawn anew.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
 
 from autograder.authoring import CheckFailed, equal, that
-from autograder.checks.paged import Books, Played, Step, chained, integer, one_of
+from autograder.checks.paged import Books, Played, Step, chained, filled, integer, one_of
 from autograder.grading.story import Result
 
 LABELS = "ABCDEFGH"
@@ -174,14 +176,16 @@ def clocked(
     rows: list[Row], desk: Desk, seconds: Callable[[list[tuple[int, int]]], float], said: Callable[[str], int]
 ) -> tuple[dict[str, list[float]], list[Any]]:
     """(the times of each one's tokens, what `seconds` is asked) of a run on a virtual clock. said(label): what the model says."""
-    clock, arriving = 0.0, sorted(rows, key=lambda row: row.arrival)
+    clock, come, order = 0.0, 0, sorted(rows, key=lambda row: row.arrival)
+    arrivals = [row.arrival for row in order]
     times: dict[str, list[float]] = {row.label: [] for row in rows}
     asked = []
-    while arriving or desk.waiting or desk.running:
-        if not desk.waiting and not desk.running:
-            clock = max(clock, arriving[0].arrival)
-        while arriving and arriving[0].arrival <= clock:
-            desk.waiting.append(arriving.pop(0))
+    while come < len(order) or desk.waiting or desk.running:
+        idle = not (desk.waiting or desk.running)
+        clock = max(clock, arrivals[come]) if idle else clock
+        here = bisect_right(arrivals, clock)
+        desk.waiting += order[come:here]
+        come = here
         chunks, _ = desk.schedule()
         asked.append([(n, row.length) for row, n in chunks])
         clock += seconds(asked[-1])
@@ -292,7 +296,9 @@ def board(rng: torch.Generator, *, waiting: int, known: int, chunk: bool = False
     for label, kind in zip(LABELS, kinds, strict=False):
         prompt = common[: integer(rng, 0, 9)] + torch.randint(VOCAB, (integer(rng, 1, 6),), generator=rng).tolist()
         decodes = integer(rng, 0, 2) > 0
-        output = torch.randint(VOCAB, (integer(rng, 0, 4) if kind == "wait" else integer(rng, 1, 5) * decodes,), generator=rng).tolist()
+        again = integer(rng, 0, 1) > 0  # it gave way once, and a part of its text is computed anew
+        written = integer(rng, 0, 4) if kind == "wait" else integer(rng, 1, 5) * (decodes or again)
+        output = torch.randint(VOCAB, (written,), generator=rng).tolist()
         total = len(prompt) + len(output)
         cached = total - 1 if decodes else integer(rng, 0, total - 1)
         fed = integer(rng, 1, total - cached) if integer(rng, 0, 2) else total - cached
@@ -571,6 +577,11 @@ def places(given: Any, requests: Sequence[Any]) -> Any:
     return [place(each, requests) for each in given] if isinstance(given, list | tuple) else given
 
 
+def queues(scheduler: Any, requests: Sequence[Any]) -> list[Any]:
+    """[who runs, who waits], as places in a list."""
+    return [places(scheduler.running, requests), places(scheduler.waiting, requests)]
+
+
 # ---- chunks and a model --------------------------------------------------------------------------------------------
 
 
@@ -585,19 +596,15 @@ class Texts:
 
     def step(self, pieces: Sequence[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Feeds n tokens of a text for each (text, n) -> what the student gives, what is due; (R, V)."""
-        ids: list[int] = []
-        positions: list[int] = []
-        bounds = [0]
-        want = []
-        for which, n in pieces:
-            start = self.lengths[which]
-            self.sequences[which].grow(n)
-            self.lengths[which] += n
-            ids += self.texts[which][0, start : start + n].tolist()
-            positions += range(start, start + n)
-            bounds.append(len(ids))
-            want.append(self.kit(self.texts[which][:, : start + n])[:, -1])
-        flat = self.student.Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+        spans = [(which, self.lengths[which], self.lengths[which] + n) for which, n in pieces]
+        for which, begin, end in spans:
+            self.sequences[which].grow(end - begin)
+            self.lengths[which] = end
+        ids = torch.cat([self.texts[which][:, begin:end] for which, begin, end in spans], dim=1)
+        positions = torch.cat([torch.arange(begin, end) for _, begin, end in spans])
+        bounds = list(accumulate((n for _, n in pieces), initial=0))
+        want = [self.kit(self.texts[which][:, :end])[:, -1] for which, _, end in spans]
+        flat = self.student.Flat(ids, positions, bounds)
         got = self.student.forward_ragged(self.model, flat, [self.sequences[which] for which, _ in pieces], self.kv)
         return got, torch.cat(want)
 
@@ -609,3 +616,35 @@ def most_flops(config: Any, pieces: Sequence[tuple[int, int]]) -> int:
     tokens, keys = sum(n for n, _ in pieces), sum(length for _, length in pieces)
     products = tokens * config.num_hidden_layers * layer + len(pieces) * config.vocab_size * D
     return 2 * (products + 2 * tokens * keys * heads * config.num_hidden_layers)
+
+
+class Served:
+    """An engine that serves requests with `tiny`, and beside it the desk. said: the greedy tokens of each."""
+
+    def __init__(self, student: Any, prompts: Sequence[list[int]], said: Sequence[list[int]], desk: Desk) -> None:
+        self.student, self.desk, self.said, self.steps = student, desk, said, 0
+        self.model, self.kv = student.model("tiny", dtype=torch.float64), filled(student, desk.num_blocks, desk.size)
+        self.scheduler = scheduler_of(student, desk.num_blocks, desk.size, desk.budget, desk.max_running)
+        self.requests = [student.Request(prompt, len(due)) for prompt, due in zip(prompts, said, strict=True)]
+        self.rows = [Row(label, prompt, len(due)) for label, prompt, due in zip(LABELS, prompts, said, strict=False)]
+        for request, row in zip(self.requests, self.rows, strict=True):
+            self.scheduler.add(request)
+            desk.waiting.append(row)
+
+    @property
+    def done(self) -> bool:
+        return not self.desk.waiting and not self.desk.running
+
+    def step(self) -> None:
+        """One step on both sides, and everything is looked at."""
+        desk, s = self.desk, self.scheduler
+        chunks, _ = desk.schedule()
+        ended = desk.update(chunks, [self.said[self.rows.index(row)][min(len(row.output), row.new - 1)] for row, _ in chunks])
+        given = self.student.engine_step(self.model, s, self.kv)
+        self.steps += 1
+        where = f"in step {self.steps}, budget {desk.budget}, {desk.num_blocks} blocks of {desk.size}, max_running {desk.max_running}"
+        for name, got, want in (("s.running", s.running, desk.running), ("s.waiting", s.waiting, desk.waiting), ("result", given, ended)):
+            equal(places(got, self.requests), [self.rows.index(row) for row in want], what=f"wrong {name}, as places in the queue, {where}")
+        equal([each.output for each in self.requests], [row.output for row in self.rows], what=f"wrong outputs {where}")
+        lengths = [0 if each.sequence is None else each.sequence.length for each in self.requests]
+        equal(lengths, [row.length for row in self.rows], what=f"wrong numbers of tokens in the cache, request by request, {where}")

@@ -9,6 +9,8 @@ from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole, written
 from autograder.checks.counted import between, fewest_flops
 from autograder.checks.paged import chained, filled
 from autograder.checks.scheduled import (
+    Desk,
+    Served,
     Texts,
     arrivals,
     board,
@@ -19,6 +21,7 @@ from autograder.checks.scheduled import (
     place,
     places,
     play_schedule,
+    queues,
     running,
     scheduler_of,
 )
@@ -30,18 +33,19 @@ from autograder.checks.scheduled import (
 def test_one_of_three_gives_way(student):
     """of three that run the one in the middle gives way: first in the queue, without blocks, with all its tokens"""
     s = scheduler_of(student, 12, 4, 16, 4)
-    a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i]) for i in range(3))
-    d = student.Request([9] * 3, 2)
+    a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i], new=8, eos_token_id=7, arrival=2.0 + i) for i in range(3))
+    d = student.Request([9] * 3, 2, arrival=1.0)
     s.waiting = [d]
-    equal(s.pool.num_free, 6, what="wrong num_free before")
+    equal(s.pool.num_free, 6, what="wrong num_free before preempt is called")
     student.preempt(s, b)
     every = [a, b, c, d]
     equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the list a, b, c, d")
     equal(places(s.waiting, every), [1, 3], what="wrong s.waiting, as places in the list a, b, c, d")
-    that(b.sequence is None, "b.sequence is not None: who waits has no sequence")
+    that(b.sequence is None, "b waits and still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 8, what="wrong num_free afterwards: b held two blocks")
     equal([b.prompt, b.output, b.remaining], [[1] * 6, [41, 51], 8], what="wrong prompt, output and remaining of b")
-    equal([a.sequence.length, c.sequence.length], [7, 7], what="the others' sequences have changed")
+    equal([b.max_new_tokens, b.eos_token_id, b.arrival], [8, 7, 3.0], what="max_new_tokens, eos_token_id or arrival of b has changed")
+    equal([a.sequence.length, c.sequence.length], [7, 7], what="the sequences of a and c have changed; lengths")
 
 
 @checks("preempt")
@@ -69,9 +73,9 @@ def test_who_runs_is_fed(student):
     plan = student.feed_running(s)
     equal(fed(plan, every), [(0, 1), (1, 4)], what="wrong chunks, as (place in the list a, b, c; tokens)")
     equal(plan.preempted, [], what="wrong plan.preempted")
-    equal([each.sequence.length for each in every], [7, 9, 4], what="wrong lengths of the sequences")
+    equal([each.sequence.length for each in every], [7, 9, 4], what="wrong lengths of the sequences of a, b, c")
     equal(s.pool.num_free, 6, what="wrong num_free: room is made for the tokens that are fed, and for no others")
-    equal(places(s.running, every), [0, 1, 2], what="wrong s.running")
+    equal(places(s.running, every), [0, 1, 2], what="wrong s.running, as places in the list a, b, c")
 
 
 @checks("feed_running", weight=2)
@@ -82,8 +86,8 @@ def test_the_youngest_gives_way(student):
     plan = student.feed_running(s)
     equal(places(plan.preempted, every), [2], what="wrong plan.preempted, as places in the list a, b, c")
     equal(fed(plan, every), [(0, 1), (1, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
-    equal(places(s.running, every), [0, 1], what="wrong s.running")
-    equal(places(s.waiting, every), [2], what="wrong s.waiting")
+    equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the list a, b, c")
+    equal(places(s.waiting, every), [2], what="wrong s.waiting, as places in the list a, b, c")
     equal(s.pool.num_free, 0, what="wrong num_free")
 
 
@@ -95,7 +99,7 @@ def test_the_asker_may_be_the_youngest(student):
     plan = student.feed_running(s)
     equal(places(plan.preempted, every), [1], what="wrong plan.preempted, as places in the list a, b")
     equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0], [1]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0], [1]], what="wrong s.running and s.waiting, as places in the list a, b")
     equal(s.pool.num_free, 2, what="wrong num_free")
 
 
@@ -139,9 +143,9 @@ def test_first_come_first_served(student):
     plan = student.Plan()
     student.admit(s, plan)
     equal(fed(plan, every), [(0, 6), (1, 3), (2, 1)], what="wrong chunks, as (place in the queue, tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0, 1, 2], [3]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0, 1, 2], [3]], what="wrong s.running and s.waiting, as places in the queue")
     equal([each.sequence.length for each in every[:3]], [6, 3, 1], what="wrong lengths of the sequences")
-    that(every[3].sequence is None, "who waits has a sequence")
+    that(every[3].sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 0, what="wrong num_free: room is made for the tokens that are fed, and for no others")
 
 
@@ -155,11 +159,11 @@ def test_behind_those_who_run(student):
     plan = student.Plan([(old, 1)])
     student.admit(s, plan)
     equal(fed(plan, every), [(0, 1), (1, 5)], what="wrong chunks, as (place in the list old, first, second; tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0, 1], [2]], what="wrong s.running and s.waiting")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
     again = student.Plan([(old, 8)])
     s.max_running = 3
     student.admit(s, again)
-    equal(len(again.chunks), 1, what="the budget is used up, and somebody was admitted; wrong number of chunks")
+    equal(len(again.chunks), 1, what="wrong number of chunks: the budget is used up, and nobody may be admitted")
 
 
 @checks("admit", weight=2)
@@ -171,8 +175,9 @@ def test_nobody_overtakes(student):
     plan = student.Plan([(old, 1)])
     student.admit(s, plan)
     equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list old, first, second; tokens)")
-    equal([places(s.running, every), places(s.waiting, every)], [[0], [1, 2]], what="wrong s.running and s.waiting")
-    that(every[1].sequence is None and every[2].sequence is None, "who waits has a sequence")
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
+    free = every[1].sequence is None and every[2].sequence is None
+    that(free, "a request that waits has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 1, what="wrong num_free")
 
 
@@ -196,9 +201,9 @@ def test_what_the_pool_knows_is_taken_over(student):
         else:
             equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
             equal([len(s.waiting), s.pool.num_free], [1, 3], what="wrong length of the queue, and num_free after a refusal")
-            that(request.sequence is None, "who waits has a sequence")
-            equal(len(s.pool.find(chained(text, 4))), 3, what="wrong number of known blocks after a refusal")
-        equal(old.sequence.length, 6, what="the sequence of another one has changed")
+            that(request.sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
+            equal(len(s.pool.find(chained(text, 4))), 3, what="wrong number of the text's blocks that the pool finds after a refusal")
+        equal(old.sequence.length, 6, what="wrong length of the sequence of another one, who runs")
 
 
 @checks("admit", weight=2)
@@ -227,10 +232,10 @@ def test_who_gets_its_token(student):
     ]
     plan = student.Plan([(every[0], 1), (every[1], 5), (every[2], 4)])
     ended = student.update(s, plan, [41, 42, 43])
-    equal(ended, [], what="nobody has ended")
+    equal(places(ended, every), [], what="wrong result: nobody has ended; requests as places in the plan")
     equal([each.output for each in every], [[8, 41], [42], []], what="wrong outputs")
     equal([each.remaining for each in every], [1, 1, 5], what="wrong numbers of remaining tokens")
-    equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running and num_free")
+    equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running, as places in the plan, and num_free")
 
 
 @checks("update", weight=2)
@@ -249,7 +254,8 @@ def test_how_a_request_ends(student):
     equal(places(ended, every), [0, 1, 3], what="other requests than those that ended, as places in the plan")
     equal(places(s.running, every), [2], what="wrong s.running, as places in the plan")
     equal(places(s.waiting, every), [], what="wrong s.waiting")
-    that(all(every[i].sequence is None for i in (0, 1, 3)), "a request that has ended still has a sequence")
+    gone = all(every[i].sequence is None for i in (0, 1, 3))
+    that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 19, what="wrong num_free: who has ended gives its blocks back")
 
 
@@ -267,7 +273,7 @@ def test_what_was_computed_can_be_found(student):
     student.update(s, plan, [41, 42, 43])
     texts = [range(10, 22), range(30, 38), [40, 41, 42, 9, 43], range(50, 58)]
     known = [len(s.pool.find(chained(list(text), 4))) for text in texts]
-    equal(known, [2, 2, 1, 0], what="wrong numbers of known blocks of the four texts, of which the last was not fed")
+    equal(known, [2, 2, 1, 0], what="wrong numbers of blocks of the four texts that the pool finds; the last one was not fed")
     equal(s.pool.num_free, 20 - 3 - 1 - 1, what="wrong num_free")
 
 
@@ -304,6 +310,7 @@ def look_at_flat(flat, ids, positions, bounds, suspects=()):
     """Compares all three parts, and their dtypes."""
     equal(flat.positions, torch.tensor(positions), what="wrong positions", suspects=suspects)
     equal(flat.ids, torch.tensor([ids]), what="wrong ids")
+    that(isinstance(flat.bounds, list), "bounds is no list", expected="a list of numbers", got=type(flat.bounds).__name__)
     equal(flat.bounds, bounds, what="wrong bounds", suspects=[(bounds[1:], "The first chunk begins at 0, and that is a bound too.")])
     for name, got in (("ids", flat.ids), ("positions", flat.positions)):
         equal(str(got.dtype), "torch.int64", what=f"wrong dtype of the {name}")
@@ -327,10 +334,11 @@ def test_newest_tokens_and_one_chunk(student):
     """decodes feed the newest token of the answer; a single chunk; nothing is changed"""
     s = scheduler_of(student, 20, 4, 20, 4)
     every = [running(student, s, [5, 6, 7], 5, output=[8, 9]), running(student, s, [1, 2], 2), running(student, s, [4] * 9, 6)]
-    look_at_flat(student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)]), [9, 1, 2, 4], [4, 0, 1, 5], [0, 1, 3, 4])
+    flat = student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)], _unchanged=True)
+    look_at_flat(flat, [9, 1, 2, 4], [4, 0, 1, 5], [0, 1, 3, 4])
     look_at_flat(student.flatten_chunks([(every[0], 4)]), [6, 7, 8, 9], [1, 2, 3, 4], [0, 4])
-    equal([each.sequence.length for each in every], [5, 2, 6], what="the length of a sequence has changed")
-    equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt or output has changed")
+    equal([each.sequence.length for each in every], [5, 2, 6], what="the lengths of the sequences have changed")
+    equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt and output of the first have changed")
 
 
 # ---- forward_ragged ------------------------------------------------------------------------------------------------
@@ -377,7 +385,7 @@ def test_work_of_a_step(student):
     texts.step([(0, 2), (1, 4)])
     with student.counting() as work:
         got, want = texts.step([(0, 36), (1, 5)])
-    close(got, want, atol=1e-2, rtol=1e-3)
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
     equal(work.positions, 41, what="wrong number of positions for chunks of 36 and 5 tokens")
     config = whole().config
     least = fewest_flops(config, [36]) + fewest_flops(config, [5])
@@ -394,7 +402,7 @@ def test_weights_are_read_once(student):
     texts.step([(i, context) for i in range(rows)])
     with student.counting(fast_bytes=fast) as work:
         got, want = texts.step([(i, 1) for i in range(rows)])
-    close(got, want, atol=1e-2, rtol=1e-3)
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
     config, weights = kit.config, kit.weights_only().weights
     matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
     cached = rows * (context + 1) * 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
@@ -418,7 +426,7 @@ def serve(student, prompts, new, *, num_blocks, size, budget, max_running, eos=N
         if not s.waiting and not s.running:
             break
         ended += student.engine_step(model, s, kv)
-    equal(s.pool.num_free, num_blocks, what="wrong num_free when all should have ended")
+    equal(s.pool.num_free, num_blocks, what="wrong num_free at the end of the run: all should have ended and given their blocks back")
     return requests, ended
 
 
@@ -433,8 +441,20 @@ def test_the_ladder(student):
         requests, ended = serve(student, prompts, 5, **numbers)
         for request, each in zip(requests, ids, strict=True):
             want = unrolled(whole(), each, 5, 256)[0].tolist()
-            equal(request.output, want, what=f"other tokens with a budget of {budget} and {num_blocks} blocks")
+            equal(request.output, want, what=f"wrong output with a budget of {budget} and {num_blocks} blocks")
         equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+
+
+@checks("engine_step", weight=2)
+def test_step_by_step(student):
+    """after every step: who runs, who waits, what was fed and said, with too small a budget and too little room for all"""
+    written(lambda *_: student.engine_step(None, None, None))
+    ids = [tiny_ids(prompt) for prompt in (PROMPTS[2], PROMPTS[0], PROMPTS[1], PROMPTS[1])]
+    said = [unrolled(whole(), each, 4, 256)[0].tolist() for each in ids]
+    for budget, num_blocks, size in ((4, 6, 4), (12, 9, 3)):
+        served = Served(student, [each[0].tolist() for each in ids], said, Desk(num_blocks, size, budget, max_running=3))
+        while not served.done:
+            served.step()
 
 
 @checks("engine_step")
@@ -444,15 +464,15 @@ def test_nothing_to_feed(student):
     model, kv = student.model("tiny", dtype=torch.float64), filled(student, 8, 4)
     s = scheduler_of(student, 8, 4, 8, 2)
     with student.counting() as work:
-        equal(student.engine_step(model, s, kv), [], what="nothing has ended")
-    equal(work.positions, 0, what="wrong number of positions")
+        equal(student.engine_step(model, s, kv), [], what="wrong result of a step in which nobody is fed")
+    equal(work.positions, 0, what="wrong number of positions that went through the model, with nobody to feed")
     request = student.Request(tiny_ids("ROMEO:\n")[0].tolist(), 1)
     s.add(request)
     with student.counting() as work:
         ended = student.engine_step(model, s, kv)
     equal(work.positions, len(tiny_ids("ROMEO:\n")[0]), what="wrong number of positions for one prompt")
-    equal(places(ended, [request]), [0], what="the request has ended with its one token")
-    equal(request.output, unrolled(whole(), tiny_ids("ROMEO:\n"), 1, 256)[0].tolist(), what="another token")
+    equal(places(ended, [request]), [0], what="wrong result: the request has ended with its one token; as places in the queue")
+    equal(request.output, unrolled(whole(), tiny_ids("ROMEO:\n"), 1, 256)[0].tolist(), what="wrong output of a request for one token")
 
 
 # ---- step_seconds --------------------------------------------------------------------------------------------------
@@ -570,4 +590,4 @@ def test_the_order_of_traces(student):
     traces = student.simulate(requests, s, a_second, _unchanged=True)
     # From 0 to 1 two tokens of 1 and of 3, to 2 the rest of 3; from 3.25 on 0 and three of 4, then the rest of 4 and both of 2.
     look_at_traces(traces, order, [[4.25], [1.0], [5.25], [2.0], [5.25]])
-    equal([each.arrival for each in requests], order, what="the arrivals have changed")
+    equal([each.arrival for each in requests], order, what="the arrivals of the requests have changed")

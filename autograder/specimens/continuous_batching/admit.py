@@ -181,3 +181,38 @@ def admit(scheduler, plan):
 # -         plan.chunks.append((request, n))
 # +         plan.chunks.append((request, n))
 # +         publish_blocks(sequence, request.tokens)
+
+# %% wrong_admit_by_arrival, of right_admit_plain
+# WRONG: the queue is sorted by arrival, so that who gave way may lose its place
+# -     budget = scheduler.token_budget - plan.num_tokens
+# +     scheduler.waiting.sort(key=lambda each: each.arrival)
+# +     budget = scheduler.token_budget - plan.num_tokens
+
+# %% wrong_admit_takes_all_over, of right_admit_plain
+# WRONG: a text that is known to its end is taken over whole, and a token behind it is fed
+# -         sequence = start_sequence(scheduler.pool, request.tokens, scheduler.block_size)
+# -         n = min(len(request.tokens) - sequence.length, budget)
+# +         sequence = start_sequence(scheduler.pool, request.tokens + [0], scheduler.block_size)
+# +         n = min(max(1, len(request.tokens) - sequence.length), budget)
+
+# %% wrong_admit_equal_texts_are_one, of right_admit_plain
+# WRONG: all who wait with the same text leave the queue together
+# -         scheduler.waiting.pop(0)
+# +         scheduler.waiting = [each for each in scheduler.waiting if each.tokens != request.tokens]
+
+# %% wrong_admit_gives_back_first_block_first, of right_admit_plain
+# WRONG: what was taken over is given back the first block first, so that a beginning is forgotten before its end
+# -             sequence.free()
+# +             for block in sequence.blocks:
+# +                 scheduler.pool.release(block)
+
+# %% wrong_admit_arrival_set_back, of right_admit_plain
+# WRONG: the arrival of who is admitted is set back to 0
+# -         request.sequence = sequence
+# +         request.sequence = sequence
+# +         request.arrival = 0.0
+
+# %% wrong_admit_four_chunks_at_most, of right_admit_plain
+# WRONG: from the fifth chunk on the first one of the plan is lost
+# -         plan.chunks.append((request, n))
+# +         plan.chunks = [*plan.chunks[-3:], (request, n)]

@@ -39,6 +39,20 @@ def engine_step(model, scheduler, kv):
     return ended
 
 
+# %% right_engine_parts
+# RIGHT: the schedule is put together from its parts
+
+def engine_step(model, scheduler, kv):
+    plan = feed_running(scheduler)
+    if not plan.preempted:
+        admit(scheduler, plan)
+    if plan.num_tokens == 0:
+        return []
+    chunks = tuple(plan.chunks)
+    logits = forward_ragged(model, flatten_chunks(chunks), [request.sequence for request, _ in chunks], kv)
+    return update(scheduler, plan, logits.max(dim=-1).indices.tolist())
+
+
 # %% wrong_engine_empty_step, of right_engine_plain
 # WRONG: a step without anything to feed goes through the model too
 # -     if not plan.chunks:
@@ -88,3 +102,40 @@ def engine_step(model, scheduler, kv):
 # +     if not scheduler.running:
 # +         return []
 # +     plan = scheduler.schedule()
+
+# %% wrong_engine_admits_all_the_same, of right_engine_plain
+# WRONG: somebody is admitted in a step in which another one had to give way
+# -     plan = scheduler.schedule()
+# +     plan = feed_running(scheduler)
+# +     admit(scheduler, plan)
+
+# %% wrong_engine_admits_when_empty, of right_engine_plain
+# WRONG: nobody is admitted as long as somebody runs
+# -     plan = scheduler.schedule()
+# +     plan = feed_running(scheduler) if scheduler.running else scheduler.schedule()
+
+# %% wrong_engine_until_somebody_ends, of right_engine_plain
+# WRONG: it makes as many steps as it takes until somebody ends
+# -     return update(scheduler, plan, tokens)
+# +     return update(scheduler, plan, tokens) or engine_step(model, scheduler, kv)
+
+# %% wrong_engine_chunk_by_chunk, of right_engine_plain
+# WRONG: each chunk goes through the model alone, so that the weights are read once a chunk
+# -     flat = flatten_chunks(plan.chunks)
+# -     sequences = [request.sequence for request, n in plan.chunks]
+# -     logits = forward_ragged(model, flat, sequences, kv)
+# +     rows = [forward_ragged(model, flatten_chunks([chunk]), [chunk[0].sequence], kv) for chunk in plan.chunks]
+# +     logits = torch.cat(rows)
+
+# %% wrong_engine_two_passes, of right_engine_plain
+# WRONG: prompts and newest tokens go through the model in two passes
+# -     flat = flatten_chunks(plan.chunks)
+# -     sequences = [request.sequence for request, n in plan.chunks]
+# -     logits = forward_ragged(model, flat, sequences, kv)
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     said = {}
+# +     for part in ([pair for pair in plan.chunks if pair[1] > 1], [pair for pair in plan.chunks if pair[1] == 1]):
+# +         if part:
+# +             logits = forward_ragged(model, flatten_chunks(part), [request.sequence for request, n in part], kv)
+# +             said.update(zip([request for request, n in part], logits.argmax(dim=-1).tolist()))
+# +     tokens = [said[request] for request, n in plan.chunks]

@@ -164,3 +164,45 @@ def feed_running(scheduler):
 # WRONG: those that gave way are listed as they stand in the queue, the oldest first
 # -             plan.preempted.append(youngest)
 # +             plan.preempted.insert(0, youngest)
+
+
+# %% wrong_feed_one_plan_for_all
+# WRONG: one plan is filled anew in every step, and what the caller has kept changes
+
+ONLY = Plan()
+
+
+def feed_running(scheduler):
+    plan = ONLY
+    plan.chunks, plan.preempted = [], []
+    for request in list(scheduler.running):
+        n = min(request.remaining, scheduler.token_budget - plan.num_tokens)
+        while n and request.sequence is not None and request.sequence.blocks_for(n) > scheduler.pool.num_free:
+            plan.preempted.append(scheduler.running[-1])
+            preempt(scheduler, scheduler.running[-1])
+        if n and request.sequence is not None:
+            request.sequence.grow(n)
+            plan.chunks.append((request, n))
+    return plan
+
+# %% wrong_feed_admits, of right_feed_plain
+# WRONG: where nobody runs, who waits is admitted here already
+# -     return plan
+# +     if not scheduler.running and not plan.preempted:
+# +         admit(scheduler, plan)
+# +     return plan
+
+# %% wrong_feed_shared_blocks_come_free, of right_feed_plain
+# WRONG: all blocks of who gives way are taken for free, those too that others share
+# -     index = 0
+# +     index, num_free = 0, scheduler.pool.num_free
+# ...
+# -         while request.sequence is not None and request.sequence.blocks_for(n) > scheduler.pool.num_free:
+# -             youngest = scheduler.running[-1]
+# +         while request.sequence is not None and request.sequence.blocks_for(n) > num_free:
+# +             youngest = scheduler.running[-1]
+# +             num_free += len(youngest.sequence.blocks)
+# ...
+# -             request.sequence.grow(n)
+# +             num_free -= request.sequence.blocks_for(n)
+# +             request.sequence.grow(n)

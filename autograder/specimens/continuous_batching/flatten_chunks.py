@@ -86,3 +86,24 @@ def flatten_chunks(chunks):
 # WRONG: the positions are counted from 1
 # -         positions += range(start, end)
 # +         positions += range(start + 1, end + 1)
+
+# %% wrong_flatten_uses_the_list_up, of right_flatten_plain
+# WRONG: the list of chunks is used up
+# -     for request, n in chunks:
+# +     while chunks:
+# +         request, n = chunks.pop(0)
+
+# %% wrong_flatten_short_positions, of right_flatten_plain
+# WRONG: the positions go through 16 bits of floating point, which holds every whole number only up to 2,048
+# -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+# +     return Flat(torch.tensor([ids]), torch.tensor(positions, dtype=torch.float16).long(), bounds)
+
+# %% wrong_flatten_short_ids, of right_flatten_plain
+# WRONG: the ids are cut to 15 bits
+# -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+# +     return Flat(torch.tensor([ids]) & 0x7FFF, torch.tensor(positions), bounds)
+
+# %% wrong_flatten_bounds_are_a_tensor, of right_flatten_plain
+# WRONG: the bounds are a tensor, no list
+# -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+# +     return Flat(torch.tensor([ids]), torch.tensor(positions), torch.tensor(bounds))

@@ -179,3 +179,14 @@ def forward_ragged(model, flat, sequences, kv):
 # WRONG: the logits behind every token
 # -     last = hidden[[end - 1 for _, end in spans]]
 # +     last = hidden
+
+# %% wrong_ragged_always_float32, of right_ragged_plain
+# WRONG: the logits are float32, whatever the model is
+# -     return last @ model.weights.lm_head.T
+# +     return (last @ model.weights.lm_head.T).float()
+
+# %% wrong_ragged_window, of right_ragged_plain
+# WRONG: in a long text the newest token sees the last 64 tokens only
+# -             keys, values = kv.read(layer, sequence.slots())
+# +             slots = sequence.slots()
+# +             keys, values = kv.read(layer, slots[-64:] if end - start == 1 else slots)

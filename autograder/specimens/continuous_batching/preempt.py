@@ -76,3 +76,26 @@ def preempt(scheduler, request):
 # WRONG: who was preempted stands behind the first of the queue
 # -     scheduler.waiting.insert(0, request)
 # +     scheduler.waiting.insert(1, request)
+
+# %% wrong_preempt_by_arrival, of right_preempt_plain
+# WRONG: the queue is sorted by arrival, so that who gave way is not first
+# -     scheduler.waiting.insert(0, request)
+# +     scheduler.waiting.insert(0, request)
+# +     scheduler.waiting.sort(key=lambda each: each.arrival)
+
+# %% wrong_preempt_arrival_lost, of right_preempt_plain
+# WRONG: its arrival is set back to 0
+# -     request.sequence = None
+# +     request.sequence = None
+# +     request.arrival = 0.0
+
+# %% wrong_preempt_asks_for_less, of right_preempt_plain
+# WRONG: what it has of its answer is taken off max_new_tokens, though it counts already
+# -     request.sequence = None
+# +     request.sequence = None
+# +     request.max_new_tokens -= len(request.output)
+
+# %% wrong_preempt_first_block_first, of right_preempt_block_by_block
+# WRONG: the blocks are released the first one first, so that a beginning is forgotten before its end
+# -     for block in reversed(request.sequence.blocks):
+# +     for block in request.sequence.blocks:

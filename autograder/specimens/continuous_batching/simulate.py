@@ -70,6 +70,31 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
     return [Trace(r.arrival, [end for end, complete in zip(ends, got) if r in complete]) for r in requests]
 
 
+# %% right_simulate_heap
+# RIGHT: a heap of arrivals and places in the list
+
+import heapq
+
+
+def simulate(requests, scheduler, seconds, token=lambda request: 0):
+    heap = [(request.arrival, place) for place, request in enumerate(requests)]
+    heapq.heapify(heap)
+    place_of = {id(request): place for place, request in enumerate(requests)}
+    times, now = [[] for _ in requests], 0.0
+    while heap or scheduler.running or scheduler.waiting:
+        if not scheduler.running and not scheduler.waiting:
+            now = max(now, heap[0][0])
+        while heap and heap[0][0] <= now:
+            scheduler.add(requests[heapq.heappop(heap)[1]])
+        plan = scheduler.schedule()
+        now += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+        reached = [place_of[id(request)] for request, _ in plan.chunks if not request.remaining]
+        update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+        for place in reached:
+            times[place].append(now)
+    return [Trace(request.arrival, each) for request, each in zip(requests, times)]
+
+
 # %% wrong_simulate_all_at_once, of right_simulate_plain
 # WRONG: all requests are there from the beginning
 # -         while arriving and arriving[0].arrival <= clock:
@@ -155,3 +180,54 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # WRONG: the times are counted from each arrival, not on the clock
 # -                 times[i].append(clock)
 # +                 times[i].append(clock - request.arrival)
+
+# %% wrong_simulate_back_in_time, of right_simulate_plain
+# WRONG: an idle clock is set to the next arrival, even if that has passed
+# -             clock = max(clock, arriving[0].arrival)
+# +             clock = arriving[0].arrival
+
+# %% wrong_simulate_jumps_past_the_queue, of right_simulate_plain
+# WRONG: the clock jumps where nobody runs, though somebody waits
+# -         if not scheduler.waiting and not scheduler.running:
+# +         if arriving and not scheduler.running:
+
+# %% wrong_simulate_shorter_first, of right_simulate_plain
+# WRONG: of two with the same arrival the shorter prompt is added first
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     arriving = sorted(requests, key=lambda request: (request.arrival, len(request.prompt)))
+
+# %% wrong_simulate_equal_prompts_are_one, of right_simulate_plain
+# WRONG: the times are kept by the text of the prompt, so that equal prompts share them
+# -     times = [[] for _ in requests]
+# +     times = {tuple(request.prompt): [] for request in requests}
+# ...
+# -                 times[i].append(clock)
+# -     return [Trace(request.arrival, times[i]) for i, request in enumerate(requests)]
+# +                 times[tuple(request.prompt)].append(clock)
+# +     return [Trace(request.arrival, times[tuple(request.prompt)]) for request in requests]
+
+# %% wrong_simulate_no_early_arrival, of right_simulate_plain
+# WRONG: an arrival before the clock began is moved to 0
+# -     return [Trace(request.arrival, times[i]) for i, request in enumerate(requests)]
+# +     return [Trace(max(0.0, request.arrival), times[i]) for i, request in enumerate(requests)]
+
+# %% wrong_simulate_begins_with_the_first, of right_simulate_plain
+# WRONG: the clock begins at the first arrival, even if that is before 0
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     clock = min([request.arrival for request in requests], default=0.0)
+
+# %% wrong_simulate_says_one_thing, of right_simulate_plain
+# WRONG: what the model said first of a request is taken for all that it says
+# -     clock = 0.0
+# +     clock, said = 0.0, {}
+# ...
+# -         update(scheduler, plan, [token(request) for request, _ in plan.chunks])
+# +         for request, _ in plan.chunks:
+# +             said[request] = said[request] if request in said else token(request)
+# +         update(scheduler, plan, [said[request] for request, _ in plan.chunks])
+
+# %% wrong_simulate_a_little_early, of right_simulate_plain
+# WRONG: a request is added up to a millionth of a second before it arrives
+# -         while arriving and arriving[0].arrival <= clock:
+# +         while arriving and arriving[0].arrival <= clock + 1e-6:

@@ -75,3 +75,9 @@ def step_seconds(chunks, *, weight_seconds, token_seconds, kv_seconds):
 # WRONG: each request has a step of its own
 # -     return max(reading, multiplying)
 # +     return sum(max(weight_seconds + length * kv_seconds, n * token_seconds) for n, length in chunks)
+
+# %% wrong_seconds_equal_ones_once, of right_seconds_plain
+# WRONG: two requests with the same numbers are counted as one
+# -     fed = sum(n for n, _ in chunks)
+# +     chunks = set(chunks)
+# +     fed = sum(n for n, _ in chunks)

@@ -167,3 +167,51 @@ def update(scheduler, plan, tokens):
 # +     tokens = iter(tokens)
 # +     while plan.chunks:
 # +         (request, n), token = plan.chunks.pop(0), next(tokens)
+
+# %% wrong_update_prompt_is_enough, of right_update_plain
+# WRONG: a token counts as soon as the prompt is in the cache, though a part of the answer is still to be computed anew
+# -         if request.remaining > 0:
+# +         if request.sequence.length < len(request.prompt):
+
+# %% wrong_update_equal_texts_are_one, of right_update_plain
+# WRONG: who waits with the same prompt is taken for answered too
+# -             ended.append(request)
+# +             ended.append(request)
+# +             scheduler.waiting = [each for each in scheduler.waiting if each.prompt != request.prompt]
+
+# %% wrong_update_third_end, of right_update_plain
+# WRONG: from the third on, who ends in one step leaves from the end of running
+# -             scheduler.running.remove(request)
+# +             scheduler.running.pop(scheduler.running.index(request) if len(ended) < 2 else -1)
+
+# %% wrong_update_eos_is, of right_update_plain
+# WRONG: the EOS is looked for with `is`, which finds it among small numbers only
+# -         if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
+# +         if token is request.eos_token_id or len(request.output) == request.max_new_tokens:
+
+# %% wrong_update_uses_the_tokens_up, of right_update_plain
+# WRONG: the caller's list of tokens is used up
+# -     for (request, n), token in zip(plan.chunks, tokens):
+# +     for request, n in plan.chunks:
+# +         token = tokens.pop(0)
+
+# %% wrong_update_ended_by_age, of right_update_plain
+# WRONG: those that ended are told in the order of their age, not in the plan's
+# -     ended = []
+# +     ended = []
+# +     running = list(scheduler.running)
+# ...
+# -     return ended
+# +     return sorted(ended, key=running.index)
+
+# %% wrong_update_tokens_by_age, of right_update_plain
+# WRONG: the tokens are dealt out in the order of running, not in the plan's
+# -     for (request, n), token in zip(plan.chunks, tokens):
+# +     fed = [request for request, n in plan.chunks]
+# +     for request, token in zip([each for each in scheduler.running if each in fed], tokens):
+
+# %% wrong_update_full_pool, of right_update_plain
+# WRONG: a request ends as soon as its text would fill all blocks, though its last token needs no room
+# -         if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
+# +         full = len(request.tokens) == scheduler.pool.num_blocks * scheduler.block_size
+# +         if token == request.eos_token_id or len(request.output) == request.max_new_tokens or full:

@@ -91,11 +91,6 @@ class PagedKV:
         return sum(memory.untyped_storage().nbytes() for memory in (self.keys, self.values))
 
 
-# %% wrong_kv_copies_through_slots_on_the_cpu, of right_kv_all_pairs_at_once
-# WRONG: the slots to copy are made on the CPU, wherever the memory is
-# -         blocks = torch.tensor(pairs, device=self.keys.device)
-# +         blocks = torch.tensor(pairs)
-
 # %% wrong_kv_copies_keys_only, of right_kv_plain
 # WRONG: copy forgets the values
 # -             self.values[:, target] = self.values[:, source]
