@@ -38,6 +38,7 @@ RUNGS = (
     ("continuous_batching", "chunked", "a long prompt holds nobody up"),
     ("continuous_batching", "preempted", "memory is not kept for what may come"),
     ("continuous_batching", "with a shared prefix", "all of it together"),
+    ("speculative", "speculative", "a pass makes several tokens"),
 )
 """The engines of the course: topic, what, and what it saves. For the same prompts each gives the tokens of the one before."""
 
@@ -46,11 +47,11 @@ def ladder(path: Path, topic: str) -> None:
     """Draws all rungs; those of the topic are lit, later ones are dashed."""
     table = tomllib.loads((Path(__file__).parent / "syllabus.toml").read_text(encoding="utf-8"))["day"]
     days = {day["topic"]: day["number"] for day in table}
-    fig, ax = plots.figure(width=9.2, height=4.8)
-    bare(ax, 13.6, 8.7)
-    ax.text(0, 8.5, "for the same prompts, every rung gives the same tokens", fontsize=9)
+    fig, ax = plots.figure(width=9.2, height=5.2)
+    bare(ax, 13.6, 9.45)
+    ax.text(0, 9.25, "for the same prompts, every rung gives the same tokens", fontsize=9)
     for i, (name, what, saves) in enumerate(RUNGS):
-        x, y = 0.5 * i, 7.5 - 0.74 * i
+        x, y = 0.5 * i, 8.24 - 0.74 * i
         lit, later = name == topic, days[name] > days[topic]
         fill = plots.ORANGE if lit else "white" if later else PALE_BLUE
         ax.add_patch(Rectangle((x, y), 3.7, 0.56, facecolor=fill, edgecolor=plots.GREY, linestyle="--" if later else "-"))

@@ -1,5 +1,6 @@
 """A student's day in a real browser: Lab as `make lab` starts it, the notebook solved and wrong, the playground moved."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -281,6 +282,46 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
     assert before.startswith("No step yet.")
     assert stepped.startswith("Step 6, ")
     assert "D gave way" in words.inner_text()
+    page.close()
+
+
+def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(browser, desk, shots):
+    """The figure of rounds follows its draft and its k without a kernel; a refused guess that is replaced from p is told."""
+    folder, address = desk
+    day = find_day("speculative")
+    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
+    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    due = "residual_probs(p[kept], q[kept])"
+    assert solved["verify_sampled"].count(due) == 1
+    wrong = solved["verify_sampled"].replace(due, "p[kept]")
+    names = ("lookup_draft", "greedy_verify", "truncate", "filtered_probs", "acceptance_probs", "residual_probs")
+    path = lab.put_notebook(folder, day, solved=False, changed={"verify_sampled": wrong, **{name: solved[name] for name in names}})
+    notebook = nbformat.read(path, as_version=4)
+    last = next(i for i, cell in enumerate(notebook.cells) if cell.source == 'check("verify_sampled")')
+    notebook.cells = [cell for cell in notebook.cells[: last + 1] if "PASS_TIMES" not in cell.source]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    table = scroll_to_all(page, "verify_sampled:")
+    page.screenshot(path=shots / "day15_wrong.png")
+    assert "fail" in table
+    assert re.search(r"greedy_verify: (\d+) of \1", scroll_to_all(page, "greedy_verify:"))
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    stepped = words.inner_text()
+    page.screenshot(path=shots / "day15_stepper.png")
+    figure.get_by_label("the draft").select_option("is always right")
+    page.wait_for_timeout(200)
+    assert before.startswith("Nothing has been read yet.")
+    assert stepped.startswith("Pass 2: 0 of 4 guesses stay.")
+    assert words.inner_text().startswith("Pass 2: 4 of 4 guesses stay.")
     page.close()
 
 

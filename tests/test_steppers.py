@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 import torch
 
+import solutions.speculative as speculative
+from autograder.checks.test_transformer import small_config, small_weights
 from autograder.lessons import find_day, lesson
-from course.kit import paths
+from course.kit import WeightsOnly, paths
 from course.kit.batch_stepper import BLOCK_SIZE, BLOCKS, BUDGETS, FREE_RIDE, REQUESTS, RUNNING, batch_by_batch
 from course.kit.block_stepper import ALIKE, POOL_SLOTS, POOLS, PROMPT, ROOM, SIZES, STORY, blocks_in_use
 from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
+from course.kit.draft_stepper import ANSWER, DRAFTS, MAX_NGRAM, MOST, WRONG, round_by_round
+from course.kit.draft_stepper import PROMPT as ROUND_PROMPT
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
 from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
@@ -24,12 +28,14 @@ from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, ti
 from solutions.continuous_batching import Plan, Request, Scheduler, simulate, step_seconds
 from solutions.costs import roofline_seconds
 from solutions.flash_attention import State, absorb, finish
+from solutions.kv_cache import KVCache
 from solutions.latency import Trace, goodput, summarize
 from solutions.paging import PagedSequence, PrefixPool, publish_blocks, start_sequence
+from solutions.speculative import generate_speculative, lookup_draft
 
 from . import lab
 
-FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch]
+FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round]
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
 
@@ -56,7 +62,7 @@ def test_what_is_not_on_a_slider_is_named(wrong):
 
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
-    (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}),
+    (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}), (round_by_round, {"draft": "dice"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -444,3 +450,89 @@ def test_the_sliders_reach_every_rung_of_the_day():
     fresh = int(told[32, 4, 20][-1].split(" ticks, ")[1].split()[0])
     again = int(told[32, 4, 10][-1].split(" ticks, ")[1].split()[0])
     assert again > fresh
+
+
+def speculated(draft: str, k: int) -> list[str]:
+    """What the figure's words should be, step by step: the lesson's own loop, with a model that says the figure's answer."""
+    whole = [*ROUND_PROMPT, *ANSWER]
+    names = sorted({*whole, WRONG})
+    ids = [names.index(name) for name in whole]
+    drafts: dict[str, Callable[[list[int], int], list[int]]] = {
+        DRAFTS[0]: lambda text, n: lookup_draft(text, max_ngram=MAX_NGRAM, k=n),
+        DRAFTS[1]: lambda text, n: ids[len(text) : len(text) + n],
+        DRAFTS[2]: lambda text, n: [names.index(WRONG)] * n,
+        DRAFTS[3]: lambda text, n: [],
+    }
+    rounds: list[tuple[int, int, int, list[int]]] = []  # (fed, cached before, cached after, guesses)
+    asked: list[list[int]] = []
+
+    def answers(model: Any, fed: torch.Tensor, cache: KVCache) -> torch.Tensor:
+        before, after = cache.length, cache.length + fed.shape[1]
+        cache.counts = [after] * len(cache.counts)
+        rounds.append((fed.shape[1], before, after, asked.pop() if asked else []))
+        said = torch.tensor([[*ids[1:], 0]])[:, before:after]
+        return torch.nn.functional.one_hot(said, len(names)).double()
+
+    def guess(text: list[int], n: int) -> tuple[list[int], None]:
+        assert text == ids[: len(text)]
+        asked.append(drafts[draft](text, n))
+        return asked[-1], None
+
+    config = small_config(vocab_size=len(names))
+    model = WeightsOnly(config, small_weights(torch.Generator(), config), None)
+    idx = torch.tensor([ids[: len(ROUND_PROMPT)]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speculative, "forward_cached", answers)
+        got = generate_speculative(model, idx, max_new_tokens=len(ANSWER), block_size=99, draft=guess, k=k, temperature=0.0)
+    assert got[0].tolist() == ids
+    return told_in_words(rounds, whole, names)
+
+
+def told_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str], names: list[str]) -> list[str]:
+    """The steps of each round, in words: what is fed, what stays, and the cache cut back where a guess was refused."""
+    told, read = ["Nothing has been read yet."], 0
+    lengths = [before for _, before, _, _ in rounds[1:]] + [len(whole) - 1]  # of the cache, once it has been cut back
+    for number, ((fed, before, after, guess), cut) in enumerate(zip(rounds, lengths, strict=True), 1):
+        own, quoted, kept = f"'{whole[cut]}'", [f"'{names[token]}'" for token in guess], cut - before - 1
+        guesses, read = f"{len(guess)} guess{'es' if len(guess) > 1 else ''}", read + fed
+        if number == 1:
+            steps = [(f", the prefill: {fed} tokens are fed, and the model says {own}.", cut)]
+        elif not guess:
+            steps = [(f": fed is the newest token alone, and the model says {own}.", cut)]
+        else:
+            last = f"The extra token is {own}." if kept == len(guess) else f"{own} stands in place of {quoted[kept]}."
+            steps = [
+                (f": fed are the newest token and {guesses}, {' '.join(quoted)}. The cache grows from {before} to {after}.", before),
+                (f": {kept} of {guesses} stay{'s' if kept == 1 else ''}. {last}", cut),
+            ]
+            if kept < len(guess):
+                steps.append((f": the cache is cut back from {after} to {cut}: the text but its newest token.", cut))
+        passes = f"{number} pass{'es' if number > 1 else ''}"
+        for said, cached in steps:
+            made = cached + 1 - len(ROUND_PROMPT)
+            told.append(f"Pass {number}{said} So far {made} of {len(ANSWER)} tokens in {passes}, {read} positions.")
+    return [f"{said} In all {len(rounds)} passes, {read} positions." for said in told]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_rounds_say_what_the_exercises_say(shown):
+    """Every draft with several k: each step's guesses, what stays, and the cache."""
+    page = shown(round_by_round())
+    for draft in DRAFTS:
+        for k in (1, 2, 4, MOST):
+            page.get_by_label("the draft").select_option(draft)
+            slide(page, "k", k)
+            back_to_the_first(page)
+            for said in speculated(draft, k):
+                assert words(page) == said
+                page.keyboard.press("ArrowRight")
+            assert page.get_by_role("button", name="Next step").is_disabled()
+
+
+def test_the_rounds_show_every_case():
+    """A guess kept whole, in part and not at all, and none; each of them once the draft looks it up."""
+    told = " ".join(speculated(DRAFTS[0], 4))
+    for said in ("stays.", "0 of 4 guesses stay", "3 of 4 guesses stay", "the newest token alone", "is cut back"):
+        assert said in told, said
+    assert "The extra token" in " ".join(speculated(DRAFTS[1], 4))
