@@ -148,7 +148,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.batch, arguments.prompt, arguments.new, arguments.length = [1], [64], 9, 64
-    isa, threads = best_instruction_set(), len(os.sched_getaffinity(0))
+    isa, threads = best_instruction_set(), torch.get_num_threads()
     model = QuantizedModel(paths.SMOLLM2, len(isa))
     path = RESULTS / "quantized.json"
     rows = json.loads(path.read_text())["rows"] if path.exists() and not arguments.quick else []

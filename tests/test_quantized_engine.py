@@ -96,7 +96,7 @@ def test_the_function_e_to_the_x(isa):
     def powers(code, x, out):
         code.store(code.exp(code.load(x, code.vector(F32))), out)
 
-    kernel = written(powers, numbers=2)
+    kernel = written(powers)
 
     @njit
     def exp(isa, x, out):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,6 +50,7 @@ class Crew:
                 self.done.put(None)
             except BaseException as error:
                 self.done.put(error)
+            del job  # it holds the engine, which may go while this thread waits
 
     def run(self, job: Callable[[int], None]) -> None:
         for orders in self.orders:
@@ -83,14 +83,14 @@ class QuantizedEngine:
         isa: InstructionSet | None = None,
         model: QuantizedModel | None = None,
     ) -> None:
-        """path: SmolLM2's, if None. threads: one a core. isa: the best that this processor has. model: one that another engine has read.
+        """path: SmolLM2's, if None. threads: as many as torch's. isa: this processor's best. model: one that another engine has read.
 
         Raises RuntimeError on a processor that the kernels are not written for, and ModelError for a file of another make.
         """
         self.isa = isa or best_instruction_set()
         self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
         self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
-        self.crew = Crew(threads or len(os.sched_getaffinity(0)))
+        self.crew = Crew(threads or torch.get_num_threads())
         self.rows = max(batch, ROWS)
         self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
         angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))

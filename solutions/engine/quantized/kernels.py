@@ -19,6 +19,8 @@ from .vectors import F16, F32, I8, I16, I32, I64, Code, Vector, written
 
 BLOCK = 40
 """Bytes of a block of an input: 32 numbers, and two float32."""
+Weights = list[tuple[Vector, int]]
+"""Registers of a tile, and which of the block's numbers each begins with."""
 
 
 def dot4(code: Code, pairs: list[tuple[Vector, Vector]]) -> Vector:
@@ -44,8 +46,18 @@ def inputs_of(code: Code, block: Vector, first: int) -> Vector:
     return code.everywhere(code.load(block, I32, first))
 
 
-def nibbles(code: Code, tile: Vector) -> list[tuple[Vector, int]]:
-    """The eight registers of a tile of 4 bits, and which of the block's numbers each begins with."""
+def scales_of(code: Code, block: Vector) -> list[Vector]:
+    """A block of an input's scale, and that times the numbers' sum, in every lane."""
+    return [code.everywhere(code.load(block, F32, at)) for at in (32, 36)]
+
+
+def bytes_of(code: Code, tile: Vector) -> Weights:
+    """The eight registers of a tile of 8 bits."""
+    return [(code.load(tile, code.vector(I32), 4 * code.lanes * j), 4 * j) for j in range(8)]
+
+
+def nibbles(code: Code, tile: Vector) -> Weights:
+    """The eight registers of a tile of 4 bits."""
     size, found = 4 * code.lanes, []
     for j in range(4):
         both = code.load(tile, code.vector(I32), size * j)
@@ -53,65 +65,50 @@ def nibbles(code: Code, tile: Vector) -> list[tuple[Vector, int]]:
     return found
 
 
-def product4(rows: int) -> Any:
-    """out[row, r] = sum over blocks of scale * s * (numbers . inputs) + minimum * s * sum(inputs), for `rows` rows and the lanes r."""
+def product(bits: int, rows: int) -> Any:
+    """out[row, r] = the sum over blocks of a tile's row r by the input of `row`, for `rows` rows and the lanes r.
+
+    Of 4 bits: scale * s * (numbers . inputs) + minimum * s * sum(inputs). Of 8 bits: scale * s * ((numbers - 128) . inputs).
+    """
 
     def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
-        lanes = code.lanes
-        halves = code.vector(F16)
+        halves, term, size = code.vector(F16), (term4, term8)[bits == 8], (20, 34)[bits == 8] * code.lanes
 
         def block(b: Vector, sums: list[Vector]) -> list[Vector]:
-            tile = tiles + b * (20 * lanes)
-            weights = nibbles(code, tile)
-            scale, minimum = (code.load(tile, halves, (16 + 2 * i) * lanes).to_float() for i in range(2))
-            after = []
-            for row, total in enumerate(sums):
-                one = inputs + stride * row + b * BLOCK
-                dot = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights]).to_float()
-                s, s_sum = (code.everywhere(code.load(one, F32, 32 + 4 * i)) for i in range(2))
-                after.append(code.fma(dot * s, scale, code.fma(minimum, s_sum, total)))
-            return after
+            tile = tiles + b * size
+            weights = (nibbles, bytes_of)[bits == 8](code, tile)
+            behind = [code.load(tile, halves, at * code.lanes).to_float() for at in range(4 * bits, size // code.lanes, 2)]
+            return [term(code, weights, behind, inputs + stride * row + b * BLOCK, total) for row, total in enumerate(sums)]
 
         zero = code.constant(code.vector(F32), 0.0)
         for row, total in enumerate(code.loop(blocks, [zero] * rows, block)):
             code.store(total, out + out_stride * row)
 
-    body.__name__ = f"product4_{rows}"
-    return written(body, numbers=6)
+    return written(body, f"product{bits}_{rows}")
 
 
-def product8(rows: int) -> Any:
-    """The same for numbers of 8 bits, stored 128 too large."""
-
-    def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
-        lanes = code.lanes
-
-        def block(b: Vector, sums: list[Vector]) -> list[Vector]:
-            tile = tiles + b * (34 * lanes)
-            weights = [(code.load(tile, code.vector(I32), 4 * lanes * j), 4 * j) for j in range(8)]
-            scale = code.load(tile, code.vector(F16), 32 * lanes).to_float()
-            after = []
-            for row, total in enumerate(sums):
-                one = inputs + stride * row + b * BLOCK
-                if lanes == 16:
-                    whole = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights])
-                else:  # 16 times the high halves, and the low ones: each is a product of 4 bits
-                    low = dot4(code, [(w & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
-                    high = dot4(code, [((w >> 4) & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
-                    whole = low + (high << 4)
-                s, s_sum = (code.everywhere(code.load(one, F32, 32 + 4 * i)) for i in range(2))
-                after.append(code.fma(code.fma(whole.to_float(), s, s_sum * -128.0), scale, total))
-            return after
-
-        zero = code.constant(code.vector(F32), 0.0)
-        for row, total in enumerate(code.loop(blocks, [zero] * rows, block)):
-            code.store(total, out + out_stride * row)
-
-    body.__name__ = f"product8_{rows}"
-    return written(body, numbers=6)
+def term4(code: Code, weights: Weights, scale_and_minimum: list[Vector], one: Vector, total: Vector) -> Vector:
+    """total, and what a block of 4 bits adds to it for one block of an input."""
+    scale, minimum = scale_and_minimum
+    s, s_sum = scales_of(code, one)
+    dot = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights]).to_float()
+    return code.fma(dot * s, scale, code.fma(minimum, s_sum, total))
 
 
-def _quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
+def term8(code: Code, weights: Weights, scale: list[Vector], one: Vector, total: Vector) -> Vector:
+    """The same of 8 bits."""
+    s, s_sum = scales_of(code, one)
+    if code.lanes == 16:
+        whole = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights])
+    else:  # 16 times the high halves, and the low ones: each is a product of 4 bits
+        low = dot4(code, [(w & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
+        high = dot4(code, [((w >> 4) & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
+        whole = low + (high << 4)
+    return code.fma(code.fma(whole.to_float(), s, s_sum * -128.0), scale[0], total)
+
+
+@written
+def quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
     """Rows of 32 float32 -> blocks of an input: the largest in size becomes 127."""
     lanes = code.lanes
 
@@ -122,42 +119,34 @@ def _quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
         for size in sizes[1:]:
             widest = code.largest(widest, size)
         peak = code.over_lanes("fmax", widest)
-        inverse = code.everywhere(Vector(code, code.builder.fdiv(ir.Constant(F32, 127.0), code.largest(peak, 1e-30).value)))
+        inverse = code.everywhere(code.constant(F32, 127.0) / code.largest(peak, 1e-30))
         numbers = [code.rounded(part * inverse) for part in parts]
         total = numbers[0]
         for number in numbers[1:]:
             total = total + number
         for i, number in enumerate(numbers):
-            narrow = Vector(code, code.builder.trunc(number.value, code.vector(I8)))
-            code.store(narrow, to + b * BLOCK, lanes * i)
+            code.store(number.to_whole(I8), to + b * BLOCK, lanes * i)
         s = peak * (1 / 127)
-        whole = Vector(code, code.builder.sitofp(code.over_lanes("add", total).value, F32))
         code.store(s, to + b * BLOCK, 32)
-        code.store(s * whole, to + b * BLOCK, 36)
+        code.store(s * code.over_lanes("add", total).to_float(), to + b * BLOCK, 36)
         return []
 
     code.loop(blocks, [], block)
 
 
-_quantize.__name__ = "quantize"
-quantize = written(_quantize, numbers=3)
 
-
-def _swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> None:
+@written
+def swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> None:
     """out = gate / (1 + e^-gate) * up, for `count` registers."""
 
     def one(i: Vector, _: list[Vector]) -> list[Vector]:
         at = i * (4 * code.lanes)
         z = code.load(gate, code.vector(F32), at)
-        below = code.exp(z * -1.0) + 1.0
-        code.store(Vector(code, code.builder.fdiv(z.value, below.value)) * code.load(up, code.vector(F32), at), out, at)
+        code.store(z / (code.exp(z * -1.0) + 1.0) * code.load(up, code.vector(F32), at), out, at)
         return []
 
     code.loop(count, [], one)
 
-
-_swiglu.__name__ = "swiglu"
-swiglu = written(_swiglu, numbers=4)
 
 
 def scores(queries: int) -> Any:
@@ -186,8 +175,7 @@ def scores(queries: int) -> Any:
 
         code.loop(blocks, [], block)
 
-    body.__name__ = f"scores_{queries}"
-    return written(body, numbers=6)
+    return written(body, f"scores_{queries}")
 
 
 def mixed(queries: int) -> Any:
@@ -216,11 +204,11 @@ def mixed(queries: int) -> Any:
                 n, i = divmod(k, parts)
                 code.store(total, out + head_dim * (4 * n), 4 * (begin + lanes * i))
 
-    body.__name__ = f"mixed_{queries}"
-    return written(body, numbers=6)
+    return written(body, f"mixed_{queries}")
 
 
-def _softmax(code: Code, row: Vector, blocks: Vector) -> None:
+@written
+def softmax(code: Code, row: Vector, blocks: Vector) -> None:
     """Over `blocks` registers of float32, in place; -inf becomes 0."""
     typ = code.vector(F32)
 
@@ -236,8 +224,7 @@ def _softmax(code: Code, row: Vector, blocks: Vector) -> None:
         return [total[0] + e]
 
     (total,) = code.loop(blocks, [code.constant(typ, 0.0)], power)
-    one = ir.Constant(F32, 1.0)
-    inverse = code.everywhere(Vector(code, code.builder.fdiv(one, code.over_lanes("fadd", total).value)))
+    inverse = code.everywhere(code.constant(F32, 1.0) / code.over_lanes("fadd", total))
 
     def share(b: Vector, _: list[Vector]) -> list[Vector]:
         code.store(code.load(row, typ, b * (4 * code.lanes)) * inverse, row, b * (4 * code.lanes))
@@ -246,35 +233,27 @@ def _softmax(code: Code, row: Vector, blocks: Vector) -> None:
     code.loop(blocks, [], share)
 
 
-_softmax.__name__ = "softmax"
-softmax = written(_softmax, numbers=2)
 
-
-def _to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) -> None:
+@written
+def to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) -> None:
     """float32 -> float16, each `stride` bytes behind the one before."""
 
     def one(i: Vector, _: list[Vector]) -> list[Vector]:
-        value = code.load(x, F32, i * 4)
-        half = Vector(code, code.builder.fptrunc(value.value, F16))
-        code.store(half, to, i * stride)
+        code.store(code.load(x, F32, i * 4).to_half(), to, i * stride)
         return []
 
     code.loop(count, [], one)
 
 
-def _from_half(code: Code, half: Vector, to: Vector) -> None:
+@written
+def from_half(code: Code, half: Vector, to: Vector) -> None:
     """One float16 -> float32."""
-    code.store(Vector(code, code.builder.fpext(code.load(half, F16).value, F32)), to)
+    code.store(code.load(half, F16).to_float(), to)
 
 
-_from_half.__name__ = "from_half"
-from_half = written(_from_half, numbers=2)
 
-_to_half.__name__ = "to_half"
-to_half = written(_to_half, numbers=4)
-
-
-def _meet(code: Code, barrier: Vector, threads: Vector) -> None:
+@written
+def meet(code: Code, barrier: Vector, threads: Vector) -> None:
     """Returns in every thread when all have called it. barrier: int64 number of those who wait, and 64 bytes behind it the round."""
     builder, one = code.builder, ir.Constant(I64, 1)
     waiting = builder.inttoptr(barrier.value, I64.as_pointer())
@@ -306,10 +285,7 @@ def _meet(code: Code, barrier: Vector, threads: Vector) -> None:
     builder.position_at_end(out)
 
 
-_meet.__name__ = "meet"
-meet = written(_meet, numbers=2)
-
-product4_1, product4_2, product4_4, product4_8 = (product4(rows) for rows in (1, 2, 4, 8))
-product8_1, product8_2, product8_4, product8_8 = (product8(rows) for rows in (1, 2, 4, 8))
+product4_1, product4_2, product4_4, product4_8 = (product(4, rows) for rows in (1, 2, 4, 8))
+product8_1, product8_2, product8_4, product8_8 = (product(8, rows) for rows in (1, 2, 4, 8))
 scores_1, scores_2, scores_3, scores_4 = (scores(queries) for queries in (1, 2, 3, 4))
 mixed_1, mixed_2, mixed_3, mixed_4 = (mixed(queries) for queries in (1, 2, 3, 4))

@@ -6,6 +6,7 @@ language itself; this module makes that readable.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,9 @@ class Vector:
     def __mul__(self, other: Vector | float) -> Vector:
         return self._with(other, "mul", "fmul")
 
+    def __truediv__(self, other: Vector | float) -> Vector:
+        return self._with(other, "sdiv", "fdiv")
+
     def __and__(self, other: Vector | int) -> Vector:
         return self._with(other, "and_", "")
 
@@ -62,14 +66,23 @@ class Vector:
         """The same bits, read as another type."""
         return Vector(self.code, self.code.builder.bitcast(self.value, typ))
 
+    def _of(self, element: ir.Type) -> ir.Type:
+        """The type of as many lanes of another element."""
+        return ir.VectorType(element, self.type.count) if isinstance(self.type, ir.VectorType) else element
+
     def to_float(self) -> Vector:
-        """float32 of int32 lanes, or of float16 lanes."""
-        wide = ir.VectorType(F32, self.type.count)
-        convert = self.code.builder.fpext if self.type.element == F16 else self.code.builder.sitofp
-        return Vector(self.code, convert(self.value, wide))
+        """float32 of int32 or float16."""
+        convert = self.code.builder.fpext if self.type == self._of(F16) else self.code.builder.sitofp
+        return Vector(self.code, convert(self.value, self._of(F32)))
 
     def to_half(self) -> Vector:
-        return Vector(self.code, self.code.builder.fptrunc(self.value, ir.VectorType(F16, self.type.count)))
+        """float16 of float32."""
+        return Vector(self.code, self.code.builder.fptrunc(self.value, self._of(F16)))
+
+    def to_whole(self, element: ir.Type = I32) -> Vector:
+        """Whole numbers of float32 that are whole already, or narrower ones of int32."""
+        convert = self.code.builder.fptosi if self.type == self._of(F32) else self.code.builder.trunc
+        return Vector(self.code, convert(self.value, self._of(element)))
 
 
 @dataclass
@@ -98,9 +111,6 @@ class Code:
         nothing = ir.Constant(typ, ir.Undefined)
         first = self.builder.insert_element(nothing, value.value, ir.Constant(I32, 0))
         return Vector(self, self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(I32, typ.count), [0] * typ.count)))
-
-    def number(self, value: ir.Value | int) -> Vector:
-        return Vector(self, value if isinstance(value, ir.Value) else ir.Constant(I64, value))
 
     def load(self, address: Vector, typ: ir.Type, offset: Vector | int = 0) -> Vector:
         """What lies `offset` bytes behind the address, aligned or not."""
@@ -140,8 +150,7 @@ class Code:
 
     def rounded(self, value: Vector) -> Vector:
         """To the nearest whole number, int32; ties to even."""
-        whole = self.unary("rint", value)
-        return Vector(self, self.builder.fptosi(whole.value, ir.VectorType(I32, value.type.count)))
+        return self.unary("rint", value).to_whole()
 
     def over_lanes(self, how: str, value: Vector) -> Vector:
         """"fmax", "add" or "fadd" over all lanes: one value."""
@@ -185,16 +194,16 @@ class Code:
         for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
             y = self.fma(y, rest, self.constant(x.type, c))
         y = self.fma(y, rest * rest, rest + 1.0)
-        whole = Vector(self, self.builder.fptosi(n.value, ir.VectorType(I32, x.type.count)))
-        return y * ((whole + 127) << 23).bits_as(x.type)
+        return y * ((n.to_whole() + 127) << 23).bits_as(x.type)
 
 
-def written(body: Callable[..., None], *, numbers: int, lanes: bool = True) -> Any:
-    """An intrinsic of numba: body(code, *numbers) writes it. Its arguments are the instruction set and so many addresses or counts."""
-    names = ", ".join(f"a{i}" for i in range(numbers))
+def written(body: Callable[..., None], name: str = "") -> Any:
+    """An intrinsic of numba: body(code, ...) writes it. Called, it takes the instruction set and the body's addresses and counts."""
+    name, count = name or body.__name__, len(inspect.signature(body).parameters) - 1
+    names = ", ".join(f"a{i}" for i in range(count))
 
     def typed(typingctx: Any, isa: Any, *given: Any) -> Any:
-        signature = types.void(isa, *[types.intp] * numbers)
+        signature = types.void(isa, *[types.intp] * count)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             code = Code(builder, isa.count)
@@ -204,5 +213,5 @@ def written(body: Callable[..., None], *, numbers: int, lanes: bool = True) -> A
         return signature, generate
 
     scope: dict[str, Any] = {"typed": typed}
-    exec(f"def {body.__name__}(typingctx, isa, {names}): return typed(typingctx, isa, {names})", scope)
-    return intrinsic(scope[body.__name__])
+    exec(f"def {name}(typingctx, isa, {names}): return typed(typingctx, isa, {names})", scope)
+    return intrinsic(scope[name])

@@ -60,8 +60,11 @@ class QuantizedModel:
         self.key_heads, self.inner = of["attention.head_count_kv"], of["feed_forward_length"]
         self.head_dim, self.vocab_size = self.width // self.heads, embedding.shape[0]
         self.epsilon, self.base = of["attention.layer_norm_rms_epsilon"], of.get("rope.freq_base", 10000.0)
-        if self.head_dim != 64 or self.vocab_size % lanes or self.width % 32 or self.inner % 32:
-            raise ModelError(f"{path}: the quantized engine is made for heads of 64 numbers, got {self.head_dim}")
+        if self.head_dim != 64 or self.vocab_size % lanes:
+            raise ModelError(
+                f"{path}: the quantized engine is made for heads of 64 numbers and a vocabulary of a multiple of {lanes} tokens, "
+                f"got {self.head_dim} and {self.vocab_size}"
+            )
 
         def stacked(names: list[tuple[str, int | None]]) -> Bytes:
             layers = []
