@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -417,6 +418,16 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
             assert time.monotonic() - start < 15
     finally:
         zygotes.want("auto")
+
+
+def test_a_zygote_is_closed_over_folders_that_are_too_deep_for_python():
+    """Where the scratch is on the disk and the zygote no longer there, the grader removes what a worker left."""
+    zygote = warm.Zygote(QUICK.limits, "none")
+    zygote.process.kill()
+    deep = "import os\nfor n in range(3000):\n    os.mkdir('d')\n    os.chdir('d')"
+    subprocess.run([sys.executable, "-c", deep], cwd=zygote.scratch, check=True)
+    zygote.close()
+    assert not zygote.scratch.exists()
 
 
 def test_in_the_private_root_nobody_fills_anothers_folder():

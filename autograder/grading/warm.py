@@ -21,6 +21,7 @@ from ..errors import InfrastructureFault
 from . import isolation
 from .confine import source_sha256
 from .limits import Limits
+from .zygote import remove
 
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
@@ -105,7 +106,7 @@ class Zygote:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove(str(self.scratch), wait=True)  # a worker's folder may still lie in it, too deep for Python
 
     def _line(self, seconds: float) -> bytes:
         line, until = b"", time.monotonic() + seconds

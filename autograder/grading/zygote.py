@@ -106,7 +106,7 @@ def remove(folder: str, *, wait: bool = False) -> None:
     with contextlib.suppress(OSError):
         os.rmdir(folder)  # most have written nothing
         return
-    command = 'rm -rf -- "$1"' if os.getuid() == 0 else 'chmod -R u+rwx -- "$1" 2>&-; rm -rf -- "$1"'
+    command = 'rm -rf -- "$1" 2>/dev/null' if os.getuid() == 0 else 'chmod -R u+rwx -- "$1" 2>/dev/null; rm -rf -- "$1" 2>/dev/null'
     pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command, "sh", folder], {"PATH": "/usr/bin:/bin"})
     if wait:
         with contextlib.suppress(ChildProcessError):  # the kernel reaps it
