@@ -207,23 +207,34 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shot
     page.close()
 
 
+def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(browser, desk, shots):
+    """The figure of one query follows its tiles and what it sees without a kernel; a sum kept under the old maximum is told."""
+    slip = ("absorb", "state.l * fade", "state.l")
+    page = with_a_slip(browser, desk, "flash_attention", slip, until="from course.kit.tile_stepper", right=("finish",))
+    table = scroll_to_all(page, "absorb:")
+    page.screenshot(path=shots / "day12_wrong.png")
+    assert "fail" in table
+    assert re.search(r"finish: (\d+) of \1", scroll_to_all(page, "finish:"))
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    stepped = words.inner_text()
+    page.screenshot(path=shots / "day12_stepper.png")
+    figure.get_by_label("the query sees").select_option("keys 0 to 4")
+    page.wait_for_timeout(200)
+    assert len({before, stepped, words.inner_text()}) == 3
+    page.close()
+
+
 def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser, desk, shots):
     """The pool's figure steps without a kernel's help; a fork that writes into a shared block is told as the shortest story."""
-    folder, address = desk
-    day = find_day("paging")
-    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
-    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
-    due = "if self.tail_is_shared:"
-    assert solved["PagedSequence"].count(due) == 1
-    wrong = solved["PagedSequence"].replace(due, "if False:")
-    path = lab.put_notebook(folder, day, solved=False, changed={"BlockPool": solved["BlockPool"], "PagedSequence": wrong})
-    notebook = nbformat.read(path, as_version=4)
-    last = next(i for i, cell in enumerate(notebook.cells) if "blocks_in_use()" in cell.source)
-    notebook.cells = notebook.cells[: last + 1]
-    nbformat.write(notebook, path)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
-    lab.run_all_cells(page)
+    slip = ("PagedSequence", "if self.tail_is_shared:", "if False:")
+    page = with_a_slip(browser, desk, "paging", slip, until="blocks_in_use()", right=("BlockPool",))
     assert "BlockPool: 4 of 4" in scroll_to_all(page, "BlockPool:")
     table = scroll_to_all(page, "PagedSequence:")
     page.screenshot(path=shots / "day13_wrong.png")
@@ -243,22 +254,8 @@ def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser
 
 def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(browser, desk, shots):
     """The schedule's figure follows its sliders without a kernel; a request that gives way and goes to the end of the queue is told."""
-    folder, address = desk
-    day = find_day("continuous_batching")
-    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
-    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
-    due = "scheduler.waiting.insert(0, request)"
-    assert solved["preempt"].count(due) == 1
-    wrong = solved["preempt"].replace(due, "scheduler.waiting.append(request)")
-    names = ("feed_running", "admit", "update")
-    path = lab.put_notebook(folder, day, solved=False, changed={"preempt": wrong, **{name: solved[name] for name in names}})
-    notebook = nbformat.read(path, as_version=4)
-    last = next(i for i, cell in enumerate(notebook.cells) if "batch_by_batch()" in cell.source)
-    notebook.cells = notebook.cells[: last + 1]
-    nbformat.write(notebook, path)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
-    lab.run_all_cells(page)
+    slip = ("preempt", "scheduler.waiting.insert(0, request)", "scheduler.waiting.append(request)")
+    page = with_a_slip(browser, desk, "continuous_batching", slip, until="batch_by_batch()", right=("feed_running", "admit", "update"))
     table = scroll_to_all(page, "preempt:")
     page.screenshot(path=shots / "day14_wrong.png")
     assert "fail" in table
@@ -287,22 +284,9 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
 
 def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(browser, desk, shots):
     """The figure of rounds follows its draft and its k without a kernel; a refused guess that is replaced from p is told."""
-    folder, address = desk
-    day = find_day("speculative")
-    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
-    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
-    due = "residual_probs(p[kept], q[kept])"
-    assert solved["verify_sampled"].count(due) == 1
-    wrong = solved["verify_sampled"].replace(due, "p[kept]")
-    names = ("lookup_draft", "greedy_verify", "truncate", "filtered_probs", "acceptance_probs", "residual_probs")
-    path = lab.put_notebook(folder, day, solved=False, changed={"verify_sampled": wrong, **{name: solved[name] for name in names}})
-    notebook = nbformat.read(path, as_version=4)
-    last = next(i for i, cell in enumerate(notebook.cells) if cell.source == 'check("verify_sampled")')
-    notebook.cells = [cell for cell in notebook.cells[: last + 1] if "PASS_TIMES" not in cell.source]
-    nbformat.write(notebook, path)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
-    lab.run_all_cells(page)
+    right = ("lookup_draft", "greedy_verify", "truncate", "filtered_probs", "acceptance_probs", "residual_probs")
+    slip = ("verify_sampled", "residual_probs(p[kept], q[kept])", "p[kept]")
+    page = with_a_slip(browser, desk, "speculative", slip, until='check("verify_sampled")', right=right, without="PASS_TIMES")
     table = scroll_to_all(page, "verify_sampled:")
     page.screenshot(path=shots / "day15_wrong.png")
     assert "fail" in table
@@ -323,6 +307,29 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
     assert stepped.startswith("Pass 2: 0 of 4 guesses stay.")
     assert words.inner_text().startswith("Pass 2: 4 of 4 guesses stay.")
     page.close()
+
+
+def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until: str, right: tuple[str, ...], without: str | None = None):
+    """Opens the day up to the cell that has `until` in it, with one exercise wrong and some right, and runs its cells.
+
+    slip: the exercise, what stands once in its answer, and what stands there instead. without: what cells that are left out have in them.
+    """
+    folder, address = desk
+    day = find_day(topic)
+    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
+    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    exercise, due, instead = slip
+    assert solved[exercise].count(due) == 1
+    changed = {exercise: solved[exercise].replace(due, instead), **{name: solved[name] for name in right}}
+    path = lab.put_notebook(folder, day, solved=False, changed=changed)
+    notebook = nbformat.read(path, as_version=4)
+    last = next(i for i, cell in enumerate(notebook.cells) if until in cell.source)
+    notebook.cells = [cell for cell in notebook.cells[: last + 1] if without is None or without not in cell.source]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    return page
 
 
 def run_solved(browser, desk, topic: str, idle_seconds: float = 240):
