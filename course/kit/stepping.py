@@ -93,7 +93,7 @@ _PAGE = """
 <button type="button" data-part="first">%BACK%</button>
 <span class="keys">keys, on a button: left, right, Home</span>
 </div>
-<svg viewBox="0 0 720 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
+<svg viewBox="-1 0 722 262" aria-hidden="true" font-family="sans-serif" font-size="13"></svg>
 <p data-part="words" role="status" aria-live="polite"></p>
 <p data-part="warning" class="warning" role="status" aria-live="polite"></p>
 </div>
