@@ -194,6 +194,7 @@ def test_a_tensor_without_values_counts_as_many_as_its_shape_would_list(tree):
     assert decode(empty(0, 49_152)).shape == (0, 49_152)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_reply_with_too_many_values_is_refused_before_they_are_made():
     frame = b"[" + b",".join([b"[]"] * 2_500_000) + b"]"
     start = time.thread_time()

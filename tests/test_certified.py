@@ -296,6 +296,7 @@ def test_every_file_of_the_course_that_a_worker_may_read_counts():
     assert len(readable) > 40
 
 
+@pytest.mark.slow
 def test_figures_are_imported_by_nothing_that_is_judged_or_judges():
     names = {f"course.kit.{path.stem}" for path in certified.figures()}
     assert {"course.kit.stepping", "course.kit.cache_stepper", "course.kit.roofline_steps"} <= names

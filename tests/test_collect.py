@@ -404,6 +404,7 @@ def test_ids_that_differ_in_case_only_are_one_line(tmp_path):
     assert list(told) == ["refused"]
 
 
+@pytest.mark.slow
 def test_an_archive_is_never_in_memory_as_a_whole(tmp_path):
     """Forty notebooks of 5 MB that pack well: the collector holds one of them at a time."""
     text = random.Random(0).randbytes(20_000).hex() * 125

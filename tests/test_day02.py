@@ -221,6 +221,7 @@ def test_every_line_of_the_sample_as_the_library_does(name: str) -> None:
             assert bpe_decode(ids, tokenizer) == row["text"]
 
 
+@pytest.mark.slow
 def test_the_template_is_the_one_in_the_model_file() -> None:
     if not paths.SMOLLM2.is_file():
         pytest.skip("SmolLM2 is not here: datasets/models/ holds no GGUF file")

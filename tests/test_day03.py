@@ -141,6 +141,7 @@ def weights_of(model: Model, ids: Tensor) -> list[Tensor]:
     return maps
 
 
+@pytest.mark.slow
 def test_the_maps_are_those_of_transformers() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is the oracle of this test")
     theirs = transformers.AutoModelForCausalLM.from_pretrained(paths.DATASETS / "tiny", attn_implementation="eager")

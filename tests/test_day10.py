@@ -164,6 +164,7 @@ def test_a_refused_prompt_leaves_the_cache_as_it_was() -> None:
     assert torch.allclose(decode_step(model, ids[:, 4:5], cache), model(ids[:, :5])[:, -1], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_smollm2_says_the_same_with_and_without_a_cache() -> None:
     model = load_model("smollm2", missing="none")
     if model is None:

@@ -161,6 +161,7 @@ H100_CELL = "H100 = {"
 TABLE_CELL = "class Static(Scheduler)"
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_the_tests(capsys) -> None:
     said = run_cell(TABLE_CELL, capsys, before=(H100_CELL,))
     rows = [[float(x.replace(",", "")) for x in re.split(r"\s+", line[18:].strip())] for line in said.splitlines()[1:]]
@@ -172,6 +173,7 @@ def test_the_table_is_that_of_the_tests(capsys) -> None:
     assert "it differs by 0.06 ms" in LESSON
 
 
+@pytest.mark.slow
 def test_the_long_prompts_and_their_steps(capsys) -> None:
     assert sum(len(request.prompt) >= 3000 for request in workload()) == 28
     assert "28 long prompts are enough" in LESSON
@@ -180,6 +182,7 @@ def test_the_long_prompts_and_their_steps(capsys) -> None:
     assert re.search(r"budget +512: the longest step has +5\d\d tokens", said)
 
 
+@pytest.mark.slow
 def test_nobody_starves(capsys) -> None:
     said = run_cell("gave way, in the order", capsys, before=(H100_CELL, TABLE_CELL))
     times = [int(n) for n in re.search(r"queue: \[(.*)\]", said)[1].split(",")]
@@ -216,6 +219,7 @@ def test_the_first_who_gives_way(capsys) -> None:
     assert "1 block is free now; B waits with 8 tokens to be fed" in said
 
 
+@pytest.mark.slow
 def test_twenty_people_get_what_each_gets_alone(capsys) -> None:
     said = run_cell("alone.append", capsys)
     assert said.count("20 of 20 as alone") == 3

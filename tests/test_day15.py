@@ -182,6 +182,7 @@ def test_the_law_is_the_models_for_any_draft(vocab: int, k: int) -> None:
         assert sum(lengths) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_law_tells_wrong_rules_apart() -> None:
     """The chain of four resolves what the obvious examples do not: its residuals hold two tokens, and all k + 1 tokens are compared."""
     case = HAND["chain_of_four"]
@@ -269,6 +270,7 @@ def drafts_for(text: list[int]) -> dict[str, Books]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [256, 20])
 @pytest.mark.parametrize("k", [1, 4, 8])
 def test_the_rung_speculative(k: int, block_size: int) -> None:

@@ -163,6 +163,7 @@ def test_the_counted_lengths_and_tokens_are_near_those_by_hand(capsys) -> None:
     assert float(mean) == pytest.approx(2.17, abs=0.06)
 
 
+@pytest.mark.slow
 def test_every_draft_gives_the_same_tokens_at_another_price(capsys) -> None:
     said = run_cell(LADDER_CELL, capsys, before=(EXACT_CELL,))
     assert said.count("the same tokens") == 5
@@ -174,6 +175,7 @@ def test_every_draft_gives_the_same_tokens_at_another_price(capsys) -> None:
     assert told_of_drafts(said, "always wrong")[2][1] == plain[1] + sum(min(8, left - 1) for left in range(1, 96))
 
 
+@pytest.mark.slow
 def test_the_bigrams_cover_some_of_p(capsys) -> None:
     said = run_cell("from course.kit.drafts", capsys, before=(EXACT_CELL, LADDER_CELL))
     a_pass, alpha = (float(x) for x in re.findall(r"([\d.]+) a pass; alpha.* is ([\d.]+)", said)[0])
@@ -247,6 +249,7 @@ ONE_BY_ONE = """    options = {"max_new_tokens": max_new_tokens, "block_size": 2
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "said"), [
     ('    raise NotImplementedError("generate_speculative_batch")\n', "not written yet"), (TOGETHER, "in place of"),
     (ONE_BY_ONE, "where one row after the other reads"), (TOGETHER.replace("num_pad[r] += shift", "pass"), "other tokens in"),

@@ -134,6 +134,7 @@ def test_attention_over_half_precision_keys(isa):
         assert np.abs(out - share @ v.astype(np.float16).astype(np.float64)).max() < 2e-6
 
 
+@pytest.mark.slow
 def test_threads_meet_and_none_goes_ahead():
     from solutions.engine.quantized.kernels import meet
 

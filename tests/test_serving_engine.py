@@ -141,6 +141,7 @@ def by_engine(model, case: Case) -> tuple[Played, list[NewToken]]:
     return Played(requests, logits, engine.pool), told
 
 
+@pytest.mark.slow
 def test_any_schedule_gives_the_tokens_and_logits_of_day_14(model, monkeypatch: pytest.MonkeyPatch) -> None:
     reached: Counter[str] = Counter()
     for seed in range(16):
@@ -378,6 +379,7 @@ def test_other_dtypes_are_near(dtype: torch.dtype) -> None:
     assert (got.double() - want).norm() < (0.05 if dtype == torch.bfloat16 else 1e-5) * want.norm()
 
 
+@pytest.mark.slow
 def test_smollm2_says_what_it_says_alone() -> None:
     model = load_model("smollm2", missing="none")
     if model is None:

@@ -169,6 +169,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @GENTLE
 @given(plain)
 def test_any_plain_value_comes_back(value):
