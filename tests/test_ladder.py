@@ -15,8 +15,8 @@ from autograder.checks.cached import PROMPTS, tiny_ids, whole
 from course.kit import WeightsOnly
 from solutions.batching import generate_batch
 from solutions.continuous_batching import Plan, Request, Scheduler, engine_step
-from solutions.engine import Engine, ServingEngine
 from solutions.engine import Request as Served
+from solutions.engine import ServingEngine, StaticEngine
 from solutions.flash_attention import prefill_flash
 from solutions.generation import generate
 from solutions.kv_cache import KVCache, decode_step, generate_cached
@@ -93,7 +93,7 @@ def flash_prefill(model, prompts, block_size):
 
 
 def static_engine(model, prompts, block_size):
-    return Engine(model, len(prompts), max(map(len, prompts)) + NEW).generate(prompts, NEW).tolist()
+    return StaticEngine(model, len(prompts), max(map(len, prompts)) + NEW).generate(prompts, NEW).tolist()
 
 
 # ---- in blocks -----------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The reference engine: each day's idea, made fast.
 
-Two engines share one model (`packed`): `Engine` decodes a static batch (Day 11), `ServingEngine` serves requests that come and go
+Two engines share one model (`packed`): `StaticEngine` decodes a static batch (Day 11), `ServingEngine` serves requests that come and go
 (Days 13 and 14). The second one is put together from parts, and each of them is a keyword of `ServingEngine`, so that one of your own
 can stand in its place:
 
@@ -16,6 +16,6 @@ can stand in its place:
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken, ServingEngine
-from solutions.engine.static import Engine
+from solutions.engine.static import StaticEngine
 
-__all__ = ["Engine", "NewToken", "PackedModel", "Request", "ServingEngine"]
+__all__ = ["NewToken", "PackedModel", "Request", "ServingEngine", "StaticEngine"]

@@ -68,8 +68,8 @@ class Crew:
 class QuantizedEngine:
     """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
-    prefill(ids, num_pad), then decode(ids) step by step, as `Engine` has them; `generate` does both. Weights stay as the file has them,
-    inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
+    prefill(ids, num_pad), then decode(ids) step by step, as `StaticEngine` has them; `generate` does both. Weights stay as the file has
+    them, inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
     logits depend on its own text alone, to the last bit: not on who stands beside it, nor on how many threads there are.
     """
 
