@@ -45,8 +45,8 @@ class SamplingParams:
     repetition_penalty: float = 1.0
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
-    seed: int | Sequence[int] | None = None
-    stop: str | Sequence[str] = ()
+    seed: int | list[int] | tuple[int, ...] | None = None
+    stop: str | list[str] | tuple[str, ...] = ()
     eos_token_id: int | Literal["model"] | None = "model"
 
     def __post_init__(self) -> None:
@@ -58,11 +58,10 @@ class SamplingParams:
                 raise ValueError(f"{name} must be a {'whole' if name == 'top_k' else 'finite'} number, got {value!r}")
         if not isinstance(self.max_new_tokens, Integral) or self.max_new_tokens < 1:
             raise ValueError(f"max_new_tokens must be a whole number of 1 or more, got {self.max_new_tokens!r}")
-        seeds = [self.seed] if self.seed is None or isinstance(self.seed, Integral) else list(self.seed)
-        for seed in seeds:
+        for seed in self.seed if isinstance(self.seed, list | tuple) else [self.seed]:
             if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**63):
                 raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, or a list of them, got {seed!r}")
-        if not all(isinstance(stop, str) and stop for stop in self.stops):
+        if not isinstance(self.stop, str | list | tuple) or not all(isinstance(stop, str) and stop for stop in self.stops):
             raise ValueError(f"stop must be a string or several, none of them empty, got {self.stop!r}")
 
     @property
@@ -233,7 +232,7 @@ class Engine:
 
     def _writers_for(self, prompts: Sequence[Prompt], alone: bool, params: SamplingParams) -> list[Writer]:
         """A writer for each prompt. Raises what `generate` raises, before anything is computed."""
-        seeds = list(params.seed) if isinstance(params.seed, Sequence) else [params.seed] * len(prompts)
+        seeds = list(params.seed) if isinstance(params.seed, list | tuple) else [params.seed] * len(prompts)
         if len(seeds) != len(prompts):
             raise ValueError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one for each, or one for all")
         eos = self.tokenizer.eos_token_id if params.eos_token_id == "model" else params.eos_token_id
@@ -243,7 +242,7 @@ class Engine:
             name = "the prompt" if alone else f"prompt {i}"
             ids = self._ids(prompt, name)
             generator = torch.Generator(self._device)
-            generator.seed() if seed is None else generator.manual_seed(seed)
+            generator.seed() if seed is None else generator.manual_seed(int(seed))
             request = Request(
                 ids,
                 min(params.max_new_tokens, self.max_len - len(ids) + 1),  # the last token is said, and not read

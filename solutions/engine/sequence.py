@@ -67,9 +67,16 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 
     A chunk that ends before its text does draws nothing: its token would be dropped, and the generator would have moved.
     """
-    tokens: list[int] = logits.argmax(dim=-1).tolist()
+    tokens = most_probable(logits)
     for row, (request, _) in enumerate(chunks):
         assert isinstance(request, Request)
         if not request.is_argmax and not request.remaining:
             tokens[row] = request.next_token(logits[row : row + 1])
+    return tokens
+
+
+def most_probable(logits: Tensor) -> list[int]:
+    """logits (R, V) -> R token ids. numpy's argmax takes a tenth of the time of torch's; it knows neither GPUs nor bfloat16."""
+    there = not logits.is_cuda and logits.dtype != torch.bfloat16
+    tokens: list[int] = (logits.numpy() if there else logits).argmax(-1).tolist()
     return tokens
