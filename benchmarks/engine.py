@@ -32,16 +32,16 @@ from course.kit import load_model, paths
 from course.kit.model import WeightsOnly
 from solutions.batching import decode_batch, prefill_batch
 from solutions.costs import Machine, kv_cache_bytes, measure_machine
-from solutions.engine import Engine
+from solutions.engine import StaticEngine
 from solutions.kv_cache import KVCache
 
 COUNTED = """\
 Every contender gets the same weights, the same random prompts of one length and the same number of threads, in one process, one
 directly after the other, in rounds; the first round is not counted. Prefill is the time from the call to the first token's
 logits; decode is the time from there to the last token's, greedy. "Day 11" is `prefill_batch` and `decode_batch` as students
-write them; "engine" is `Engine` of `solutions/engine`; "compiled", where it was asked for, is the engine after `compile_decode` (compiling
-takes a minute or more at each point and is not in the figures); "transformers" is `generate` of the same weights with its own
-cache. A ratio is taken within a round; the table has the median of the rounds."""
+write them; "engine" is `StaticEngine` of `solutions/engine`; "compiled", where it was asked for, is the engine after
+`compile_decode` (compiling takes a minute or more at each point and is not in the figures); "transformers" is `generate` of the same
+weights with its own cache. A ratio is taken within a round; the table has the median of the rounds."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 BATCHES = [1, 4, 16, 32]
 PROMPTS = [64, 512]
@@ -77,7 +77,7 @@ def day11(model: WeightsOnly) -> Contender:
 
 
 def engine(model: WeightsOnly, batch: int, max_len: int, *, compiled: bool) -> Contender:
-    made = Engine(model, batch, max_len)
+    made = StaticEngine(model, batch, max_len)
     if compiled:
         made.compile_decode()
 

@@ -21,7 +21,7 @@ from common import RESULTS, ROOT, processor, save
 sys.path.append(str(ROOT))
 from course.kit import load_model, plots
 from solutions.batching import left_pad
-from solutions.engine import Engine, PackedModel, Request, ServingEngine
+from solutions.engine import PackedModel, Request, ServingEngine, StaticEngine
 from solutions.latency import Trace, goodput, percentile, summarize
 
 REQUESTS, RATE, SEED = 200, 1.2, 14
@@ -33,7 +33,7 @@ The trace is drawn once, with seed {SEED}: {REQUESTS} requests as a Poisson proc
 have {LONG[0]} to {LONG[1]} tokens, the others {SHORT[0]} to {SHORT[1]}, spread evenly over the logarithm; {NEW[0]} to {NEW[1]} new tokens;
 ids are random, so no two prompts begin alike. Every policy serves the same trace, one after the other in one process: a
 request can be seen once its time has come. "static" waits for nothing but the end of its batch: it then takes those who wait,
-first come, first served, up to so many, pads them to the longest and decodes until the last of them has all its tokens (`Engine`).
+first come, first served, up to so many, pads them to the longest and decodes until the last of them has all its tokens (`StaticEngine`).
 The others are `ServingEngine`, {MAX_RUNNING} running at most and memory for all of them; "whole prompts" has no budget of tokens a
 step, "budget n" has n. Tokens are greedy and reach the user at the end of their step. The promise is a first token within
 {TTFT_SLO:g} s and every further one within {ITL_SLO:g} s of the one before, settled on after trials with the first 20 requests
@@ -109,7 +109,7 @@ def static(rows: int) -> Serve:
             times: list[list[float]] = [[] for _ in batch]
             ids, num_pad = left_pad([job.prompt for job in batch], 0)
             most = max(job.new for job in batch)
-            engine = Engine(model, len(batch), ids.shape[1] + most)
+            engine = StaticEngine(model, len(batch), ids.shape[1] + most)
             token = engine.prefill(ids, num_pad).argmax(dim=-1, keepdim=True)
             for step in range(most):
                 if step:

@@ -9,7 +9,7 @@ from torch.nn.functional import linear
 
 from course.kit import load_model, load_tokenizer, paths
 from solutions.batching import generate_batch
-from solutions.engine import Engine, packed
+from solutions.engine import StaticEngine, packed
 from solutions.engine.packed import FEW_EMULATED_ROWS, FEW_ROWS, product
 from solutions.kv_cache import KVCache, forward_cached
 
@@ -24,7 +24,7 @@ def model():
 @pytest.mark.parametrize("prompts", [PROMPTS, PROMPTS[1:2], [PROMPTS[0]] * 3])
 def test_tokens_are_those_of_the_batched_loop(model, prompts):
     want = generate_batch(model, prompts, max_new_tokens=20, temperature=0.0)
-    made = Engine(model, len(prompts), max_len=40)
+    made = StaticEngine(model, len(prompts), max_len=40)
     assert made.generate(prompts, 20).tolist() == want
     assert made.generate(prompts, 20).tolist() == want  # nothing is left of the run before
 
@@ -44,13 +44,13 @@ def test_every_way_of_a_product_gives_the_same_numbers(monkeypatch, rows, dtype,
 
 
 def test_no_slot_left_is_one_clear_line(model):
-    made = Engine(model, 1, max_len=18)
+    made = StaticEngine(model, 1, max_len=18)
     with pytest.raises(ValueError, match="max_len = 18"):
         made.generate([PROMPTS[1]], 5)
 
 
 def test_another_number_of_rows_and_too_long_a_prompt_are_refused(model):
-    made = Engine(model, 3, max_len=8)
+    made = StaticEngine(model, 3, max_len=8)
     for ids, message in ((torch.ones(1, 4), "3 rows, got 1"), (torch.ones(3, 9), "max_len = 8")):
         with pytest.raises(ValueError, match=message):
             made.prefill(ids.long())
@@ -66,7 +66,7 @@ def test_keys_in_half_precision_are_turned_in_float32():
         with torch.no_grad():
             forward_cached(model, ids, cache)
         keys[dtype] = cache.keys[0].float()
-    made = Engine(model, 1, max_len=300)
+    made = StaticEngine(model, 1, max_len=300)
     made.prefill(ids)
     assert made.cos.dtype == torch.float32
     exact, half = keys[torch.float32], keys[torch.bfloat16]
@@ -77,7 +77,7 @@ def test_keys_in_half_precision_are_turned_in_float32():
 @pytest.mark.skipif(shutil.which("c++") is None and shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 def test_compiled_tokens_are_the_same():
     model = load_model("tiny").weights_only()
-    plain, compiled = Engine(model, 4, max_len=40), Engine(model, 4, max_len=40)
+    plain, compiled = StaticEngine(model, 4, max_len=40), StaticEngine(model, 4, max_len=40)
     compiled.compile_decode()
     assert torch.equal(plain.generate(PROMPTS, 12), compiled.generate(PROMPTS, 12))
 

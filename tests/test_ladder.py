@@ -15,7 +15,7 @@ from autograder.checks.cached import PROMPTS, tiny_ids, whole
 from course.kit import WeightsOnly
 from solutions.batching import generate_batch
 from solutions.continuous_batching import Plan, Request, Scheduler, engine_step
-from solutions.engine import Engine, ServingEngine
+from solutions.engine import Engine, ServingEngine, StaticEngine
 from solutions.engine import Request as Served
 from solutions.flash_attention import prefill_flash
 from solutions.generation import generate
@@ -93,7 +93,12 @@ def flash_prefill(model, prompts, block_size):
 
 
 def static_engine(model, prompts, block_size):
-    return Engine(model, len(prompts), max(map(len, prompts)) + NEW).generate(prompts, NEW).tolist()
+    return StaticEngine(model, len(prompts), max(map(len, prompts)) + NEW).generate(prompts, NEW).tolist()
+
+
+def user_s_engine(model, prompts, block_size):
+    answers = Engine(model, rows=2).generate(prompts, max_new_tokens=NEW, eos_token_id=None)
+    return [answer.ids for answer in answers]
 
 
 # ---- in blocks -----------------------------------------------------------------------------------------------------
@@ -256,7 +261,7 @@ def speculative(model, prompts, block_size):
     return outputs
 
 
-WITHOUT_BLOCKS = (naive, cache, ragged, flash_prefill, static_engine, speculative)
+WITHOUT_BLOCKS = (naive, cache, ragged, flash_prefill, static_engine, user_s_engine, speculative)
 IN_BLOCKS = (paged, forked, shared_prefix)
 SERVED = (continuous, chunked, preempted, continuous_with_a_shared_prefix)
 

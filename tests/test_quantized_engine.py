@@ -241,6 +241,11 @@ def test_what_does_not_fit_is_refused(packed):
     for ids in (torch.zeros(2, 9, dtype=torch.int64), torch.zeros(1, 4, dtype=torch.int64), torch.full((2, 4), 49152)):
         with pytest.raises(ValueError, match=r"9 tokens do not fit|made for 2 rows, got 1|token 49152"):
             one.prefill(ids)
+    for empty in (lambda: one.prefill(torch.zeros(2, 4, dtype=torch.int64), torch.tensor([0, 4])), lambda: one.generate([[5], []], 2)):
+        with pytest.raises(ValueError, match="prompt 1 is empty"):
+            empty()
+    with pytest.raises(ValueError, match="prompt 0 is empty"):
+        one.prefill(torch.zeros(2, 0, dtype=torch.int64))
     one.prefill(torch.zeros(2, 8, dtype=torch.int64))
     with pytest.raises(ValueError, match="all max_len = 8"):
         one.decode(torch.zeros(2, 1, dtype=torch.int64))

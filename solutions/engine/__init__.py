@@ -1,8 +1,18 @@
 """The reference engine: each day's idea, made fast.
 
-Two engines share one model (`packed`): `Engine` decodes a static batch (Day 11), `ServingEngine` serves requests that come and go
-(Days 13 and 14). The second one is put together from parts, and each of them is a keyword of `ServingEngine`, so that one of your own
-can stand in its place:
+`Engine` is what to use:
+
+    from solutions.engine import Engine
+
+    engine = Engine()                                    # SmolLM2; prints which engine was chosen, and why
+    print(engine.generate("The capital of France is", max_new_tokens=8))
+    for piece in engine.stream("Once upon a time", temperature=0.8, seed=1, stop="\\n\\n"):
+        print(piece, end="", flush=True)
+
+Behind it two engines share one model (`packed`): `StaticEngine` decodes a static batch (Day 11), `ServingEngine` serves requests that
+come and go (Days 13 and 14). A third, `quantized`, decodes straight from the blocks of 4 bits in a GGUF file. `Engine` chooses
+between the last two. `ServingEngine` is put together from parts, and each of them is a keyword of it, so that one of your own can stand in
+its place:
 
 | part | here | keyword | what it has to be like |
 |---|---|---|---|
@@ -13,9 +23,10 @@ can stand in its place:
 | the pass through the model | `runner` | `forward` | Day 14's `forward_ragged` |
 """
 
+from solutions.engine.answering import Answer, Engine, SamplingParams
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken, ServingEngine
-from solutions.engine.static import Engine
+from solutions.engine.static import StaticEngine
 
-__all__ = ["Engine", "NewToken", "PackedModel", "Request", "ServingEngine"]
+__all__ = ["Answer", "Engine", "NewToken", "PackedModel", "Request", "SamplingParams", "ServingEngine", "StaticEngine"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from solutions import continuous_batching
-from solutions.samplers import sample_next_token
+from solutions.samplers import sample_next_token, temperature_probs
+from solutions.steering import apply_frequency_presence, apply_repetition_penalty, min_p_probs
 
 
 @dataclass(eq=False)
@@ -18,28 +18,48 @@ class Request(continuous_batching.Request):
     """A prompt, and how its answer is drawn: greedy unless a temperature is given.
 
     temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device, and this request's alone.
-    Then the answer is what the request would get by itself, whoever is served beside it. Raises ValueError as the samplers do.
+    Then the answer is what the request would get by itself, whoever is served beside it. min_p, and the penalties, as Day 6 has them:
+    the repetition penalty looks at prompt and answer, presence and frequency at the answer. Raises ValueError as the samplers do.
     """
 
     temperature: float = field(default=0.0, kw_only=True)
     top_k: int | None = field(default=None, kw_only=True)
     top_p: float | None = field(default=None, kw_only=True)
     generator: torch.Generator | None = field(default=None, kw_only=True)
+    min_p: float | None = field(default=None, kw_only=True)
+    repetition_penalty: float = field(default=1.0, kw_only=True)
+    presence_penalty: float = field(default=0.0, kw_only=True)
+    frequency_penalty: float = field(default=0.0, kw_only=True)
     block_keys: list[bytes] = field(default_factory=list, init=False, repr=False)  # of the whole blocks named so far: a text only grows
 
     def __post_init__(self) -> None:
         if self.temperature > 0 and self.generator is None:
             raise ValueError(f"temperature {self.temperature} needs a generator of the request's own: others draw in the same steps")
         # What no sampler takes is refused here, and not in the middle of a step.
-        sample_next_token(torch.zeros(1, 2), **self._settings, generator=torch.Generator())
+        nothing = torch.zeros(1, 2)
+        sample_next_token(nothing, temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, generator=torch.Generator())
+        apply_repetition_penalty(nothing, torch.zeros(1, 0, dtype=torch.int64), self.repetition_penalty)
+        min_p_probs(nothing, self.min_p or 0)
 
     @property
-    def _settings(self) -> dict[str, Any]:
-        return {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p}
+    def is_argmax(self) -> bool:
+        """Whether the next token is the most probable one, as the model says it."""
+        return self.temperature == 0 and self.repetition_penalty == 1 and self.presence_penalty == self.frequency_penalty == 0
 
     def next_token(self, logits: Tensor) -> int:
-        """A token drawn by this request's settings. logits (1, V)."""
-        return int(sample_next_token(logits, **self._settings, generator=self.generator))
+        """A token drawn by this request's settings: penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
+        if self.repetition_penalty != 1:
+            logits = apply_repetition_penalty(logits, self._ids(self.tokens, logits), self.repetition_penalty)
+        if self.presence_penalty or self.frequency_penalty:
+            logits = apply_frequency_presence(logits, self._ids(self.output, logits), self.frequency_penalty, self.presence_penalty)
+        temperature = self.temperature
+        if self.min_p is not None and temperature > 0:
+            logits, temperature = min_p_probs(temperature_probs(logits, temperature).log(), self.min_p).log(), 1.0
+        return int(sample_next_token(logits, temperature=temperature, top_k=self.top_k, top_p=self.top_p, generator=self.generator))
+
+    @staticmethod
+    def _ids(tokens: list[int], logits: Tensor) -> Tensor:
+        return torch.tensor([tokens], dtype=torch.int64, device=logits.device)
 
 
 def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logits: Tensor) -> list[int]:
@@ -47,9 +67,16 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 
     A chunk that ends before its text does draws nothing: its token would be dropped, and the generator would have moved.
     """
-    tokens: list[int] = logits.argmax(dim=-1).tolist()
+    tokens = most_probable(logits)
     for row, (request, _) in enumerate(chunks):
         assert isinstance(request, Request)
-        if request.temperature > 0 and not request.remaining:
+        if not request.is_argmax and not request.remaining:
             tokens[row] = request.next_token(logits[row : row + 1])
+    return tokens
+
+
+def most_probable(logits: Tensor) -> list[int]:
+    """logits (R, V) -> R token ids. numpy's argmax takes a tenth of the time of torch's; it knows neither GPUs nor bfloat16."""
+    there = not logits.is_cuda and logits.dtype != torch.bfloat16
+    tokens: list[int] = (logits.numpy() if there else logits).argmax(-1).tolist()
     return tokens

@@ -22,7 +22,7 @@ from solutions.batching import left_pad, positions_and_mask
 from solutions.engine.packed import PackedModel, pack, rotation_tables
 
 
-class Engine:
+class StaticEngine:
     """Greedy decoding of `batch` rows of up to max_len tokens each, on the model's device in its dtype.
 
     prefill(ids, num_pad) and then decode(ids) step by step; `generate` does both. Equal to `prefill_batch` and

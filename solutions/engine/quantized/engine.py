@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -14,6 +15,9 @@ from llvmlite import binding
 from torch import Tensor
 
 from course.kit import paths
+from solutions.batching import left_pad
+from solutions.continuous_batching import Flat
+from solutions.paging import PagedSequence
 
 from .kernels import BLOCK
 from .step import ROWS, run
@@ -68,8 +72,8 @@ class Crew:
 class QuantizedEngine:
     """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
-    prefill(ids, num_pad), then decode(ids) step by step, as `Engine` has them; `generate` does both. Weights stay as the file has them,
-    inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
+    prefill(ids, num_pad), then decode(ids) step by step, as `StaticEngine` has them; `generate` does both. Weights stay as the file has
+    them, inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
     logits depend on its own text alone, to the last bit: not on who stands beside it, nor on how many threads there are.
     """
 
@@ -123,12 +127,15 @@ class QuantizedEngine:
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
         """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
 
-        Raises ValueError for another number of rows than the engine was made for, prompts longer than max_len, and tokens that are none.
+        Raises ValueError for another number of rows than the engine was made for, empty prompts, prompts longer than max_len, and tokens
+        that are none.
         """
+        pads = num_pad.numpy() if num_pad is not None else np.zeros(len(ids), np.int64)
+        if (pads >= ids.shape[1]).any():
+            raise ValueError(f"prompt {(pads >= ids.shape[1]).argmax()} is empty: the first token has to come from somewhere")
         rows = self._checked(ids)
         if rows.shape[1] > self.max_len:
             raise ValueError(f"{rows.shape[1]} tokens do not fit into max_len = {self.max_len}: make the engine with a longer max_len")
-        pads = num_pad.numpy() if num_pad is not None else np.zeros(len(rows), np.int64)
         logits = np.empty((len(rows), self.model.vocab_size), np.float32)
         for row, (tokens, pad) in enumerate(zip(rows, pads, strict=True)):
             text = tokens[pad:]
@@ -153,6 +160,23 @@ class QuantizedEngine:
         """Starts anew with one text ids (1, T) -> logits after each of its tokens, (T, V). Raises ValueError as `prefill` does."""
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
+    def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
+        """A pass for chunks of texts, each in one block of max_len tokens, whose number is the row of this engine -> logits (R, V).
+
+        R <= batch chunks of together `rows` tokens at most: what `ServingEngine` asks of a `forward`.
+        """
+        sizes = [end - start for start, end in pairwise(flat.bounds)]
+        rows = np.repeat([sequence.blocks[0] for sequence in sequences], sizes)
+        return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, np.array(flat.bounds[1:]) - 1).copy())
+
+    def compile(self) -> None:
+        """Compiles the kernels, or fetches them from where they are kept, by one token in row 0; without it the first pass does."""
+        crew, self.crew = self.crew, Crew(1)  # by this thread alone: an interrupt must not leave others waiting for it
+        try:
+            self._run([0], [0], [0], [0])
+        finally:
+            self.crew = crew
+
     def close(self) -> None:
         """Ends the threads. They would end with the process, too."""
         self.crew.close()
@@ -168,9 +192,7 @@ class QuantizedEngine:
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
         """The most probable tokens after each prompt, (B, max_new_tokens)."""
-        width = max(map(len, prompts))
-        ids = torch.tensor([[0] * (width - len(p)) + list(p) for p in prompts])
-        tokens = [_likeliest(self.prefill(ids, torch.tensor([width - len(p) for p in prompts])))]
+        tokens = [_likeliest(self.prefill(*left_pad([list(prompt) for prompt in prompts], 0)))]
         while len(tokens) < max_new_tokens:
             tokens.append(_likeliest(self.decode(tokens[-1])))
         return torch.cat(tokens, dim=1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from course.kit.config import config_from_gguf
 from course.kit.errors import ModelError
 from course.kit.gguf_file import BLOCK_SIZE, Q4_1, Q4_1_BYTES, Q8_0, Q8_0_BYTES, GGUFFile
 
@@ -14,18 +15,11 @@ Bytes = NDArray[np.uint8]
 
 
 def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -> Bytes:
-    """The blocks of a weight (rows, columns) -> (rows, blocks a row, bytes a block).
-
-    num_heads: of query and key weights, whose rows are put back into the order of the rotate-half form.
-    """
-    tensor = file.tensors[name]
-    size = {Q4_1: Q4_1_BYTES, Q8_0: Q8_0_BYTES}[kind]
-    if tensor.kind != kind or tensor.shape[1] % BLOCK_SIZE:
+    """The blocks of a weight (rows, columns) -> (rows, blocks a row, bytes a block), all of one kind; num_heads as in `GGUFFile.blocks`."""
+    tensor = file.tensors.get(name)
+    if tensor is None or tensor.kind != kind or tensor.shape[1] % BLOCK_SIZE:
         raise ModelError(f"{file.path}: {name} is not in the blocks that the quantized engine reads (Q4_1, the embedding Q8_0)")
-    raw: Bytes = np.frombuffer(file._map, np.uint8, tensor.num_bytes, tensor.start)
-    if num_heads:
-        raw = raw.reshape(num_heads, tensor.shape[0] // num_heads // 2, 2, -1).swapaxes(1, 2)
-    return raw.reshape(tensor.shape[0], tensor.shape[1] // BLOCK_SIZE, size)
+    return file.blocks(name, num_heads).numpy()
 
 
 def tiles4(raw: Bytes, lanes: int) -> Bytes:
@@ -52,14 +46,14 @@ class QuantizedModel:
     def __init__(self, path: Path, lanes: int) -> None:
         """Raises ModelError for a file of another make."""
         file = GGUFFile(path)
-        of = {key.removeprefix("llama."): value for key, value in file.metadata.items()}
-        embedding = file.tensors.get("token_embd.weight")
-        if of.get("general.architecture") != "llama" or embedding is None or "output.weight" in file.tensors or "block_count" not in of:
+        of = file.metadata
+        if of.get("general.architecture") != "llama" or "llama.block_count" not in of or "output.weight" in file.tensors:
             raise ModelError(f"{path}: the quantized engine reads models of the Llama family whose embedding is the head too")
-        self.layers, self.width, self.heads = of["block_count"], of["embedding_length"], of["attention.head_count"]
-        self.key_heads, self.inner = of["attention.head_count_kv"], of["feed_forward_length"]
-        self.head_dim, self.vocab_size = self.width // self.heads, embedding.shape[0]
-        self.epsilon, self.base = of["attention.layer_norm_rms_epsilon"], of.get("rope.freq_base", 10000.0)
+        self.config = config = config_from_gguf(of, file.tensors, path.stem)
+        self.layers, self.width, self.heads = config.num_hidden_layers, config.hidden_size, config.num_attention_heads
+        self.key_heads, self.inner = config.num_key_value_heads, config.intermediate_size
+        self.head_dim, self.vocab_size = config.head_dim, config.vocab_size
+        self.epsilon, self.base = config.rms_norm_eps, config.rope_theta
         if self.head_dim != 64 or self.vocab_size % lanes:
             raise ModelError(
                 f"{path}: the quantized engine is made for heads of 64 numbers and a vocabulary of a multiple of {lanes} tokens, "

@@ -1,0 +1,121 @@
+"""Which engine answers: the quantized one where the processor and the file are made for it, else one that computes in numbers.
+
+Both are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its cache is a block of max_len tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import torch
+
+from course.kit import Config, Tokenizer, WeightsOnly, load_model, load_tokenizer, paths
+from course.kit.errors import ModelError
+from solutions.engine.serving import ServingEngine
+
+Kind = torch.dtype | Literal["auto", "quantized"]
+MAX_LEN = 2048
+"""Tokens of a text, unless another limit is asked for."""
+BLOCK_SIZE = 16
+FLOAT_TOKENS = 4096
+"""So many tokens of all texts together have room in float memory, or more where one text may be longer. Who finds none, waits."""
+
+
+class NoKernels(RuntimeError):
+    """The quantized engine is not made for this machine."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An engine that serves requests, and the line that says which one it is and why. close: ends its threads."""
+
+    line: str
+    config: Config
+    tokenizer: Tokenizer
+    device: torch.device
+    max_len: int
+    serving: ServingEngine
+    close: Callable[[], None] = lambda: None
+
+
+def choose(model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: int | None, threads: int) -> Choice:
+    """The engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
+
+    dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
+    those of a loaded model in its dtype, float32 for all others. Raises ModelError for a model that cannot be loaded, NoKernels or
+    ModelError for "quantized" where the machine or the file is not made for it, ValueError for a max_len that the model does not have.
+    """
+    if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')
+    if isinstance(model, WeightsOnly):
+        if dtype == "quantized":
+            raise ValueError("a loaded model has numbers and no blocks: give Engine 'smollm2' or the path of a .gguf file")
+        model = model if dtype == "auto" else model.to(dtype=dtype)
+        return _in_numbers(model, f"the weights of {model.config.name} as loaded", rows, max_len, threads)
+    path = paths.SMOLLM2 if model == "smollm2" else Path(model).expanduser()
+    why = "as asked for"
+    if isinstance(dtype, str):
+        try:
+            if path.is_dir() or path == Path("tiny"):
+                raise ModelError("stored in numbers, not in blocks")
+            if path.is_file():
+                return _in_blocks(path, str(model), rows, max_len, threads)
+        except (ModelError, NoKernels) as error:
+            if dtype == "quantized":
+                raise
+            why = str(error)
+    loaded = load_model(model, dtype=torch.float32 if isinstance(dtype, str) else dtype)
+    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads)
+
+
+def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: int) -> Choice:
+    try:
+        from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
+        from solutions.engine.quantized.progress import compiling_is_told
+
+        isa = best_instruction_set()
+    except (ImportError, RuntimeError) as error:
+        raise NoKernels(str(error)) from None
+    model = QuantizedModel(path, len(isa))
+    max_len = _max_len(model.config, max_len)
+    engine = QuantizedEngine(model=model, isa=isa, batch=rows, max_len=max_len, threads=threads)
+    with compiling_is_told():
+        engine.compile()
+    described: Any = SimpleNamespace(config=model.config, dtype=torch.float32, device=torch.device("cpu"))
+    serving = ServingEngine(
+        described,
+        num_blocks=rows,
+        block_size=max_len,
+        token_budget=engine.rows,
+        max_running=rows,
+        memory=lambda *_: None,  # type: ignore[arg-type]  # the engine has its own
+        forward=lambda model, flat, sequences, kv: engine.forward(flat, sequences),
+    )
+    line = f"Engine: quantized ({NAMES[isa]}), {_count(threads)}; 4-bit blocks of {path.name}"
+    return Choice(line, model.config, load_tokenizer(name), described.device, max_len, serving, engine.crew.close)
+
+
+def _in_numbers(model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int) -> Choice:
+    max_len = _max_len(model.config, max_len)
+    tokens = max(max_len, min(rows * max_len, FLOAT_TOKENS))
+    serving = ServingEngine(
+        model, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, rows), max_running=rows
+    )
+    where = _count(threads) if model.device.type == "cpu" else str(model.device)
+    line = f"Engine: {str(model.dtype).removeprefix('torch.')}, {where}; {which}"
+    return Choice(line, model.config, model.tokenizer, model.device, max_len, serving)
+
+
+def _max_len(config: Config, asked: int | None) -> int:
+    limit = config.max_position_embeddings
+    if asked is not None and not 1 <= asked <= limit:
+        raise ValueError(f"max_len must be 1 to {limit} for {config.name}, got {asked}")
+    return asked or min(MAX_LEN, limit)
+
+
+def _count(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"

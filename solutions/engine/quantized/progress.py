@@ -1,0 +1,37 @@
+"""A line on the screen while kernels are compiled, which is once for a machine's processor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import event
+
+
+class _Line(event.Listener):
+    """Numba tells when it compiles a function, and nothing where it finds one on the disk."""
+
+    started: float | None = None
+
+    def on_start(self, event: Any) -> None:
+        if self.started is None:
+            self.started = time.perf_counter()
+            print("Engine: compiling the kernels, once for this processor; about 10 s ", end="", flush=True)
+
+    def on_end(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func.__module__.startswith(__package__):  # and not one of the many that numba needs itself
+            print(".", end="", flush=True)
+
+
+@contextmanager
+def compiling_is_told() -> Iterator[None]:
+    """Prints one line if anything is compiled in here: a dot for each function, then the seconds it took."""
+    line = _Line()
+    try:
+        with event.install_listener("numba:compile", line):
+            yield
+    finally:
+        if line.started is not None:
+            print(f" {time.perf_counter() - line.started:.0f} s", flush=True)
