@@ -19,7 +19,7 @@ from llama import LlamaCpp
 
 from course.kit import load_model, paths
 from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
-from solutions.engine.static import Engine
+from solutions.engine.static import StaticEngine
 
 TEXTS, NEW = 200, 24
 LENGTHS = [8, 16, 32, 64]
@@ -55,7 +55,7 @@ def continued(count: int) -> Iterator[Tensor]:
         by_length.setdefault(len(piece), []).append(piece)
     for length, rows in by_length.items():
         ids = torch.tensor(rows)
-        engine = Engine(model, len(rows), length + NEW)
+        engine = StaticEngine(model, len(rows), length + NEW)
         tokens = [engine.prefill(ids).argmax(-1, keepdim=True)]
         while len(tokens) < NEW:
             tokens.append(engine.decode(tokens[-1]).argmax(-1, keepdim=True))
