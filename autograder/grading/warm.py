@@ -25,6 +25,8 @@ from .zygote import remove
 
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
+REMOVE_SECONDS = 2.0
+"""So long the removal of all scratch folders is waited for; then it goes on by itself."""
 
 _lasting = ThreadPoolExecutor(1, thread_name_prefix="zygote-parent")
 
@@ -65,9 +67,11 @@ class Zygote:
                 env=start.environment,
                 start_new_session=True,
             )
-        except OSError as error:
+        except BaseException as error:
             shutil.rmtree(self.scratch, ignore_errors=True)
-            raise InfrastructureFault(str(error)) from None
+            if isinstance(error, OSError):
+                raise InfrastructureFault(str(error)) from None
+            raise
         finally:
             theirs.close()
         try:
@@ -106,7 +110,7 @@ class Zygote:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        remove(str(self.scratch), wait=True)  # a worker's folder may still lie in it, too deep for Python
+        remove(str(self.scratch), patience=REMOVE_SECONDS)  # a worker's folder may still lie in it
 
     def _line(self, seconds: float) -> bytes:
         line, until = b"", time.monotonic() + seconds

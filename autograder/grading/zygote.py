@@ -14,11 +14,13 @@ import array
 import contextlib
 import gc
 import json
+import math
 import os
 import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -85,7 +87,7 @@ def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
     if not places(scratch_root):  # else it is in memory and goes with the private root
-        remove(scratch_root, wait=True)
+        remove(scratch_root, patience=math.inf)
 
 
 def emptiest(scratch_root: str, in_use: Iterable[str]) -> str:
@@ -100,17 +102,20 @@ def places(scratch_root: str) -> list[str]:
         return [entry.path for entry in entries if entry.name.startswith("disk-")]
 
 
-def remove(folder: str, *, wait: bool = False) -> None:
+def remove(folder: str, *, patience: float = 0.0) -> None:
     """Removes a submission's folder; one that is not empty in a process of its own: millions of files take long, and folders can be
-    too deep for Python."""
+    too deep for Python. patience: so many seconds its end is waited for."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)  # most have written nothing
         return
-    command = 'rm -rf -- "$1" 2>/dev/null' if os.getuid() == 0 else 'chmod -R u+rwx -- "$1" 2>/dev/null; rm -rf -- "$1" 2>/dev/null'
+    command = 'rm -rf -- "$1" 2>/dev/null'
+    if os.getuid() != 0:
+        command = f'chmod -R u+rwx -- "$1" 2>/dev/null; {command}'
     pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command, "sh", folder], {"PATH": "/usr/bin:/bin"})
-    if wait:
-        with contextlib.suppress(ChildProcessError):  # the kernel reaps it
-            os.waitpid(pid, 0)
+    until = time.monotonic() + patience
+    with contextlib.suppress(ChildProcessError):  # the kernel reaps it
+        while time.monotonic() < until and os.waitpid(pid, os.WNOHANG) == (0, 0):
+            time.sleep(0.01)
 
 
 def parent_of(pid: int) -> int | None:
