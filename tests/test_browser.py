@@ -325,6 +325,39 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
     page.close()
 
 
+def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_that_nobody_reads(browser, desk, shots):
+    """A row's marks are drawn, the picture of a block is there; numbers for scale and minimum before float16 rounded them are told."""
+    folder, address = desk
+    day = find_day("quantization")
+    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
+    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    due = "    scale, minimum = head.float().split(1, dim=-1)  # what will be read\n"
+    assert solved["write_q4_1"].count(due) == 1
+    names = ("quantize_affine", "dequantize", "pack_nibbles", "unpack_nibbles", "read_q4_1")
+    changed = {"write_q4_1": solved["write_q4_1"].replace(due, ""), **{name: solved[name] for name in names}}
+    path = lab.put_notebook(folder, day, solved=False, changed=changed)
+    notebook = nbformat.read(path, as_version=4)
+    last = next(i for i, cell in enumerate(notebook.cells) if cell.source == 'check("write_q4_1")')
+    notebook.cells = [cell for cell in notebook.cells[: last + 1] if "load_blocks(" not in cell.source]
+    nbformat.write(notebook, path)
+    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    lab.run_all_cells(page)
+    table = scroll_to_all(page, "write_q4_1:")
+    page.screenshot(path=shots / "day16_wrong.png")
+    assert "fail" in table
+    assert "before float16 rounded it" in table
+    assert re.search(r"read_q4_1: (\d+) of \1", scroll_to_all(page, "read_q4_1:"))
+    page.screenshot(path=shots / "day16_right.png")
+    scroll_until(page, "img[alt^='The first block']")
+    page.screenshot(path=shots / "day16_block.png")
+    marks = ".jp-OutputArea-output:has-text('marks of the row')"
+    scroll_until(page, marks)
+    page.screenshot(path=shots / "day16_marks.png")
+    assert "16 of 16 used" in page.locator(marks).first.inner_text()
+    page.close()
+
+
 def run_solved(browser, desk, topic: str, idle_seconds: float = 240):
     """Opens the day with its solutions filled in, runs all cells, and sees to it that none failed."""
     folder, address = desk
