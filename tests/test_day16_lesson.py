@@ -281,6 +281,8 @@ def test_smollm2_speaks_from_blocks_and_talks_nonsense_where_a_matrix_shares_a_s
     assert losses == sorted(losses)
     assert losses[0] < 0.1 < 0.5 < losses[1] < 2 < 8 < losses[2]
     assert said.count("Paris") == 2
+    before_it, in_8_bits, *_ = (float(x.replace(",", "")) for x in re.findall(r"perplexity ([\d.,]*\d)", said))
+    assert in_8_bits < before_it
 
 
 def test_perplexity_and_divergence_are_those_of_the_text() -> None:
