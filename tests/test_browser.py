@@ -309,6 +309,26 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
     page.close()
 
 
+def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_that_nobody_reads(browser, desk, shots):
+    """A row's marks are drawn, the picture of a block is there; numbers for scale and minimum before float16 rounded them are told."""
+    right = ("quantize_affine", "dequantize", "pack_nibbles", "unpack_nibbles", "read_q4_1")
+    slip = ("write_q4_1", "    scale, minimum = head.float().split(1, dim=-1)  # what will be read\n", "")
+    page = with_a_slip(browser, desk, "quantization", slip, until='check("write_q4_1")', right=right, without="load_blocks(")
+    table = scroll_to_all(page, "write_q4_1:")
+    page.screenshot(path=shots / "day16_wrong.png")
+    assert "fail" in table
+    assert "before float16 rounded it" in table
+    assert re.search(r"read_q4_1: (\d+) of \1", scroll_to_all(page, "read_q4_1:"))
+    page.screenshot(path=shots / "day16_right.png")
+    scroll_until(page, "img[alt^='The first block']")
+    page.screenshot(path=shots / "day16_block.png")
+    marks = ".jp-OutputArea-output:has-text('marks of the row')"
+    scroll_until(page, marks)
+    page.screenshot(path=shots / "day16_marks.png")
+    assert "16 of 16 used" in page.locator(marks).first.inner_text()
+    page.close()
+
+
 def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until: str, right: tuple[str, ...], without: str | None = None):
     """Opens the day up to the cell that has `until` in it, with one exercise wrong and some right, and runs its cells.
 

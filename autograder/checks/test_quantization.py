@@ -18,6 +18,7 @@ from autograder.checks.quantized import (
     q8_0_by_hand,
     random_blocks,
     rounded,
+    same,
     symmetric_case,
     was_floating,
     weights_of,
@@ -335,7 +336,7 @@ def test_written_by_hand(student, hand):
     close(scale, [case["scale"]], what="wrong scale in the block")
     unrounded = ((x.double() - x[0].double()) / (0.31 / 15)).round()
     told = "These are the numbers for the minimum as it was before float16 rounded it. Who reads the block has the rounded one."
-    equal(q, torch.tensor(case["q"]), what="wrong numbers in the block", suspects=[(unrounded, told)])
+    same(q, torch.tensor(case["q"]), "wrong numbers in the block", suspects=[(unrounded, told)])
 
 
 @checks("write_q4_1", weight=2)
@@ -347,7 +348,7 @@ def test_written_on_the_grid(student, rng):
     minimum = torch.randint(-300, 300, (3, 4, 1), generator=rng) / 32
     got = read_back(student.write_q4_1(q * scale + minimum), (3, 4))
     for name, mine, due in zip(("scale", "minimum", "numbers"), (got[1], got[2], got[0]), (scale, minimum, q), strict=True):
-        equal(mine, due, what=f"wrong {name} in the blocks")
+        same(mine, due, f"wrong {name} in the blocks")
 
 
 @checks("write_q4_1")
@@ -357,7 +358,7 @@ def test_written_blocks_of_equal_numbers(student):
     q, scale, minimum = read_back(student.write_q4_1(x), (3,))
     equal(minimum, torch.tensor([[2.5], [0.0], [-100.0]]), what="wrong minimum in the blocks")
     equal(scale, torch.zeros(3, 1), what="wrong scale in the blocks")
-    equal(q, torch.zeros(3, 32), what="wrong numbers in the blocks")
+    same(q, torch.zeros(3, 32), "wrong numbers in the blocks")
 
 
 # ---- quantized_linear ----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from autograder.checks.quantized import (
     q8_0_by_hand,
     random_blocks,
     random_bytes,
+    same,
     shape_of,
     symmetric_case,
     was_floating,
@@ -272,7 +273,7 @@ def test_written_ties(student):
     x[-1] = 15.0
     q, scale, minimum = read_back(student.write_q4_1(x), ())
     equal([float(scale), float(minimum)], [1.0, 0.0], what="wrong scale and minimum in the block")
-    equal(q, x.round(), what="wrong numbers in the block")
+    same(q, x.round(), "wrong numbers in the block")
 
 
 @checks("write_q4_1")
@@ -282,7 +283,7 @@ def test_written_from_other_dtypes(student, rng):
     q[:, 7], q[:, 8] = 0, 15
     for dtype in NARROW:
         got = read_back(student.write_q4_1((q * 0.25 - 1.5).to(dtype), _unchanged=True), (3,))
-        equal(got[0], q, what=f"wrong numbers in the blocks for x in {dtype}")
+        same(got[0], q, f"wrong numbers in the blocks for x in {dtype}")
         equal(got[1], torch.full((3, 1), 0.25), what=f"wrong scale in the blocks for x in {dtype}")
         equal(got[2], torch.full((3, 1), -1.5), what=f"wrong minimum in the blocks for x in {dtype}")
 
