@@ -9,7 +9,7 @@ import torch
 import solutions.engine.quantized as quantized
 from course.kit import ChatMessage, load_model, paths
 from course.kit.errors import ModelError
-from solutions.engine import Answer, Engine, SamplingParams, ServingEngine
+from solutions.engine import Answer, Engine, SamplingParams, ServingEngine, choosing
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
@@ -117,6 +117,17 @@ def test_who_has_ended_costs_nothing_and_who_waits_comes_next(scripted):
     assert (short.ids, long.ids, last.ids) == ([7, 7, END], [8] * 7, [7, 7, END])
     assert fed == [2] * 6 + [1]
     assert made._serving.num_free_blocks == 64
+
+
+def test_where_memory_is_short_somebody_waits_and_nobody_is_answered_otherwise(tiny, engine, monkeypatch):
+    drawn = SamplingParams(max_new_tokens=24, temperature=1.0, eos_token_id=None)
+    due = [engine.generate(text, drawn, seed=3) for text in TEXTS]
+    monkeypatch.setattr(choosing, "FLOAT_TOKENS", 0)
+    made, preempted = Engine(tiny, rows=3, max_len=80), []
+    inner = made._serving.scheduler.schedule
+    made._serving.scheduler.schedule = lambda: (plan := inner(), preempted.extend(plan.preempted))[0]
+    assert made.generate(TEXTS, drawn, seed=3) == due
+    assert preempted
 
 
 def test_threads_are_this_engine_s_only(tiny):

@@ -145,7 +145,7 @@ class Engine:
 
         dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits where file and processor allow, and else computes in float32;
         a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that.
-        rows: prompts that are computed side by side. max_len: tokens of prompt and answer together; 2048 or the model's limit if None.
+        rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
         threads: as many as torch's if None. Raises ModelError, ValueError or RuntimeError, one line with the remedy.
         """
         for name, value in (("rows", rows), ("threads", threads)):
@@ -207,13 +207,13 @@ class Engine:
             self._forget(writer)
 
     def _add(self, writer: Writer) -> None:
+        self._writers[writer.request] = writer  # first: an interrupt may come between
         self._serving.add(writer.request)
-        self._writers[writer.request] = writer
 
     def _forget(self, writer: Writer) -> None:
         """Ends a request that has not ended by itself."""
         if self._writers.pop(writer.request, None) and not writer.finish_reason:
-            with suppress(ValueError):  # where a step failed behind its last token
+            with suppress(ValueError):  # where it is not, or no longer, with the scheduler
                 self._serving.abort(writer.request)
 
     def _step(self) -> None:
