@@ -238,6 +238,10 @@ def test_links_hold_on_the_forge_and_in_the_site():
         "[a](../grading.md#speed) [b](../results/load.md) [c](https://example.org) [d](#here)\n"
         "tests (`test_day01.py`) `[e](grading.md)` ![f](../pictures/check.png)\n```\n[g](grading.md)\n```"
     )
+    # A table's list that is cut off: its brackets stay open.
+    cut = "| [[1, 2], [3, … | [h](grading.md) |\n| [4, [5, … | [i](../tests/test_day02.py) |"
+    moved = links.relink(cut, docs / "instructor.md", "page.md", site_pages, lambda picture: picture.name)
+    assert moved == "| [[1, 2], [3, … | [h](grading.md) |\n| [4, [5, … | i (`test_day02.py`) |"
 
 
 def test_the_page_on_certification_is_what_its_run_gives():

@@ -419,7 +419,8 @@ def scheduled(budget: int, running: int, blocks: int) -> list[str]:
 
 
 def slide(page: Any, label: str, value: int) -> None:
-    page.get_by_label(label).evaluate(f"e => {{ e.value = {value}; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}")
+    slider = page.get_by_role("slider", name=label, exact=True)
+    slider.evaluate(f"e => {{ e.value = {value}; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}")
 
 
 @pytest.mark.browser
