@@ -353,12 +353,15 @@ def test_written_on_the_grid(student, rng):
 
 @checks("write_q4_1")
 def test_written_blocks_of_equal_numbers(student):
-    """blocks of equal numbers: scale 0, minimum the number, numbers 0"""
-    x = torch.tensor([[2.5], [0.0], [-100.0]]).expand(3, 32)
-    q, scale, minimum = read_back(student.write_q4_1(x), (3,))
-    equal(minimum, torch.tensor([[2.5], [0.0], [-100.0]]), what="wrong minimum in the blocks")
-    equal(scale, torch.zeros(3, 1), what="wrong scale in the blocks")
-    same(q, torch.zeros(3, 32), "wrong numbers in the blocks")
+    """blocks of equal numbers, and of numbers so near each other that float16 makes 0 of their scale: numbers 0"""
+    minima = torch.tensor([[2.5], [0.0], [-100.0], [0.0], [1.0]])
+    x = minima.repeat(1, 32)
+    x[3] = 2e-7 * torch.arange(32) / 31
+    x[4, 1::2] += 2.0**-23
+    q, scale, minimum = read_back(student.write_q4_1(x), (5,))
+    equal(minimum, minima, what="wrong minimum in the blocks")
+    equal(scale, torch.zeros(5, 1), what="wrong scale in the blocks")
+    same(q, torch.zeros(5, 32), "wrong numbers in the blocks")
 
 
 # ---- quantized_linear ----------------------------------------------------------------------------------------------
@@ -585,6 +588,10 @@ def test_reset_in_8_bits(student, rng):
 # ---- kl_divergence, perplexity -------------------------------------------------------------------------------------
 
 
+def is_float(got):
+    that(isinstance(got, float), "the result is not a float", got=type(got).__name__)
+
+
 @checks("kl_divergence", weight=2)
 def test_divergence_by_hand(student, hand):
     """one place, the other way round, and the mean of two places"""
@@ -594,7 +601,9 @@ def test_divergence_by_hand(student, hand):
         (case["first_reversed"], "This is the divergence the other way round: the reference's p weighs the differences."),
         (case["first_bits"], "This is in bits: take the natural logarithm."),
     ]
-    close(student.kl_divergence(p[:1], q[:1], _unchanged=True), case["first"], atol=2e-6, what="wrong divergence", suspects=suspects)
+    got = student.kl_divergence(p[:1], q[:1], _unchanged=True)
+    close(got, case["first"], atol=2e-6, what="wrong divergence", suspects=suspects)
+    is_float(got)
     close(student.kl_divergence(q[:1], p[:1]), case["first_reversed"], atol=2e-6, what="wrong divergence the other way round")
     close(student.kl_divergence(p, q), case["mean"], atol=2e-6, what="wrong mean of two places")
 
@@ -628,6 +637,7 @@ def test_perplexity_by_hand(student, hand):
         (mean, "This is the mean of -log p: its exp is still to be taken."),
     ]
     close(got, case["perplexity"], atol=1e-5, what="wrong perplexity", suspects=suspects)
+    is_float(got)
 
 
 @checks("perplexity")

@@ -74,6 +74,15 @@ def test_symmetric_magnitudes(student, rng):
 
 
 @checks("quantize_absmax")
+def test_symmetric_keys_of_a_model(student, rng):
+    """x of four dimensions whose heads were moved before its tokens, as a model gives its keys"""
+    x, q, scale = symmetric_case(rng, 2, 3, 5, 8)
+    got = parts(student.quantize_absmax(x.transpose(1, 2).contiguous().transpose(1, 2)), "q", "scale")
+    float32s(got[1], scale, "wrong scale")
+    numbers(got[0], q, torch.int8)
+
+
+@checks("quantize_absmax")
 def test_half_a_step(student, rng):
     """normal numbers: none further off than half a step, and quantizing what comes back changes nothing"""
     x = torch.randn(6, 40, generator=rng) + torch.randn(6, 1, generator=rng)
@@ -125,6 +134,10 @@ def test_affine_magnitudes(student, rng):
     got = parts(student.quantize_affine(x.T.contiguous().T, 4), "q", "scale", "minimum")
     float32s(got[2], minimum, "wrong minimum for a transposed x", atol=1e-6)
     numbers(got[0], q, torch.uint8, "wrong q for a transposed x")
+    x, q, scale, minimum = affine_case(rng, 2, 3, 5, 8)
+    got = parts(student.quantize_affine(x.transpose(1, 2).contiguous().transpose(1, 2)), "q", "scale", "minimum")
+    float32s(got[1], scale, "wrong scale for an x whose dimensions were exchanged", rtol=1e-4)
+    numbers(got[0], q, torch.uint8, "wrong q for an x whose dimensions were exchanged")
     for low, high in ((-30.0, -15.0), (1000.0, 1030.0)):
         got = parts(student.quantize_affine(torch.tensor([low, high, (low + high) / 2 + 0.18 * (high - low)]), 4), "q", "scale", "minimum")
         close(got[2], [low], what=f"wrong minimum of numbers from {low:g} to {high:g}")
@@ -288,6 +301,28 @@ def test_written_from_other_dtypes(student, rng):
         equal(got[2], torch.full((3, 1), -1.5), what=f"wrong minimum in the blocks for x in {dtype}")
 
 
+@checks("write_q4_1")
+def test_written_wider_than_float16(student):
+    """x in 16 and in 64 bits, from -40,000 to 40,000: an interval that float16 does not hold, though it holds both ends"""
+    for dtype in NARROW:
+        x = (80000 * torch.arange(32) / 31 - 40000).to(dtype)
+        q, scale, minimum = read_back(student.write_q4_1(x), ())
+        equal(minimum, x[:1].float(), what=f"wrong minimum in the block for x in {dtype}")
+        steps = ((x.double() - minimum.double()) / scale.double()).clamp(0, 15)
+        off = float((q - steps).abs().max())
+        that(off <= 0.501, f"a number is not the nearest one for x in {dtype}", expected="off by half a step", got=f"{off:.4g} steps")
+
+
+@checks("write_q4_1")
+def test_written_with_a_coarse_scale(student):
+    """a scale among the smallest that float16 has, which makes 2 of 2.4: the numbers are for the 2"""
+    tiny = 2.0**-24
+    steps = torch.arange(32) % 16
+    q, scale, minimum = read_back(student.write_q4_1(2.4 * tiny * steps), ())
+    equal([float(scale), float(minimum)], [2 * tiny, 0.0], what="wrong scale and minimum in the block")
+    same(q, (1.2 * steps).round().clamp(0, 15), "wrong numbers in the block")
+
+
 # ---- quantized_linear, int8_linear ---------------------------------------------------------------------------------
 
 
@@ -300,6 +335,10 @@ def test_random_products(student, rng):
         want = x.double() @ weights_of(q, scale, minimum).T
         got = student.quantized_linear(x, q, scale, minimum, _unchanged=True)
         float32s(got, want, f"wrong product of {groups} groups", atol=2e-5 * float(want.abs().max()) + 1e-5)
+    x = torch.randn(3, 4, 32 * groups, generator=rng).transpose(0, 1)
+    want = x.double() @ weights_of(q, scale, minimum).T
+    got = student.quantized_linear(x, q, scale, minimum)
+    float32s(got, want, "wrong product of an x whose dimensions were exchanged", atol=2e-5 * float(want.abs().max()) + 1e-5)
 
 
 @checks("quantized_linear")
@@ -348,7 +387,10 @@ def test_whole_numbers_are_exact(student, rng):
     x = torch.randint(-127, 128, (4, 3, 32), generator=rng).float()
     x[..., 0], x[..., 1] = 127.0, 64.0
     x = x.flatten(1)
-    float32s(student.int8_linear(x, q, scale, minimum), x.double() @ weights_of(q, scale, minimum).T, "wrong product", atol=1e-2)
+    moved = torch.stack((x, -x)).transpose(0, 1)
+    for given, told in ((x, "wrong product"), (moved, "wrong product of an x whose dimensions were exchanged")):
+        want = given.double() @ weights_of(q, scale, minimum).T
+        float32s(student.int8_linear(given, q, scale, minimum), want, told, atol=1e-2)
 
 
 @checks("int8_linear")
@@ -396,6 +438,35 @@ def test_random_appends(student, rng):
                 kept.append(new)
                 as_near(got, torch.cat(kept, dim=2), "keys or values")
             equal(cache.length, counts[-1], what="wrong length")
+
+
+@checks("QuantizedKVCache")
+def test_two_quantized_caches(student, rng):
+    """two caches in turn, their keys and values as a model gives them: heads moved before tokens, not contiguous"""
+    config = small_config(num_hidden_layers=1)
+    caches = [student.QuantizedKVCache(config, rows, 6) for rows in (2, 1)]
+    stored = [[], []]
+    for turn, t in ((0, 2), (1, 3), (0, 1), (1, 1)):
+        rows = 2 - turn
+        stored[turn].append(vectors(rng, rows, config, t).transpose(1, 2).contiguous().transpose(1, 2))
+        got = parts(caches[turn].append(0, stored[turn][-1], -stored[turn][-1]), "keys", "values")
+        as_near(got[0], torch.cat(stored[turn], dim=2), f"keys of cache {turn}")
+        as_near(got[1], -torch.cat(stored[turn], dim=2), f"values of cache {turn}")
+    caches[0].reset()
+    equal([cache.length for cache in caches], [0, 4], what="wrong lengths after a reset of one of two caches")
+
+
+@checks("QuantizedKVCache")
+def test_quantized_memory_stays_at_a_reset(student, rng):
+    """work: reset allocates nothing"""
+    config = small_config(num_hidden_layers=2, num_key_value_heads=2, head_dim=16)
+    cache, k = student.QuantizedKVCache(config, 2, 300), vectors(rng, 2, config, 3)
+    for layer in (0, 1):
+        cache.append(layer, k, k)
+    with student.counting() as work:
+        cache.reset()
+    as_near(parts(cache.append(0, -k, k), "keys", "values")[0], -k, "keys after a reset")
+    that(work.largest_bytes <= 600, "a reset has allocated memory anew", expected="at most 600 bytes", got=f"{work.largest_bytes:,} bytes")
 
 
 @checks("QuantizedKVCache")
@@ -479,6 +550,20 @@ def test_small_divergences(student, rng):
         q = p + 0.3 * torch.randn(40, 50, generator=rng, dtype=torch.float64)
         want = float((p.softmax(-1) * (p.log_softmax(-1) - q.log_softmax(-1))).sum(-1).mean())
         close(student.kl_divergence(p, q), want, atol=2e-5, rtol=1e-3, what="wrong divergence")
+
+
+@checks("kl_divergence")
+def test_improbable_tokens(student):
+    """what the other model holds for all but impossible: e^-60 and e^-200, each a half for the reference"""
+    p, q = torch.zeros(3, 2), torch.tensor([[0.0, -60.0], [0.0, 0.0], [-200.0, 0.0]])
+    close(student.kl_divergence(p, q), (130 - 2 * math.log(2)) / 3, rtol=1e-4, what="wrong divergence")
+
+
+@checks("perplexity")
+def test_an_improbable_text(student):
+    """one of two tokens had e^-120: the perplexity is e^60"""
+    logits = torch.tensor([[0.0, -120.0, -500.0], [-300.0, -400.0, 0.0], [0.0, 0.0, 0.0]])
+    close(student.perplexity(logits, torch.tensor([0, 1, 2])), math.exp(60), rtol=1e-3, what="wrong perplexity")
 
 
 @checks("perplexity", weight=2)

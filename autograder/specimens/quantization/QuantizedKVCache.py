@@ -262,3 +262,29 @@ class QuantizedKVCache:
 # -         L, K, Dh = config.num_hidden_layers, config.num_key_value_heads, config.head_dim
 # +         L, K, Dh = config.num_hidden_layers, config.num_key_value_heads, config.head_dim
 # +         device = "cpu"
+
+# %% wrong_cache_counts_of_the_class, of right_cache_plain
+# WRONG: the counts belong to the class, so that all caches share them
+# -         self.counts = [0] * L
+# +         QuantizedKVCache.counts = [0] * L
+# ...
+# -         self.counts = [0] * len(self.counts)
+# +         QuantizedKVCache.counts = [0] * len(self.counts)
+
+# %% wrong_cache_view, of right_cache_plain
+# WRONG: the vectors by view, which keys and values that are not contiguous do not allow
+# -             q, scale = quantize_absmax(new)
+# +             q, scale = quantize_absmax(new.view(-1, new.shape[-1]))
+# ...
+# -             memory[layer, :, :, start:end] = q
+# +             memory[layer, :, :, start:end] = q.view(new.shape)
+# ...
+# -             scales[layer, :, :, start:end] = scale
+# +             scales[layer, :, :, start:end] = scale.view(*new.shape[:-1], 1)
+
+# %% wrong_cache_reset_allocates, of right_cache_plain
+# WRONG: reset allocates the memory anew
+# -         self.counts = [0] * len(self.counts)
+# +         self.counts = [0] * len(self.counts)
+# +         self.keys, self.values = torch.zeros_like(self.keys), torch.zeros_like(self.values)
+# +         self.key_scales, self.value_scales = torch.zeros_like(self.key_scales), torch.zeros_like(self.value_scales)

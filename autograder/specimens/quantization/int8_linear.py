@@ -181,3 +181,14 @@ def int8_linear(x, q, scale, minimum):
 # +     if D < 32:
 # +         raise ValueError(f"D = {D}")
 # +     x = x[..., : D // 32 * 32]
+
+# %% wrong_int8_view, of right_int8_plain
+# WRONG: the rows of x by view, which x that is not contiguous does not allow
+# -     xq, x_scale = quantize_absmax(x.unflatten(-1, (D // 32, 32)))
+# +     xq, x_scale = quantize_absmax(x.view(-1, D // 32, 32))
+# ...
+# -     y = torch.zeros(*x.shape[:-1], q.shape[0])
+# +     y = torch.zeros(len(xq), q.shape[0])
+# ...
+# -     return y
+# +     return y.view(*x.shape[:-1], q.shape[0])

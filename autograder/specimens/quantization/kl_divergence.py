@@ -107,3 +107,15 @@ def kl_divergence(reference_logits, logits):
 # -     log_q = torch.log_softmax(logits.double(), dim=-1)
 # +     log_p = torch.log_softmax(reference_logits, dim=-1)
 # +     log_q = torch.log_softmax(logits, dim=-1)
+
+# %% wrong_kl_small_epsilon, of right_kl_plain
+# WRONG: 1e-9 is added to every probability before its logarithm, so that none is improbable
+# -     log_p = torch.log_softmax(reference_logits.double(), dim=-1)
+# +     log_p = (torch.softmax(reference_logits.double(), dim=-1) + 1e-9).log()
+# -     log_q = torch.log_softmax(logits.double(), dim=-1)
+# +     log_q = (torch.softmax(logits.double(), dim=-1) + 1e-9).log()
+
+# %% wrong_kl_tensor, of right_kl_plain
+# WRONG: gives a tensor, not a float
+# -     return places.mean().item()
+# +     return places.mean()

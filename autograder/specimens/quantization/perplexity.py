@@ -111,3 +111,18 @@ def perplexity(logits, ids):
 # WRONG: works in the dtype of the logits, which may be 16 bits
 # -     log_probs = torch.log_softmax(logits.double(), dim=-1)
 # +     log_probs = torch.log_softmax(logits, dim=-1)
+
+# %% wrong_perplexity_epsilon, of right_perplexity_plain
+# WRONG: 1e-8 is added to every probability before its logarithm, so that none is improbable
+# -     log_probs = torch.log_softmax(logits.double(), dim=-1)
+# +     log_probs = (torch.softmax(logits.double(), dim=-1) + 1e-8).log()
+
+# %% wrong_perplexity_log_of_softmax, of right_perplexity_plain
+# WRONG: the logarithm of a softmax in float32, where improbable tokens have 0
+# -     log_probs = torch.log_softmax(logits.double(), dim=-1)
+# +     log_probs = torch.softmax(logits.float(), dim=-1).log()
+
+# %% wrong_perplexity_tensor, of right_perplexity_plain
+# WRONG: gives a tensor, not a float
+# -     return mean.exp().item()
+# +     return mean.exp()

@@ -143,3 +143,8 @@ def quantize_absmax(x, bits=8):
 # WRONG: scale before q
 # -     return q.to(torch.int8), scale
 # +     return scale, q.to(torch.int8)
+
+# %% wrong_absmax_view, of right_absmax_plain
+# WRONG: the rows by view, which x that is not contiguous does not allow
+# -     largest = x.abs().amax(dim=-1, keepdim=True)
+# +     largest = x.view(-1, x.shape[-1]).abs().amax(dim=-1).view(*x.shape[:-1], 1)

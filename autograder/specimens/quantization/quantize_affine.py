@@ -151,3 +151,8 @@ def quantize_affine(x, bits=8):
 # WRONG: subtracts in place from what is x itself where x is float64
 # -     q = torch.nan_to_num((x - low) / scale, nan=0.0).round()
 # +     q = torch.nan_to_num(x.sub_(low) / scale, nan=0.0).round()
+
+# %% wrong_affine_view, of right_affine_plain
+# WRONG: the rows by view, which x that is not contiguous does not allow
+# -     low = x.amin(dim=-1, keepdim=True)
+# +     low = x.view(-1, x.shape[-1]).amin(dim=-1).view(*x.shape[:-1], 1)

@@ -176,3 +176,16 @@ def quantized_linear(x, q, scale, minimum):
 # -     y = torch.zeros(*x.shape[:-1], q.shape[0])
 # +     y = torch.zeros(*x.shape[:-1], q.shape[0])
 # +     x = dequantize(*quantize_absmax(x.unflatten(-1, (-1, 32)))).flatten(-2)
+
+# %% wrong_linear_view
+# WRONG: the rows of x by view, which x that is not contiguous does not allow
+
+def quantized_linear(x, q, scale, minimum):
+    D = x.shape[-1]
+    if D % 32:
+        raise ValueError(f"32 does not divide D = {D}")
+    rows = x.view(-1, D // 32, 32)
+    y = rows.sum(dim=-1) @ minimum.squeeze(-1).T
+    for g in range(q.shape[1]):
+        y += rows[:, g] @ q[:, g].float().T * scale[:, g, 0]
+    return y.view(*x.shape[:-1], q.shape[0])

@@ -132,3 +132,35 @@ def write_q4_1(x):
 # WRONG: scale and minimum in bfloat16
 # -     head = torch.cat((scale, minimum), dim=-1).half()
 # +     head = torch.cat((scale, minimum), dim=-1).bfloat16()
+
+# %% wrong_write_zero_asked_before, of right_write_plain
+# WRONG: whether the scale is 0 is asked before float16 makes 0 of it: then it divides by 0
+# -     head = torch.cat((scale, minimum), dim=-1).half()
+# +     positive = scale > 0
+# +     head = torch.cat((scale, minimum), dim=-1).half()
+# ...
+# -     steps = torch.where(scale > 0, (x - minimum) / scale, 0.0)
+# +     steps = torch.where(positive, (x - minimum) / scale, 0.0)
+
+# %% wrong_write_smallest_scale, of right_write_plain
+# WRONG: a scale too small for float16 is stored as the smallest that it has
+# -     head = torch.cat((scale, minimum), dim=-1).half()
+# +     head = torch.cat((torch.where(scale > 0, scale.clamp(min=2**-24), scale), minimum), dim=-1).half()
+
+# %% wrong_write_affine_at_scale_0, of right_write_plain
+# WRONG: where the rounded scale is 0, the numbers of quantize_affine are kept
+# -     _, scale, minimum = quantize_affine(x, 4)
+# +     other, scale, minimum = quantize_affine(x, 4)
+# ...
+# -     steps = torch.where(scale > 0, (x - minimum) / scale, 0.0)
+# +     steps = torch.where(scale > 0, (x - minimum) / scale, other.float())
+
+# %% wrong_write_unrounded_scale_alone, of right_write_plain
+# WRONG: the numbers are for the scale before it was rounded to float16
+# -     scale, minimum = head[..., :1].float(), head[..., 1:].float()
+# +     minimum = head[..., 1:].float()
+
+# %% wrong_write_dtype_of_x, of right_write_plain
+# WRONG: works in the dtype of x, which may be 16 bits
+# -     steps = torch.where(scale > 0, (x - minimum) / scale, 0.0)
+# +     steps = torch.where(scale > 0, ((x - minimum.to(x.dtype)) / scale.to(x.dtype)).float(), 0.0)
