@@ -172,6 +172,14 @@ def test_ends_of_both_dtypes(student):
     float32s(got, [[2.5], [-3.0]], "wrong numbers at scale 0")
 
 
+@checks("dequantize")
+def test_heads_before_tokens(student, rng):
+    """q of four dimensions, two of which were exchanged, so that its rows do not lie one behind the other"""
+    q = torch.randint(-127, 128, (2, 9, 3, 8), generator=rng).to(torch.int8).transpose(1, 2)
+    scale = torch.rand(2, 3, 9, 1, generator=rng)
+    float32s(student.dequantize(q, scale), q.double() * scale.double(), "wrong numbers")
+
+
 # ---- pack_nibbles, unpack_nibbles ----------------------------------------------------------------------------------
 
 
@@ -299,6 +307,8 @@ def test_written_from_other_dtypes(student, rng):
         same(got[0], q, f"wrong numbers in the blocks for x in {dtype}")
         equal(got[1], torch.full((3, 1), 0.25), what=f"wrong scale in the blocks for x in {dtype}")
         equal(got[2], torch.full((3, 1), -1.5), what=f"wrong minimum in the blocks for x in {dtype}")
+    q = torch.stack((q, 15 - q)).transpose(0, 1)
+    same(read_back(student.write_q4_1(q * 0.25 - 1.5), (3, 2))[0], q, "wrong numbers in the blocks of an x whose dimensions were exchanged")
 
 
 @checks("write_q4_1")

@@ -92,3 +92,8 @@ def dequantize(q, scale, minimum=None):
 # WRONG: gives float64
 # -     return x
 # +     return x.double()
+
+# %% wrong_dequantize_view, of right_dequantize_plain
+# WRONG: the rows by view, which q that is not contiguous does not allow
+# -     x = q.to(torch.float32) * scale.to(torch.float32)
+# +     x = q.view(-1, q.shape[-1]).to(torch.float32).view(q.shape) * scale.to(torch.float32)

@@ -164,3 +164,14 @@ def write_q4_1(x):
 # WRONG: works in the dtype of x, which may be 16 bits
 # -     steps = torch.where(scale > 0, (x - minimum) / scale, 0.0)
 # +     steps = torch.where(scale > 0, ((x - minimum.to(x.dtype)) / scale.to(x.dtype)).float(), 0.0)
+
+# %% wrong_write_view
+# WRONG: the blocks of x by view, which x that is not contiguous does not allow
+
+def write_q4_1(x):
+    blocks = x.view(-1, 32)
+    _, scale, minimum = quantize_affine(blocks, 4)
+    head = torch.cat((scale, minimum), dim=-1).half()
+    scale, minimum = head[:, :1].float(), head[:, 1:].float()
+    q = torch.where(scale > 0, (blocks - minimum) / scale, 0.0).round().clamp(0, 15)
+    return torch.cat((head.view(torch.uint8), pack_nibbles(q.to(torch.uint8))), dim=-1).view(*x.shape[:-1], 20)
