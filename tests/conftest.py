@@ -72,6 +72,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = nodeid.partition("::")[0]
             return nodeid if Path(file).stem in APART else file
 
+        def remove_node(self, node: Any) -> str | None:
+            """A process has ended: at which test, if it was at one. What it had not begun goes to the others.
+
+            xdist gives them what was done, too. Who gets a file of which all is done never asks for another: the run waited for ever.
+            """
+            left = {scope: [test for test, done in unit.items() if not done] for scope, unit in self.assigned_work.pop(node).items()}
+            order = [(scope, test) for scope, tests in left.items() for test in tests]
+            for scope, test in order[1:]:
+                self.workqueue.setdefault(scope, {})[test] = False
+            for other in self.assigned_work if order else ():
+                self._reschedule(other)
+            return order[0][1] if order else None
+
     return ByFile(config, log)
 
 

@@ -224,6 +224,15 @@ def test_streams_share_their_steps_and_a_closed_one_is_gone(engine):
     assert not engine._writers
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal: a shell that starts the tests behind itself has them ignore it, or die of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_comes_between_two_steps_and_leaves_an_engine_that_answers(engine):
     due = engine.generate(TEXTS, max_new_tokens=12)
     stream = engine.stream(TEXTS[0], max_new_tokens=12)

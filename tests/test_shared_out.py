@@ -18,14 +18,27 @@ def test_it(number):
     time.sleep(0.05)
 """
 
+ENDS_ITS_PROCESS = """
+import os
+
+def test_before(): pass
+def test_that_ends_its_process(): os._exit(1)
+def test_behind(): pass
+"""
+
+
+def by_two(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The tests of a folder, as `make test` runs the project's."""
+    command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-p", "no:cacheprovider"]
+    return subprocess.run([*command, "--rootdir", folder, folder], cwd=folder, capture_output=True, text=True, timeout=300)
+
 
 def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
     """A server or a class that a file's tests share is made once, and what shares nothing fills both cores."""
     shutil.copy(TESTS / "conftest.py", tmp_path)
     for name in ("test_days", "test_browser", "test_zoo", "test_demo"):
         (tmp_path / f"{name}.py").write_text(TEN)
-    command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-p", "no:cacheprovider"]
-    ran = subprocess.run([*command, "--rootdir", tmp_path, tmp_path], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    ran = by_two(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     who: dict[str, set[str]] = {}
     for process, file in re.findall(r"\[(gw\d)\].* PASSED (\w+)\.py::", ran.stdout):
@@ -34,3 +47,14 @@ def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
     first = re.search(r"PASSED (\w+)\.py", ran.stdout)
     assert first
     assert first[1] in ("test_demo", "test_browser")  # long ones begin
+
+
+def test_where_a_process_ends_the_others_tests_are_run_and_the_run_ends(tmp_path):
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    files = ("test_demo", "test_browser", "test_days", "test_crash", "test_grading", "test_kernel", "test_yak", "test_zoo")
+    for name in files:
+        (tmp_path / f"{name}.py").write_text(ENDS_ITS_PROCESS if name == "test_crash" else TEN)
+    ran = by_two(tmp_path)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert f"1 failed, {10 * (len(files) - 1) + 2} passed" in ran.stdout
+    assert re.search(r"FAILED.* test_crash.py::test_that_ends_its_process", ran.stdout)
