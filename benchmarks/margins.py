@@ -38,12 +38,13 @@ def pieces(count: int) -> Iterator[list[int]]:
     """The beginnings of the texts, in the order of their lengths."""
     tokenizer = load_model("smollm2").tokenizer
     files = [path for pattern in SOURCES for path in sorted(ROOT.glob(pattern))]
-    whole = [tokenizer.encode(path.read_text(encoding="utf-8")) for path in files]
+    every = [tokenizer.encode(path.read_text(encoding="utf-8")) for path in files]
+    whole = [text for text in every if len(text) >= max(LENGTHS)]
     random = torch.Generator().manual_seed(0)
     for number in range(count):
         length = LENGTHS[number * len(LENGTHS) // count]
         text = whole[int(torch.randint(len(whole), (), generator=random))]
-        start = int(torch.randint(max(1, len(text) - length), (), generator=random))
+        start = int(torch.randint(len(text) - length + 1, (), generator=random))
         yield text[start : start + length]
 
 

@@ -85,6 +85,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 self._reschedule(other)
             return order[0][1] if order else None
 
+        def _reschedule(self, node: Any) -> None:
+            """A process begins a test when it knows the next one, or that none will come: with a single one it waits.
+
+            xdist gives one unit and comes back when a test is done. Who joined late and got a unit of one test waited for ever.
+            """
+            super()._reschedule(node)
+            while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+                super()._reschedule(node)  # one unit more, or word that none will come
+
     return ByFile(config, log)
 
 

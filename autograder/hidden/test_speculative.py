@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
@@ -24,6 +26,7 @@ from autograder.checks.guessed import (
     speculated,
 )
 from autograder.checks.randomness import draws_from_the_global_state
+from autograder.checks.test_generation import frequencies
 from autograder.checks.test_transformer import small_config
 from autograder.grading.work import counting
 from solutions.samplers import draw, sample_next_token
@@ -41,6 +44,11 @@ def laws(rng, *shape, zeros=True):
         range(weights.numel() // shape[-1]), torch.randint(shape[-1], (weights.numel() // shape[-1],), generator=rng)
     ] += 1
     return weights / weights.sum(dim=-1, keepdim=True)
+
+
+def in_columns(rows):
+    """The same numbers, stored column by column."""
+    return rows.T.contiguous().T
 
 
 # ---- filtered_probs ------------------------------------------------------------------------------------------------
@@ -105,6 +113,19 @@ def test_refused_with_much_set(student):
         ({"top_k": 1, "top_p": 2.0}, 2.0),
     ):
         raises(ValueError, lambda options=options: student.filtered_probs(logits, **options), naming=naming)
+
+
+@checks("filtered_probs")
+def test_what_filters_leave(student):
+    """nothing said: all of 300 tokens; two that share the k-th place: both; temperature 0.05 is not 0"""
+    every = torch.arange(300, dtype=torch.float64)[None] / 100
+    close(student.filtered_probs(every), every.softmax(dim=-1), atol=1e-9, what="wrong where no filter is named")
+    level = torch.tensor([[1.0, 2.0, 0.0, 1.0]], dtype=torch.float64)
+    want = level.masked_fill(level == 0, -torch.inf).softmax(dim=-1)
+    close(student.filtered_probs(level, top_k=2), want, atol=1e-9, what="wrong where two tokens share the second place, with top_k 2")
+    near = torch.tensor([[0.0, 0.05, 0.1]], dtype=torch.float64)
+    want = (near / 0.05).softmax(dim=-1)
+    close(student.filtered_probs(near, temperature=0.05), want, atol=1e-9, what="wrong with temperature 0.05")
 
 
 # ---- lookup_draft --------------------------------------------------------------------------------------------------
@@ -179,6 +200,29 @@ def test_only_the_best_counts(student):
         equal(emitted(student.greedy_verify(logits, torch.tensor(draft)), 2, 3), tokens, what=f"wrong tokens for the draft {draft}")
 
 
+@checks("greedy_verify")
+def test_logits_that_lie_in_columns(student, rng):
+    """the same logits, stored column by column"""
+    logits = torch.randn(4, 6, generator=rng)
+    best = logits.argmax(dim=-1)
+    got = emitted(student.greedy_verify(in_columns(logits), best[:3]), 3, 6)
+    equal(got, best.tolist(), what="wrong tokens for logits that are not contiguous")
+
+
+@checks("greedy_verify")
+def test_tokens_and_leads_as_they_are(student):
+    """float64 logits a millionth of a millionth apart; tokens 256 apart are two"""
+    logits = torch.tensor([[1.0, 1 + 1e-12, 0.0], [1 + 1e-12, 1.0, 0.0]], dtype=torch.float64)
+    for draft, tokens in (([1], [1, 0]), ([0], [1])):
+        got = emitted(student.greedy_verify(logits, torch.tensor(draft)), 1, 3)
+        equal(got, tokens, what=f"wrong tokens for the draft {draft}, where float64 has a best one and float32 has not")
+    logits = torch.zeros(2, 70_000)
+    logits[0, 5], logits[1, 65_541] = 1.0, 1.0
+    for guess in (261, 65_541, 5):
+        got = emitted(student.greedy_verify(logits, torch.tensor([guess])), 1, 70_000)
+        equal(got, [5, 65_541] if guess == 5 else [5], what=f"wrong tokens where {guess} is guessed and the best is 5")
+
+
 # ---- acceptance_probs and residual_probs ---------------------------------------------------------------------------
 
 
@@ -212,6 +256,14 @@ def test_acceptance_goes_entry_by_entry(student, rng):
     parts = [student.acceptance_probs(p[:, i : i + 2], q[:, i : i + 2]) for i in range(0, 8, 2)]
     close(whole_row, torch.cat(parts, dim=1), atol=1e-12, what="two tokens by themselves have another acceptance than among eight")
     close(whole_row, torch.minimum(p, q) / q, atol=1e-12)
+
+
+@checks("acceptance_probs")
+def test_laws_that_lie_in_columns(student, rng):
+    """the same laws, stored column by column"""
+    p, q = laws(rng, 4, 6), laws(rng, 4, 6)
+    got = student.acceptance_probs(in_columns(p), in_columns(q))
+    close(got, student.acceptance_probs(p, q), atol=1e-12, what="other acceptance where p and q are not contiguous")
 
 
 @checks("residual_probs", weight=3)
@@ -318,6 +370,30 @@ def test_rounds_in_float32(student, rng):
             )
 
 
+@checks("verify_sampled")
+def test_rounds_in_columns(student, rng):
+    """p and q stored column by column"""
+    p, q = laws(rng, 4, 6, zeros=False), laws(rng, 3, 6, zeros=False)
+    draft, u = torch.randint(6, (3,), generator=rng), torch.rand(4, generator=rng, dtype=torch.float64)
+    got = emitted(student.verify_sampled(in_columns(p), in_columns(q), draft, u), 3, 6)
+    equal(got, emitted(student.verify_sampled(p, q, draft, u), 3, 6), what="other tokens where p and q are not contiguous")
+
+
+@checks("verify_sampled")
+def test_borders_of_a_draw(student):
+    """float64: u a millionth of a millionth below what is kept, and as much above; float32: sums that end below u"""
+    p, q = (torch.tensor(rows, dtype=torch.float64) for rows in ([[0.3, 0.7], [1.0, 0.0]], [[0.6, 0.4]]))
+    edge = float(p[0, 0] / q[0, 0])
+    for at, want in ((edge - 1e-12, [0, 0]), (edge + 1e-12, [1])):
+        u = torch.tensor([at, 0.25], dtype=torch.float64)
+        got = emitted(student.verify_sampled(p, q, torch.tensor([0]), u), 1, 2)
+        equal(got, want, what=f"wrong tokens where u is {at - edge:+.0e} beside the probability to keep the guess")
+    u = torch.tensor([1 - 2.0**-24])
+    short = torch.tensor([[0.5, 0.25, 0.25 - 2.0**-23, 0.0]])  # its sum in float32 is 1 - 2^-23
+    got = emitted(student.verify_sampled(short, torch.empty(0, 4), torch.empty(0, dtype=torch.int64), u), 0, 4)
+    equal(got, [2], what="wrong token where the sum of p ends below u: the last one that has more than 0 is due")
+
+
 # ---- expected_tokens and speedup -----------------------------------------------------------------------------------
 
 
@@ -339,7 +415,8 @@ def test_random_expectations(student, rng):
 def test_ends_of_the_range(student):
     """alpha 0 and 1, as whole numbers too, and k 0"""
     nearly = sum(0.9999**i for i in range(501))  # 487.8 where k + 1 is 501
-    for alpha, k, want in ((0.0, 0, 1.0), (0, 5, 1.0), (1, 5, 6.0), (1.0, 0, 1.0), (0.25, 0, 1.0), (0.25, 1, 1.25), (0.9999, 500, nearly)):
+    few = ((0.0, 0, 1.0), (0, 5, 1.0), (1, 5, 6.0), (1.0, 0, 1.0), (0.25, 0, 1.0), (0.25, 1, 1.25))
+    for alpha, k, want in (*few, (0.9999, 500, nearly), (0.5, 20_000, 2.0), (1.0, 20_000, 20_001.0)):
         close(float(student.expected_tokens(alpha, k)), want, atol=1e-12, rtol=1e-9, what=f"wrong for alpha {alpha} and k {k}")
 
 
@@ -437,6 +514,41 @@ def test_refused_cuts(student, rng):
     for layer in range(config.num_hidden_layers):
         keys, _ = cache.append(layer, new, new)
         equal(keys, torch.cat((new[:, :, :2], new), dim=2), what=f"wrong keys of layer {layer} after refused calls")
+
+
+@checks("truncate")
+def test_layers_that_hold_unequal_numbers(student, rng):
+    """in the middle of a pass the first layers hold more: the cache's own length counts, and all layers are cut to the same"""
+    config = small_config(num_hidden_layers=2)
+    cache = student.KVCache(config, 1, 8)
+    new = torch.randn(1, config.num_key_value_heads, 5, config.head_dim, generator=rng)
+    cache.append(0, new, new)
+    cache.append(1, new[:, :, :3], new[:, :, :3])
+    for length in (4, 5):
+        raises(ValueError, lambda length=length: student.truncate(cache, length), naming=length)
+    student.truncate(cache, 2)
+    for layer in range(2):
+        keys, values = cache.append(layer, new[:, :, 4:], new[:, :, 4:])
+        for got in (keys, values):
+            equal(got, new[:, :, [0, 1, 4]], what=f"layer {layer} held another number than 2")
+
+
+@checks("truncate")
+def test_caches_apart(student, rng):
+    """two caches are cut, and a third is not: each keeps its own count"""
+    config = small_config()
+    caches = [student.KVCache(config, 1, 8) for _ in range(3)]
+    new = torch.randn(1, config.num_key_value_heads, 6, config.head_dim, generator=rng)
+    for cache in caches:
+        for layer in range(config.num_hidden_layers):
+            cache.append(layer, new, new)
+    for cache, length in zip(caches, (4, 1), strict=False):
+        student.truncate(cache, length)
+    equal([cache.length for cache in caches], [4, 1, 6], what="wrong lengths of three caches")
+    for layer in range(config.num_hidden_layers):
+        keys, _ = caches[1].append(layer, new[:, :, :2], new[:, :, :2])
+        equal(keys, new[:, :, [0, 0, 1]], what=f"wrong keys of layer {layer}")
+    equal([cache.length for cache in caches], [4, 3, 6], what="wrong lengths of three caches, of which one has grown")
 
 
 # ---- generate_speculative ------------------------------------------------------------------------------------------
@@ -677,3 +789,69 @@ def test_half_precision_model(student):
     equal(len(new), 10, what="wrong number of new tokens")
     new = speculated(student, model, idx, draft=unsure, temperature=0.0, **options)
     equal(len(new), 10, what="wrong number of greedy tokens")
+
+
+@checks("generate_speculative")
+def test_what_replaces_has_a_number_of_its_own(student, rng):
+    """drawn with a draft that is certain of one token: what comes instead is drawn at a number of its own"""
+    # False alarm: at most 1e-10 (see `frequencies`).
+    law = [[0.5, 0.25, 0.25]] * 3
+    model, generator = believing(student, torch.tensor(law).log().tolist()), student.generator(integer(rng, 0, 2**31 - 1))
+    for k in (1, 3):
+
+        def first_again(ids, k):
+            return [0] * k, None
+
+        options = {"k": k, "max_new_tokens": 200, "block_size": 1024, "generator": generator}
+        new = speculated(student, model, torch.tensor([[0]]), draft=first_again, **options)
+        equal(len(new), 200, what="wrong number of new tokens")
+        frequencies(torch.tensor(new), law[0], under=f", with a draft that is certain of token 0 and k {k}")
+
+
+@checks("generate_speculative")
+def test_work_with_few_guesses_and_a_full_window(student):
+    """work: a draft that gives fewer than it is asked for; a window that is full and has not slid"""
+    model, idx = student.model("tiny"), tiny_ids(PROMPTS[0])
+    T, limit = idx.shape[1], 12
+    text = idx[0].tolist() + unrolled(whole(), idx, limit, ROOMY)[0].tolist()
+    given = []
+
+    def one_wrong(ids, k):
+        given.append(1)
+        return [(text[len(ids)] + 1) % 1024], None
+
+    with student.counting() as work:
+        new = speculated(student, model, idx, draft=one_wrong, max_new_tokens=limit, block_size=ROOMY, temperature=0.0)
+    equal(new, text[T:], what="other tokens")
+    positions = T + limit - 1 + len(given)
+    between(work.positions, positions, positions, "positions, with one guess where four were asked for")
+    with student.counting() as work:
+        new = speculated(student, model, idx, draft=Books(), max_new_tokens=5, block_size=T + 4, temperature=0.0)
+    equal(new, text[T : T + 5], what="other tokens")
+    between(work.positions, T + 4, T + 4, "positions, where the last pass reads a window that is just full")
+
+
+@checks("generate_speculative")
+def test_every_guess_is_looked_at(student):
+    """the first guess, the last or the only one is outside the vocabulary: ValueError that names it"""
+    model, idx = sure_after(student, [1, 2, 3, 0]), torch.tensor([[3]])
+    for tokens, naming in (([-1], -1), ([4, 2, 3], 4), ([-4, 2], -4), ([1, 2, 3, -3], -3), ([70_000, 70_001], 70_000)):
+        raises(
+            ValueError,
+            lambda tokens=tokens: student.generate_speculative(
+                model, idx, draft=lambda ids, k: (tokens[:k], None), max_new_tokens=9, block_size=ROOMY, temperature=0.0
+            ),
+            naming=naming,
+        )
+
+
+@checks("generate_speculative")
+def test_the_end_is_what_the_caller_says(student, rng):
+    """the model's config names an EOS, and the caller none: the text goes on behind it"""
+    _, kit = small(student, rng, vocab_size=40)
+    idx = torch.randint(40, (1, 4), generator=rng)
+    free = unrolled(kit, idx, 10, ROOMY)[0].tolist()
+    model = student.WeightsOnly(replace(kit.config, eos_token_id=free[3]), kit.weights, None)
+    draft = Oracle(text=idx[0].tolist() + free, vocab=40, off=1, right=2)
+    got = speculated(student, model, idx, draft=draft, max_new_tokens=10, block_size=ROOMY, temperature=0.0)
+    equal(got, free, what="other tokens where the config has an EOS")

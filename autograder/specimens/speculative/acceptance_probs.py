@@ -94,3 +94,10 @@ def acceptance_probs(p, q):
 # -     ratio = torch.where(q == 0, torch.ones_like(p), ratio)
 # +     ratio = p.float() / q.float()
 # +     ratio = torch.where(q == 0, torch.ones_like(ratio), ratio)
+
+
+# %% wrong_acceptance_needs_contiguous
+# WRONG: needs p and q in one piece
+def acceptance_probs(p, q):
+    a, b = p.view(-1), q.view(-1)
+    return torch.where(b > 0, (a / b).clamp(max=1.0), 1.0).view(p.shape)

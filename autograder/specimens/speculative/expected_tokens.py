@@ -101,3 +101,13 @@ def expected_tokens(alpha, k):
 # WRONG: k + 1 for every alpha near 1
 # -     if alpha == 1:
 # +     if alpha > 0.999:
+
+
+# %% wrong_expected_recursion
+# WRONG: recursion, which Python ends at a depth of 1,000
+def expected_tokens(alpha, k):
+    if not 0 <= alpha <= 1:
+        raise ValueError(f'alpha must be in [0, 1], got {alpha}')
+    if k < 0:
+        raise ValueError(f'k must be 0 or more, got {k}')
+    return 1.0 if k == 0 else 1 + alpha * expected_tokens(alpha, k - 1)

@@ -140,3 +140,40 @@ def filtered_probs(logits, *, temperature=1.0, top_k=None, top_p=None):
 # +     probs = temperature_probs(logits, temperature)
 # +     if temperature > 0:
 # +         probs = torch.softmax(logits / temperature, dim=-1).to(probs.dtype)
+
+
+# %% wrong_filtered_default_top_k
+# WRONG: top_k is 50 where none is named
+def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = 50, top_p: float | None = None) -> Tensor:
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        probs = top_k_probs(probs.log(), top_k)  # the logarithms of probabilities are logits again
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    return probs
+
+
+# %% wrong_filtered_ties_cut
+# WRONG: exactly k tokens stay where several share the k-th place
+def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        if top_k < 1:
+            raise ValueError(f'top_k must be 1 or more, got {top_k}')
+        best = probs.topk(min(top_k, probs.shape[-1]), dim=-1)
+        probs = torch.zeros_like(probs).scatter(-1, best.indices, best.values)
+        probs = probs / probs.sum(dim=-1, keepdim=True)
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    return probs
+
+
+# %% wrong_filtered_small_is_greedy
+# WRONG: a temperature below 0.1 is taken for 0
+def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    probs = temperature_probs(logits, temperature if temperature < 0 or temperature >= 0.1 else 0.0)
+    if top_k is not None:
+        probs = top_k_probs(probs.log(), top_k)  # the logarithms of probabilities are logits again
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    return probs

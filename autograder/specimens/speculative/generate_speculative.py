@@ -548,3 +548,76 @@ def generate_speculative(
 # WRONG: at temperature 0 the filters are not asked, and settings that they refuse are taken
 # -             probs = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
 # +             probs = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p) if temperature != 0 else logits
+
+
+# %% wrong_speculative_counts_what_was_asked
+# WRONG: forgets as if the draft had given as many as it was asked for
+def generate_speculative(
+    model: WeightsOnly,
+    idx: Tensor,
+    *,
+    max_new_tokens: int,
+    block_size: int,
+    draft: Draft,
+    k: int = 4,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_token_id: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    ids = idx[0].tolist()
+    goal = len(ids) + max_new_tokens
+    cache = KVCache(model.config, 1, min(block_size, goal), model.weights.embed_tokens.dtype, idx.device)
+    with torch.no_grad():
+        while len(ids) < goal:
+            if len(ids) > block_size:
+                cache.reset()
+            room = min(k, goal - len(ids) - 1, block_size - len(ids)) if cache.length else 0
+            guess, q = draft(list(ids), room) if room > 0 else ([], None)
+            for token in guess:
+                if not 0 <= token < model.config.vocab_size:
+                    raise ValueError(f"the draft guessed {token}, which is not in the vocabulary of {model.config.vocab_size} tokens")
+            fed = ids[-block_size:][cache.length :] + guess  # the prompt, or a slid window, or the newest token
+            logits = forward_cached(model, torch.tensor([fed], device=idx.device), cache)[0, -len(guess) - 1 :]  # (k + 1, V)
+
+            p = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+            guessed = torch.tensor(guess, dtype=torch.int64, device=idx.device)
+            if temperature == 0:
+                new = greedy_verify(p, guessed)
+            else:
+                certain = torch.nn.functional.one_hot(guessed, p.shape[-1])
+                u = torch.rand(len(guess) + 1, generator=generator, device=idx.device)
+                new = verify_sampled(p, (certain if q is None else q).to(p), guessed, u)
+            if eos_token_id in new:
+                ids += new[: new.index(eos_token_id) + 1]
+                break
+            ids += new
+            truncate(cache, max(cache.length - (room + 1 - len(new)), 0) if room > 0 else cache.length)
+    return torch.tensor([ids], device=idx.device)
+
+
+# %% wrong_speculative_shared_number, of right_speculative_plain
+# WRONG: what replaces a guess is drawn at the number of the first guess
+# -                 u = torch.rand(len(guess) + 1, generator=generator)
+# +                 u = torch.rand(len(guess) + 1, generator=generator)
+# +                 u[-1] = u[0]
+
+
+# %% wrong_speculative_rebuilds_a_full_window, of right_speculative_plain
+# WRONG: a window that is just full is read anew
+# -             if cache.length == 0 or len(ids) > block_size:
+# +             if cache.length == 0 or len(ids) >= block_size:
+
+
+# %% wrong_speculative_first_guess_unseen, of right_speculative_plain
+# WRONG: the first guess is not held against the vocabulary
+# -                 for token in guess:
+# +                 for token in guess[1:]:
+
+
+# %% wrong_speculative_eos_of_the_config, of right_speculative_plain
+# WRONG: where no EOS is named, the config's ends the text
+# -     ids = idx[0].tolist()
+# +     ids = idx[0].tolist()
+# +     eos_token_id = model.config.eos_token_id if eos_token_id is None else eos_token_id

@@ -113,3 +113,27 @@ def greedy_verify(logits, draft):
 # WRONG: the logits are rounded to half precision first
 # -     best = logits.argmax(dim=-1).tolist()
 # +     best = logits.half().argmax(dim=-1).tolist()
+
+
+# %% wrong_verify_greedy_float32
+# WRONG: compares in float32, where a small lead is lost
+def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
+    best = logits.float().argmax(dim=-1)  # (k + 1,)
+    kept = int((best[:-1] == draft).cumprod(dim=0).sum())
+    return best[: kept + 1].tolist()
+
+
+# %% wrong_verify_greedy_bytes
+# WRONG: compares the last bytes of the tokens
+def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
+    best = logits.argmax(dim=-1)  # (k + 1,)
+    kept = int((best[:-1].to(torch.uint8) == draft.to(torch.uint8)).cumprod(dim=0).sum())
+    return best[: kept + 1].tolist()
+
+
+# %% wrong_verify_greedy_needs_contiguous
+# WRONG: needs logits in one piece
+def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
+    best = logits.view(-1).view(logits.shape).argmax(dim=-1)  # (k + 1,)
+    kept = int((best[:-1] == draft).cumprod(dim=0).sum())
+    return best[: kept + 1].tolist()

@@ -116,3 +116,30 @@ def truncate(cache, length):
     cache.counts = [length] * len(cache.counts)
     if not 0 <= length <= before:
         raise ValueError(f"length {length}")
+
+
+# %% wrong_truncate_longest_layer
+# WRONG: any length up to that of the longest layer is taken
+def truncate(cache: KVCache, length: int) -> None:
+    if not 0 <= length <= max(cache.counts):
+        raise ValueError(f"length must be from 0 to the cache's {cache.length}, got {length}")
+    cache.counts = [length] * len(cache.counts)
+
+
+# %% wrong_truncate_by_as_many
+# WRONG: every layer goes back by as many tokens, and not to the same length
+def truncate(cache: KVCache, length: int) -> None:
+    if not 0 <= length <= cache.length:
+        raise ValueError(f"length must be from 0 to the cache's {cache.length}, got {length}")
+    cache.counts = [count - (cache.length - length) for count in list(cache.counts)]
+
+
+# %% wrong_truncate_shared_counts
+# WRONG: all caches that were cut share their counts
+_counts = []
+
+def truncate(cache, length):
+    if not 0 <= length <= cache.length:
+        raise ValueError(f"length {length}")
+    _counts[:] = [length] * len(cache.counts)
+    cache.counts = _counts

@@ -149,3 +149,65 @@ def verify_sampled(p, q, draft, u):
     n = int((u[:k] < accepted).sum())
     last = residual_probs(p[n], q[n]) if n < k else p[k]
     return draft[:n].tolist() + [int(draw(last[None], u[k].reshape(1, 1)))]
+
+
+# %% wrong_verify_float32
+# WRONG: computed in float32
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    p, q, u = p.float(), q.float(), u.float()
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_own_draw_last
+# WRONG: a draw of its own gives the last token, though its probability is 0, where the sums end below u
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), min(int((last.cumsum(0) <= u[k]).sum()), len(last) - 1)]
+
+
+# %% wrong_verify_own_draw_over_end
+# WRONG: a draw of its own gives a token behind the last one where the sums end below u
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int((last.cumsum(0) <= u[k]).sum())]
+
+
+# %% wrong_verify_u_rounded
+# WRONG: u is rounded to six places
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k].mul(1e6).round().div(1e6) < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_u_float32
+# WRONG: u in float32
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k].float() < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_needs_contiguous
+# WRONG: flat indices into p and q, which must lie in one piece
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    at = torch.arange(k) * p.shape[1] + draft
+    accepted = acceptance_probs(p.view(-1)[at], q.view(-1)[at])  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
