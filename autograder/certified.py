@@ -5,10 +5,10 @@
     {"right_torch.py": ["<digest>", 3], ...}
 
 The digest is of the specimen and of all that judged it: the checks of its topic, visible and hidden, and the modules that they import;
-the modules of grading, the worker's too; the kit, but its figures to step through, and its data; the reference of its topic and of those
-before; the numbers worked out by hand; limits; versions of Python and of the libraries at work. Any change of any of these files counts,
-a comment's too. 3 is the number of seeds: such a judgement holds where fewer are asked for, and where a brief one is (see
-`certify.judge`), of which it is more.
+the modules of grading, the worker's too; what any of these, or a reference, imports of the kit, and the kit's data; the reference of its
+topic and of those before; the numbers worked out by hand; limits; versions of Python and of the libraries at work. Any change of any of
+these files counts, but for a comment's. 3 is the number of seeds: such a judgement holds where fewer are asked for, and where a brief one
+is (see `certify.judge`), of which it is more.
 
 Only what got its due stands there; all else is judged each time. What no digest holds is the machine, and luck. So of what is kept a
 tenth is judged all the same, drawn anew each time; where that gives something else than what is kept, it is told as that.
@@ -16,6 +16,8 @@ tenth is judged all the same, drawn anew each time; where that gives something e
 
 from __future__ import annotations
 
+import ast
+import functools
 import hashlib
 import json
 import platform
@@ -36,7 +38,7 @@ from .certify import Judgement, Specimen, TopicResult
 from .course_table import known_topics
 from .files import write_whole
 from .grading.limits import Limits
-from .imports import imported_files, names_imported
+from .imports import imported_files, kit_files
 
 SHARE = 0.1
 """Of what is kept, judged all the same."""
@@ -191,8 +193,19 @@ def judges(topic: str, limits: Limits, root: Path = ROOT) -> str:
     machine = (sys.platform, platform.machine(), platform.python_version_tuple()[:2])
     digest = hashlib.sha256(repr((topic, hand, libraries, machine, asdict(limits))).encode())
     for path in files(topic, root):
-        digest.update(f"\0{path.as_posix()}\0".encode() + hashlib.sha256((root / path).read_bytes()).digest())
+        digest.update(f"\0{path.as_posix()}\0".encode() + hashlib.sha256(what_counts(root / path)).digest())
     return digest.hexdigest()
+
+
+def what_counts(path: Path) -> bytes:
+    """A file's content; of Python what runs, with its docstrings: a comment, or where a line is broken, judges nothing."""
+    content = path.read_bytes()
+    return _program(content) if path.suffix == ".py" else content
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(source: bytes) -> bytes:
+    return ast.dump(ast.parse(source)).encode()
 
 
 def files(topic: str, root: Path = ROOT) -> list[Path]:
@@ -201,20 +214,8 @@ def files(topic: str, root: Path = ROOT) -> list[Path]:
     found = imported_files(root, (*JUDGES, *checks), lambda name: name.startswith(NO_JUDGES))
     topics = known_topics()
     found |= {Path("solutions") / f"{name}.py" for name in ("__init__", *topics[: topics.index(topic) + 1])}
-    kit = {root / "course" / "__init__.py", *(root / "course" / "kit").glob("*.py")} - figures(root)
     data = [path for path in (root / "datasets").rglob("*") if path.suffix in DATA and root / "datasets" / "models" not in path.parents]
-    return sorted(found | {path.relative_to(root) for path in (*kit, *data)})
-
-
-def figures(root: Path = ROOT) -> set[Path]:
-    """The kit's figures to step through, `stepping` and what comes to import it: they are for lessons, and nothing is judged by them."""
-    package = "course.kit"
-    imports = {path: set(names_imported(path.read_text(encoding="utf-8"), package)) for path in (root / "course" / "kit").glob("*.py")}
-    names, found = {f"{package}.stepping"}, {root / "course" / "kit" / "stepping.py"}
-    while more := {path for path in imports if imports[path] & names} - found:
-        found |= more
-        names |= {f"{package}.{path.stem}" for path in more}
-    return found
+    return sorted(found | kit_files(root, found) | {path.relative_to(root) for path in data})
 
 
 def kept_path(folder: Path, topic: str) -> Path:

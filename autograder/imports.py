@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 
-def imported_files(root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False) -> set[Path]:
-    """The files of `autograder` that these modules are and may come to import, wherever the import stands; paths from root.
+def imported_files(
+    root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False, *, package: str = "autograder"
+) -> set[Path]:
+    """The files of one package that these modules are and may come to import, wherever the import stands; paths from root.
 
     leave_out: is asked of each name; what it leaves out is not followed.
     """
@@ -17,30 +19,41 @@ def imported_files(root: Path, names: Iterable[str], leave_out: Callable[[str], 
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        path = None if leave_out(name) else _module_file(root, name)
+        path = None if leave_out(name) else _module_file(root, name, package)
         if path is None or path in found:
             continue
         found.add(path)
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting += names_imported((root / path).read_text(encoding="utf-8"), package)
-        while package:  # importing a module imports the packages around it
-            waiting.append(package)
-            package = package.rpartition(".")[0]
+        around = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        waiting += names_imported((root / path).read_text(encoding="utf-8"), around)
+        while around:  # importing a module imports the packages around it
+            waiting.append(around)
+            around = around.rpartition(".")[0]
     return found
 
 
-def _module_file(root: Path, name: str) -> Path | None:
+def _module_file(root: Path, name: str, package: str) -> Path | None:
     base = Path(*name.split("."))
     for path in (base / "__init__.py", base.with_suffix(".py")):
-        if name.split(".")[0] == "autograder" and (root / path).is_file():
+        if name.split(".")[0] == package and (root / path).is_file():
             return path
     return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=1024)
 def names_imported(source: str, package: str) -> tuple[str, ...]:
     """Names that may be modules, of what a module of this package imports: of `from a import b` both a and a.b."""
     return tuple(_named(ast.parse(source), package))
+
+
+def kit_files(root: Path, files: Iterable[Path], names: Iterable[str] = ()) -> set[Path]:
+    """The files of `course` that these modules, and who imports these names, may come to import; paths from root, as `files` are.
+
+    What `course.kit` itself names, which it imports when it is asked for, is always among them.
+    """
+    names = {"course.kit", *names}
+    for path in files:
+        names.update(names_imported((root / path).read_text(encoding="utf-8"), ".".join(path.parent.parts)))
+    return imported_files(root, sorted(names), package="course")
 
 
 def _named(tree: ast.AST, package: str) -> Iterator[str]:

@@ -99,22 +99,22 @@ def test_prose_runs_nothing_again_and_code_does(monkeypatch):
 
 
 def test_a_figure_to_step_through_counts_where_a_cell_asks_for_it(monkeypatch):
-    def shown(topic: str) -> set[str]:
-        day = find_day(topic)
-        return {path.stem for path in execute.figures_shown(day.root, [cell.source for cell in solved_notebook(day).cells])}
-
-    assert shown("softmax") == set()
-    assert shown("costs") == {"roofline_steps", "stepper", "stepping"}  # the third is what the two are made with
-
     def key_beside(figure: str, change: bytes) -> str:
         read = Path.read_bytes
         with monkeypatch.context() as patch:
             patch.setattr(Path, "read_bytes", lambda path: read(path) + (change if path.stem == figure else b""))
             return execute.key(find_day("costs"), READY)
 
-    before = key_beside("stepping", b"")
-    assert key_beside("stepping", b"# changed") != before
-    assert key_beside("cache_stepper", b"# changed") == before
+    before = key_beside("stepping", b"")  # which the figures of the day are made with
+    assert key_beside("stepping", b"\nMORE = 1") != before
+    assert key_beside("stepping", b"\n# why") == before
+    assert key_beside("cache_stepper", b"\nMORE = 1") == before
+
+
+def test_cells_import_what_their_code_says_and_a_magic_nothing():
+    assert execute.imports_of(["%matplotlib inline\nfrom course.kit.stepper import page", "!ls\nimport solutions.engine as engine"]) == [
+        "course.kit.stepper", "course.kit.stepper.page", "solutions.engine",
+    ]  # fmt: skip
 
 
 def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):

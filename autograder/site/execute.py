@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder import desk
-from autograder.certified import figures
+from autograder.certified import what_counts
 from autograder.datafiles import hand_computed
 from autograder.errors import CourseError
 from autograder.grading.records import machine_name
-from autograder.imports import imported_files, names_imported
+from autograder.imports import imported_files, kit_files, names_imported
 from autograder.lessons import ROOT, Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
 from autograder.runner import load_checks
@@ -144,31 +145,26 @@ def needed(day: Day, days: Sequence[Day]) -> list[Day]:
 def key(day: Day, days: Sequence[Day]) -> str:
     """Changes with whatever the outputs depend on: code cells, answers so far, checks, kit, what notebooks import, the model, torch.
 
-    Prose does not count, nor do figures to step through that no cell of this day asks for.
+    Prose does not count, nor does a comment, nor what of the kit or the engine no cell, check or answer of this day imports.
     """
     cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
-    kit = set((day.root / "course" / "kit").glob("*.py")) - figures(day.root) | figures_shown(day.root, cells)
-    files = [*kit, *(day.root / path for path in imported_files(day.root, ["autograder.student"]))]
-    files += [other.solutions_path for other in syllabus(day.root) if other.number <= day.number and other.solutions_path.exists()]
-    files += [day.root / "autograder" / "checks" / f"test_{day.topic}.py"]
-    parts += [path.read_bytes() for path in sorted(files)]
+    imported = imports_of(cells)
+    files = set(imported_files(day.root, ["autograder.student", f"autograder.checks.test_{day.topic}"]))
+    answers = [other.solutions_path for other in syllabus(day.root) if other.number <= day.number]
+    files |= {path.relative_to(day.root) for path in answers if path.exists()}
+    files |= imported_files(day.root, [name for name in imported if name.startswith("solutions.engine")], package="solutions")
+    files |= kit_files(day.root, files, imported)
+    parts += [what_counts(day.root / path) for path in sorted(files)]
     parts += [other.slug for other in needed(day, days)]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def figures_shown(root: Path, cells: Sequence[str]) -> set[Path]:
-    """The kit's figures to step through that these cells import, and those that these are made with."""
-    known = {f"course.kit.{path.stem}": path for path in figures(root)}
-    shown: set[Path] = set()
-    waiting = [name for name in known if any(name in cell for cell in cells)]
-    while waiting:
-        path = known[waiting.pop()]
-        if path not in shown:
-            shown.add(path)
-            waiting += [name for name in names_imported(path.read_text(encoding="utf-8"), "course.kit") if name in known]
-    return shown
+def imports_of(cells: Sequence[str]) -> list[str]:
+    """Names that may be modules, of what these cells import; a line for IPython alone, as a magic, imports nothing."""
+    plain = TransformerManager().transform_cell
+    return [name for cell in cells for name in names_imported(plain(cell), "")]
 
 
 def _uses(day: Day, *calls: str) -> bool:
