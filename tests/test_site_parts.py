@@ -34,7 +34,7 @@ def all_sources(tmp_path_factory):
         site = pages.Site(tmp_path_factory.mktemp("source"), READY, answers)
         ran = {day.slug: solved_notebook(day) for day in READY}
         for notebook in ran.values():
-            notebook.metadata["site"] = {"machine": "this one", "date": "today", "threads": 1}
+            notebook.metadata["site"] = {"machine": "this one", "date": "today", "threads": 1, "beside": 0.25}
         pages.write(site, ran)
         return site.source
 
@@ -83,6 +83,48 @@ def test_a_failing_cell_stops_the_build_with_the_day_and_the_cell(monkeypatch):
     monkeypatch.setattr(execute, "solved_notebook", lambda _: notebook)
     with pytest.raises(CourseError, match=r"day01_softmax, cell 2 \(demo, `# divides`\): ZeroDivisionError: division by zero"):
         execute.run(day)
+
+
+def ran_as(beside: float):
+    """What stands in for a run: the solved notebook, and how busy the machine was with other things."""
+
+    def run(day, ladder):
+        notebook = solved_notebook(day)
+        notebook.metadata["site"] = {"ladder": {}, "seconds": 1.0, "beside": beside}
+        return notebook
+
+    return run
+
+
+def test_a_run_is_kept_with_the_course_where_nothing_ran_beside_it(tmp_path, monkeypatch):
+    days = [find_day(topic) for topic in ("softmax", "tokenizer")]
+    said = []
+    monkeypatch.setattr(execute, "run", ran_as(beside=0.4))
+    told = execute.keep(days, tmp_path, say=said.append)
+    assert told == [f"{day.slug}: not kept, for others took 40% of the processors meanwhile" for day in days]
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(execute, "run", ran_as(beside=0.04))
+    assert execute.keep(days, tmp_path, say=said.append) == []
+    assert {path.name for path in tmp_path.iterdir()} == {f"{day.slug}-{execute.key(day, days)}.ipynb" for day in days}
+    said.clear()
+    assert execute.keep(days, tmp_path, say=said.append) == []
+    assert said == []
+
+
+def test_what_is_kept_with_the_course_is_not_run_unless_it_is_asked_for(tmp_path, monkeypatch):
+    day, kept, cache = find_day("softmax"), tmp_path / "kept", tmp_path / "cache"
+    runs = []
+    monkeypatch.setattr(execute, "run", lambda day, ladder: runs.append(day.slug) or ran_as(beside=0.0)(day, ladder))
+    execute.keep([day], kept, say=lambda line: None)
+    for anew in ((), (), {day.slug}, {day.slug}):  # the last of them finds in the cache what the one before it ran
+        execute.executed([day], cache, kept=kept, anew=anew, say=lambda line: None)
+    assert runs == [day.slug, day.slug]
+
+
+def test_the_processor_time_of_others_is_what_neither_this_process_nor_its_children_used(monkeypatch):
+    seconds = iter([(100.0, 40.0, 10.0), (110.0, 49.0, 16.0)])
+    monkeypatch.setattr(execute.Others, "_now", lambda self: next(seconds))
+    assert execute.Others().share() == pytest.approx(0.3)
 
 
 def test_prose_runs_nothing_again_and_code_does(monkeypatch):

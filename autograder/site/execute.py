@@ -1,6 +1,8 @@
 """Solved notebooks with their outputs, executed once: the site shows what the tests look at, whichever of them comes first.
 
-A day is run again only when something that its outputs come from has changed.
+A day is run again only when something that its outputs come from has changed. Runs on a machine that did nothing else are kept with the
+course, in `docs/executed/`: what they measured is shown, and who builds the site or tests the course need not run them. `python -m
+autograder.site.execute` runs what is not kept.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import json
 import math
 import os
 import resource
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,10 +43,15 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 CACHE = ROOT / "build" / "executed"
-FORM = 2
+KEPT = ROOT / "docs" / "executed"
+"""Committed: runs with nothing beside them."""
+FORM = 3
 """Of what is noted of a run; what was noted otherwise is not read."""
 MAX_SECONDS = 600
 """For one cell; a machine may be slow, but a build must end."""
+
+QUIET = 0.1
+"""A run is kept with the course if all others together took at most this share of the machine's processors meanwhile."""
 
 STALL_SECONDS = 60.0
 STALL_PROCESSOR_SECONDS = 0.5
@@ -71,30 +79,37 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 
 
 def executed(
-    days: Sequence[Day], cache: Path = CACHE, *, at_once: int = 1, say: Callable[[str], None] = print
+    days: Sequence[Day],
+    cache: Path = CACHE,
+    *,
+    kept: Path | None = None,
+    anew: Container[str] = (),
+    at_once: int = 1,
+    say: Callable[[str], None] = print,
 ) -> dict[str, NotebookNode]:
-    """{slug: the solved notebook with outputs}, the days in order. What is not in the cache is run and put there, `at_once` days at a time.
+    """{slug: the solved notebook with outputs}, the days in order. What is neither in the cache nor kept with the course is run and put
+    into the cache, `at_once` days at a time; anew: slugs of days that are run though the course has kept them.
 
-    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run is not kept. Where two
+    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run goes nowhere. Where two
     processes want the same day, one runs it and the other waits.
     """
     import nbformat
 
     def one(day: Day) -> NotebookNode:
-        path = cache / f"{day.slug}-{key(day, days)}.ipynb"
+        name = names[day.slug]
         before = [asked[other.slug].result().metadata["site"]["ladder"] for other in needed(day, days)[:-1] if other.slug in asked]
         with alone(cache / f".{day.slug}.lock"):
-            if path.exists():
-                ran = nbformat.read(path, as_version=4)
+            places = [cache / name, *([kept / name] if kept is not None and day.slug not in anew else [])]
+            found = next((path for path in places if path.exists()), None)
+            if found is not None:
+                ran = nbformat.read(found, as_version=4)
             elif stop.is_set():
                 raise CourseError(f"{day.slug}: not run, for another day failed")
             else:
                 say(f"{day.slug}: running its notebook")
                 ran = run(day, [rung for ladder in before for rung in ladder.items()])
                 say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
-                for old in cache.glob(f"{day.slug}-*.ipynb"):
-                    old.unlink()
-                write_if_changed(path, as_bytes(ran))
+                put(day, cache / name, ran)
         return with_outputs(solved_notebook(day), ran)
 
     def or_stop(day: Day) -> NotebookNode:
@@ -104,6 +119,8 @@ def executed(
             stop.set()
             raise
 
+    # Not in the threads: two at once in Python's own parser can end in a SystemError (Python 3.11).
+    names = {day.slug: f"{day.slug}-{key(day, days)}.ipynb" for day in days}
     asked: dict[str, Future[NotebookNode]] = {}
     stop = threading.Event()
     with ThreadPoolExecutor(at_once) as kernels:
@@ -115,6 +132,30 @@ def executed(
             stop.set()
             _end_kernels()
             raise
+
+
+def put(day: Day, path: Path, ran: NotebookNode) -> None:
+    """In place of earlier runs of the day."""
+    for old in path.parent.glob(f"{day.slug}-*.ipynb"):
+        old.unlink()
+    write_if_changed(path, as_bytes(ran))
+
+
+def keep(days: Sequence[Day], kept: Path = KEPT, say: Callable[[str], None] = print) -> list[str]:
+    """Runs the days that are not kept with the course, one after another with all processors, and keeps them. Returns what could not be."""
+    busy = []
+    with tempfile.TemporaryDirectory(prefix="runs-") as runs:
+        for day in days:
+            path = kept / f"{day.slug}-{key(day, days)}.ipynb"
+            if path.exists():
+                continue
+            ran = executed(needed(day, days), Path(runs), kept=kept, anew={day.slug}, say=say)[day.slug]
+            beside = ran.metadata["site"]["beside"]
+            if beside <= QUIET:
+                put(day, path, ran)
+            else:
+                busy.append(f"{day.slug}: not kept, for others took {beside:.0%} of the processors meanwhile")
+    return busy
 
 
 def _end_kernels() -> None:
@@ -240,7 +281,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
         config = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
         client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
-        start = time.monotonic()
+        start, others = time.monotonic(), Others()
         try:
             with ended_if_it_stalls(client):
                 client.execute(env=environment)
@@ -255,17 +296,46 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
     for number, cell in enumerate(notebook.cells):
         course = cell.metadata["course"]
         if course["role"] == "check" and not standings[f"{day.topic}/{course['exercise']}"].passed:
-            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here")
+            shown = "\n".join(str(o.get("data", {}).get("text/plain") or o.get("text", "")) for o in cell.outputs)
+            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here\n{shown}")
     mine = {name: rung for name, rung in progress.get("ladder", {}).items() if name not in dict(ladder)}
     notebook.metadata["site"] = {
         "ladder": mine,
         "seconds": round(time.monotonic() - start, 1),
         "peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,  # of all notebooks that this process has run
         "machine": machine_name(),
+        "beside": round(others.share(), 3),
         "threads": int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads()),
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook
+
+
+class Others:
+    """What others than this process and its children take of the processors from now on."""
+
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    def share(self) -> float:
+        """0 to 1; of all processors together."""
+        all_before, busy_before, mine_before = self._start
+        everything, busy, mine = self._now()
+        return min(1.0, max(0.0, (busy - busy_before) - (mine - mine_before)) / max(everything - all_before, 1e-9))
+
+    @staticmethod
+    def _now() -> tuple[float, float, float]:
+        """Seconds of all processors, those in which they worked, and those in which they did so for this process and what it started."""
+        import psutil
+
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        everything = sum(times[:8])  # what guests took is in the user's share already
+        mine = sum(os.times()[:4])
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                mine += sum(child.cpu_times()[:4])  # and of those whose end it has seen
+        return everything, everything - idle, mine
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
@@ -298,3 +368,13 @@ def _where(day: Day, notebook: NotebookNode, number: int) -> str:
     cell = notebook.cells[number]
     first = next((line.strip() for line in cell.source.split("\n") if line.strip()), "")
     return f"{day.slug}, cell {number + 1} ({cell.metadata['course']['role']}, `{first[:60]}`)"
+
+
+def main() -> int:
+    busy = keep([day for day in syllabus() if day.ready])
+    print(*busy, sep="\n", file=sys.stderr)
+    return 1 if busy else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

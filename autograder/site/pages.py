@@ -16,6 +16,7 @@ from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
 from course.kit import paths
 
 from . import certification, checks_page, mutants
+from .execute import QUIET
 from .lesson_pages import reading_notebook
 from .links import relative, relink
 
@@ -91,9 +92,12 @@ def _note(ran: NotebookNode, page: str) -> str:
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
     threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
+    beside = "nothing beside it"
+    if made["beside"] > QUIET:
+        beside = f"other work beside it, which took {made['beside']:.0%} of the processors: its times are no benchmark"
     return (
-        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads} and other "
-        f"work beside it: its times are no benchmark).{without} "
+        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads} and "
+        f"{beside}).{without} "
         f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}).*"
     )
 
