@@ -48,9 +48,10 @@ certify: $(VENV)/course.done
 	@$(BIN)/autograder certify
 
 # What a change has made due again is judged and kept, so that `make test` need not: commit what it writes.
-keep: $(VENV)/dev.done
+keep: $(VENV)/dev.done model
 	@$(BIN)/autograder certify --keep --seeds 1
 	@$(ONE_THREAD) $(BIN)/python -m tests.test_near
+	@$(BIN)/python -m autograder.site.execute
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .
