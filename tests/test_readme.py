@@ -2,10 +2,12 @@
 
 import re
 import subprocess
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from autograder import attack_suite
 from autograder.cli import app
@@ -14,13 +16,13 @@ from autograder.lessons import syllabus
 from autograder.specimen_files import SPECIMENS, find_specimens
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_the_readme_lists_every_day_that_is_ready_and_no_other():
     text = (ROOT / "README.md").read_text()
-    listed = {int(n): title for n, title in re.findall(r"^\| (\d+) \| ([^|]+?) \|", text, re.MULTILINE)}
-    assert listed == {day.number: day.title for day in syllabus() if day.ready}
+    listed = {int(n): (title, link) for n, title, link in re.findall(r"^\| (\d+) \| \[([^\]]+)\]\(([^)]+)\) \|", text, re.MULTILINE)}
+    assert listed == {day.number: (day.title, f"course/{day.slug}/lesson.md") for day in syllabus() if day.ready}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -37,6 +39,26 @@ def test_the_commands_that_are_named_exist():
         for block in re.findall(r"```bash\n(.*?)```", page.read_text(), re.DOTALL):
             for command in re.findall(r"^\s*autograder (\w+)", block, re.MULTILINE):
                 assert command in known, f"{page.name}: autograder {command}"
+
+
+def test_licence_and_version_are_the_same_wherever_they_are_told():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {project['version']}\n" in cited
+    assert f"\nlicense: {project['license']}\n" in cited
+    assert project["version"] in (ROOT / "CHANGELOG.md").read_text()
+    assert "Apache License\n" in (ROOT / "LICENSE").read_text()
+
+
+def test_workflows_call_what_there_is():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        runs = [step["run"] for job in yaml.safe_load(path.read_text())["jobs"].values() for step in job["steps"] if "run" in step]
+        assert runs, path.name
+        for run in runs:
+            for target in re.findall(r"make (\w+)", run):
+                assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), f"{path.name}: make {target}"
+            for script in re.findall(r"bash (\S+)", run):
+                assert (ROOT / script).is_file(), f"{path.name}: {script}"
 
 
 def test_make_targets_that_are_named_exist():
