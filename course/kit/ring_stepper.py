@@ -29,7 +29,7 @@ _DRAW = """
     const all = [...Array(n).keys()];
     let hold = all.map((r) => all.map((c) => ({ value: 10 * r + c, of: [r] })));
     const sent = Array(n).fill(0), received = Array(n).fill(0);
-    const rounds = [{ hold, moves: [], sent: [...sent], received: [...received], words: "Nothing has been sent: each rank holds its own numbers." }];
+    const rounds = [{ hold, sent: [...sent], received: [...received], words: "Nothing has been sent: each rank holds its own numbers." }];
     const total = { [data.ways[0]]: 2 * (n - 1), [data.ways[1]]: 2, [data.ways[2]]: 1 }[way];
 
     // moves: from, to, chunk, and whether it is added to what is there or put in its place. They all begin at once.
@@ -44,7 +44,7 @@ _DRAW = """
         received[to] += 1;
       }
       const said = typeof words === "function" ? words(before, hold) : words;
-      rounds.push({ hold, moves, brought, sent: [...sent], received: [...received],
+      rounds.push({ hold, brought, sent: [...sent], received: [...received],
         words: "Round " + rounds.length + " of " + total + ": " + said });
     }
 
