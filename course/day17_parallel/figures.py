@@ -35,7 +35,9 @@ def cuts() -> None:
     y = [sum(w * value for w, value in zip(row, x, strict=True)) for row in first]
     fig, ax = plots.figure(width=9.2, height=3.9)
     bare(ax, 17.0, 6.4)
-    names = ((0, "x, on both"), (3.0, "W, stored (out, in),\ncut by rows"), (6.6, "y"), (9.2, "W2, cut by columns"), (14.4, "parts of\na sum"))
+    names = (
+        (0, "x, on both"), (3.0, "W, stored (out, in),\ncut by rows"), (6.6, "y"), (9.2, "W2, cut by columns"), (14.4, "parts of\na sum"),
+    )  # fmt: skip
     for left, name in names:
         ax.text(left, 0.55, name, fontsize=9.5, va="center")
     for i, value in enumerate(x):
