@@ -108,5 +108,5 @@ def test_what_cannot_be_asked_is_refused_before_a_process_starts() -> None:
         run_gloo(0, [FAULTS], "others")
     with pytest.raises(ValueError, match="arguments for 1 ranks, and there are 2"):
         run_gloo(2, [FAULTS], "others", [()])
-    with pytest.raises(ValueError, match="the text of len is not known"):
+    with pytest.raises(ValueError, match="text of 'len' is not known"):
         run_gloo(2, [len], "len")
