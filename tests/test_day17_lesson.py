@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import math
 import re
+import tomllib
 from dataclasses import replace
 from typing import Any
 
@@ -16,21 +17,32 @@ import solutions.parallel as parallel
 from autograder.lessons import find_day, lesson, marks
 from course.kit import load_model, paths
 from course.kit.ranks import run_ranks
+from course.kit.ring_stepper import WAYS
 from solutions.parallel import (
-    all_reduce_seconds, column_shard, kv_heads_of, one_shot_seconds, pipeline_bubble, ring_all_reduce, tensor_parallel_seconds,
-)  # fmt: skip
+    all_reduce_seconds,
+    column_shard,
+    kv_heads_of,
+    one_shot_seconds,
+    pipeline_bubble,
+    ring_all_reduce,
+    row_shard,
+    tensor_parallel_seconds,
+)
 
 from .test_steppers import all_reduced
 
 DAY = find_day("parallel")
 LESSON = DAY.lesson_path.read_text(encoding="utf-8")
 SOURCE = DAY.solutions_path.read_text(encoding="utf-8")
-NVLINK, PCIE, ETHERNET = (450e9, 2e-6), (64e9, 5e-6), (12.5e9, 30e-6)
+HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["parallel"]
+NVLINK, PCIE, ETHERNET = THREE = tuple(zip(HAND["seventy_b"]["link_bandwidths"], HAND["seventy_b"]["latencies"], strict=True))
 BIG = {"weight_bytes": 140e9, "layers": 80, "width": 8192, "rows": 1, "bytes_per_value": 2, "bandwidth": 3.35e12}
 CALL = 2 * 8192
 
 
-def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), smollm2: bool = False) -> str:
+def run_cell(
+    words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), smollm2: bool = False
+) -> str:
     """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
     matplotlib.use("agg")
     cells = lesson(DAY).cells
@@ -54,7 +66,8 @@ def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, 
     return capsys.readouterr().out
 
 
-FIRST, SHARD, COPIES, PASS, WIRES, GLOO = "by inputs first, silu", "def shard_model", 'name="70B"', "def one_pass", "WIRES = {", "def cells_of"
+FIRST, SHARD, COPIES, PASS = "by inputs first, silu", "def shard_model", 'name="70B"', "def one_pass"
+WIRES, GLOO = "WIRES = {", "def cells_of"
 
 needs_smollm2 = pytest.mark.skipif(
     not paths.SMOLLM2.is_file(), reason="SmolLM2 is not on this machine; `python -m course.kit.fetch` fetches it"
@@ -81,10 +94,6 @@ def fits(H: int, K: int, *widths: int, most: int = 16) -> list[int]:
     return found
 
 
-def silu(x: float) -> float:
-    return x / (1 + math.exp(-x))
-
-
 def step(wire: tuple[float, float], world: int = 8) -> float:
     """Milliseconds of a token's step."""
     return 1e3 * tensor_parallel_seconds(**BIG, world=world, link_bandwidth=wire[0], latency=wire[1])
@@ -95,53 +104,62 @@ def one_shot_step(wire: tuple[float, float]) -> float:
 
 
 def test_the_lesson_quotes_them() -> None:
-    W, x = torch.tensor([[1, 0], [0, 1], [2, 1], [1, 3]]), torch.tensor([1, 2])
-    one, worlds = step(NVLINK, 1), [2**n for n in range(7)]
-    best = [min(worlds, key=lambda world: step(wire, world)) for wire in (NVLINK, PCIE, ETHERNET)]
-    rounds = {way: len(all_reduced(way, 5)) - 1 for way in ("in a ring", "through rank 0", "each to each other")}
-    crossing = 13 * 2e-6 * 450e9 / (7 - 14 / 8)
+    two, nonlinear, ring, padded, big, wire = (
+        HAND[name] for name in ("two_matrices", "nonlinearity", "ring", "padded", "seventy_b", "traffic")
+    )
+    one, worlds, tiny = step(NVLINK, 1), [2**n for n in range(7)], load_model("tiny").config
+    best = [min(worlds, key=lambda world: step(each, world)) for each in THREE]
+    rounds = [len(all_reduced(way, 5)) - 1 for way in WAYS]
+    crossing = HAND["crossing"]["num_bytes"]
+    in_a_ring = all_reduced(WAYS[0], 4)
     _, seven = run_ranks(3, lambda comm: ring_all_reduce(torch.arange(7.0), comm))
-    tiny = load_model("tiny").config
+    stored = torch.zeros(4096, 1024)
     quoted = {
-        "so y = [1, 2, 4, 7]": (W @ x).tolist() == [1, 2, 4, 7],
-        "rank 0 has 1 + 2 = 3 and rank 1 has 4 + 7 = 11. Each is a part; the sum is **14**": [int((column_shard(W, r, 2) @ x).sum()) for r in (0, 1)] == [3, 11],
-        "2.8577 + 10.9998 = **13.8575**, and silu(14) = **14.0000**": (
-            round(silu(3), 4) == 2.8577, round(silu(11), 4) == 10.9998, round(silu(3) + silu(11), 4) == 13.8575, f"{silu(14):.4f}" == "14.0000"),
+        "so y = [1, 2, 4, 7]": two["y"] == [1, 2, 4, 7],
+        "rank 0 has 1 + 2 = 3 and rank 1 has 4 + 7 = 11. Each is a part; the sum is **14**": (two["parts"] == [3, 11], two["total"] == 14),
+        "2.8577 + 10.9998 = **13.8575**": (
+            [round(x, 4) for x in nonlinear["of_parts"]] == [2.8577, 10.9998], round(nonlinear["sum_of_parts"], 4) == 13.8575),
+        "silu(14) = **14.0000**": f"{nonlinear['of_the_sum']:.4f}" == "14.0000",
         "So the ranks have key/value heads **0, 0, 1, 1**": heads(8, 2, 4) == [0, 0, 1, 1],
         "With 8 ranks: 0, 0, 0, 0, 1, 1, 1, 1": heads(8, 2, 8) == [0, 0, 0, 0, 1, 1, 1, 1],
-        "`tiny`: 2 and 4. SmolLM2: H = 9 leaves 3 and 9, and 1,536 is not a multiple of 9. So **3** only": (
-            fits(4, 2, 352) == [2, 4], fits(9, 3) == [3, 9], fits(9, 3, 1536, 49152) == [3]),
+        "`tiny`: 2 and 4": fits(4, 2, 352) == [2, 4],
+        "SmolLM2: H = 9 leaves 3 and 9, and 1,536 is not a multiple of 9. So **3** only": (
+            fits(9, 3) == [3, 9], fits(9, 3, 1536, 49152) == [3]),
         "`tiny` (H = 4, K = 2, F = 352)": (tiny.num_attention_heads, tiny.num_key_value_heads, tiny.intermediate_size) == (4, 2, 352),
-        "three times 32 = 96 bytes and sends 96": all_reduced("through rank 0", 4)[-1].endswith("60 64 68 72.") and 3 * 32 == 96,
-        "2, 4, 6, 8: two rounds for each rank less one": [len(all_reduced("in a ring", n)) - 1 for n in (2, 3, 4, 5)] == [2, 4, 6, 8],
-        "20 both times, against 8. But in 2 rounds and in 1, against 8 rounds": list(rounds.values()) == [8, 2, 1],
-        "Rank 2 has chunk 2, 68, whole": "rank 1 sends chunk 2 (46) to rank 2, where it becomes 68" in all_reduced("in a ring", 4)[3],
-        "Chunk 3. Chunk 0 is to be whole": "rank 0 sends chunk 3 (3)" in all_reduced("in a ring", 4)[1],
-        "Twice two messages: 4 · 12 = **48 bytes**": (seven.messages == [4] * 3, seven.sent_bytes == [48] * 3),
-        "0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left, and 0.6 from the right": (0.1 + 0.2 + 0.3 == 0.6000000000000001, 0.1 + (0.2 + 0.3) == 0.6),
+        "three times 32 = 96 bytes and sends 96": ring["through_rank_0"] == 96,
+        "96 bytes out and 96 in for *every* rank": ring["all_to_all"] == 96,
+        "2, 4, 6, 8: two rounds for each rank less one": [len(all_reduced(WAYS[0], n)) - 1 for n in (2, 3, 4, 5)] == [2, 4, 6, 8],
+        "20 both times, against 8. But in 2 rounds and in 1, against 8 rounds": (
+            rounds == [8, 2, 1], all("sent: 20 numbers" in all_reduced(way, 5)[-1] for way in WAYS[1:])),
+        "Rank 2 has chunk 2, 68, whole": "rank 1 sends chunk 2 (46) to rank 2, where it becomes 68" in in_a_ring[3],
+        "Chunk 3. Chunk 0 is to be whole": "rank 0 sends chunk 3 (3)" in in_a_ring[1],
+        "9 numbers, chunks of 3: 12 bytes. Twice two messages: 4 · 12 = **48 bytes**": (
+            padded["padded"] == 9, seven.messages == [padded["messages"]] * 3, seven.sent_bytes == [48] * 3),
+        "0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left": 0.1 + 0.2 + 0.3 == 0.6000000000000001,
+        "and 0.6 from the right": 0.1 + (0.2 + 0.3) == 0.6,
         "5 + (1 + 2) = **8**. The other way (5 + 1) + (5 + 2) = **13**": (5 + 3 == 8, 6 + 7 == 13),
-        "11 · 2 + 1 = **23**, on 4 ranks 11 · 6 + 3 = **69**": (11 * 2 + 1 == 23, 11 * 6 + 3 == 69),
-        "sent 246 messages for each token": (2 * 30 + 1) * 4 + 2 == 246,
-        "8,192 · 2 = 16,384 bytes. 14 messages of 16,384 / 8 = 2,048 bytes, each 2 µs and 2,048 / 450 GB/s = 4.6 ns: **28.06 µs**": (
-            round(2048 / 450, 1) == 4.6, round(1e6 * all_reduce_seconds(CALL, 8, *NVLINK), 2) == 28.06),
+        "11 · 2 + 1 = **23**, on 4 ranks 11 · 6 + 3 = **69**": (wire["tiny_2"][0] == 23, wire["tiny_4"][0] == 69),
+        "sent 246 messages for each token": wire["smollm2_3"][0] == 246,
+        "8,192 · 2 = 16,384 bytes. 14 messages of 16,384 / 8 = 2,048 bytes": (CALL == 16_384, CALL / 8 == 2048),
+        "2,048 / 450 GB/s = 4.6 ns: **28.06 µs**": (round(2048 / 450, 1) == 4.6, round(big["ring_us"][0], 2) == 28.06),
         "160: 4.49 ms. The weights are 140 GB / 8 / 3.35 TB/s = 5.22 ms. The step: **9.71 ms**": (
-            round(160e3 * all_reduce_seconds(CALL, 8, *NVLINK), 2) == 4.49, round(one / 8, 2) == 5.22, round(step(NVLINK), 2) == 9.71),
+            round(big["rings_ms"][0], 2) == 4.49, round(big["weights_ms"], 2) == 5.22, round(step(NVLINK), 2) == 9.71),
         "would take 41.79 ms: 4.30 times as long": (round(one, 2) == 41.79, round(one / step(NVLINK), 2) == 4.30),
         "4.30 times as fast on NVLink, 2.53 times on PCIe, and on Ethernet *slower* than one: 0.57 times": (
-            [round(one / step(wire), 2) for wire in (NVLINK, PCIE, ETHERNET)] == [4.30, 2.53, 0.57]),
+            [round(x, 2) for x in big["times"]] == [4.30, 2.53, 0.57] == [round(one / step(each), 2) for each in THREE]),
         "turns up, at 8, 4 and 2 GPUs": best == [8, 4, 2],
-        "make 7.48, 6.62 and 3.64 times of it": [round(one / one_shot_step(wire), 2) for wire in (NVLINK, PCIE, ETHERNET)] == [7.48, 6.62, 3.64],
+        "make 7.48, 6.62 and 3.64 times of it": (
+            [round(x, 2) for x in big["one_shot_times"]] == [7.48, 6.62, 3.64] == [round(one / one_shot_step(each), 2) for each in THREE]),
         "one cannot hold the model, two cannot hold the conversations": (140 > 80, 70 < 80 < 70 + 32 * 4096 * 163_840 / 1e9),
-        "41.79 ms of reading, as on one GPU": round(one, 2) == 41.79,
+        "41.79 ms of reading, as on one GPU": round(big["one_gpu_ms"], 2) == 41.79,
         "each stage stands still in two: **50 %**": pipeline_bubble(3, 2) == 0.5,
-        "(1024, 1024) and (4096, 256)": (
-            column_shard(torch.zeros(4096, 1024), 0, 4).shape == (1024, 1024), parallel.row_shard(torch.zeros(4096, 1024), 0, 4).shape == (4096, 256)),
+        "(1024, 1024) and (4096, 256)": (column_shard(stored, 0, 4).shape, row_shard(stored, 0, 4).shape) == ((1024, 1024), (4096, 256)),
         "8 to 11 read **2**": heads(32, 8, 16)[5] == heads(32, 8, 16)[4] == 2 != heads(32, 8, 16)[6],
         "2, 5 and 10. (4 and 8 divide 40": fits(40, 10, 17_920) == [2, 5, 10],
-        "14 messages, 14 / 8 = 1.75 lists. With 16: 30 messages, 1.875 lists": (2 * 7 == 14, 30 / 16 == 1.875),
+        "14 messages, 14 / 8 = 1.75 lists. With 16: 30 messages, 1.875 lists": (14 / 8 == 1.75, 30 / 16 == 1.875),
         "gives 2.23 MB, or 136 tokens": (
-            round(crossing / 1e6, 2) == 2.23, round(crossing / CALL) == 136,
-            math.isclose(all_reduce_seconds(crossing, 8, *NVLINK), one_shot_seconds(crossing, 8, *NVLINK))),
+            round(crossing / 1e6, 2) == 2.23, round(HAND["crossing"]["rows"]) == 136,
+            math.isclose(all_reduce_seconds(crossing, 8, *NVLINK), one_shot_seconds(crossing, 8, *NVLINK), rel_tol=1e-6)),
         "16,384 rows each: rank 1, as its row 13,616": (49_152 // 3 == 16_384, 30_000 - 16_384 == 13_616),
         "nearly half of their time is spent on the wire": 0.45 < 1 - one / 8 / step(NVLINK) < 0.5,
         "3 / 15 = 20 %": math.isclose(pipeline_bubble(4, 12), 0.2),
@@ -187,7 +205,8 @@ def test_a_deadlock_says_who_waits_for_whom(capsys) -> None:
 
 
 def test_no_rank_sends_two_lists(capsys) -> None:
-    rows = re.findall(r"(\d) ranks: each sends ([\d.]+) lists in +(\d+) messages; through rank 0 the busiest sends (\d)", run_cell("def through_rank_0", capsys))
+    said = run_cell("def through_rank_0", capsys)
+    rows = re.findall(r"(\d) ranks: each sends ([\d.]+) lists in +(\d+) messages; through rank 0 the busiest sends (\d)", said)
     assert [int(world) for world, *_ in rows] == list(range(2, 9))
     for world, lists, messages, busiest in rows:
         n = int(world)
@@ -210,7 +229,8 @@ def test_a_layer_on_several_ranks_is_the_layer(capsys) -> None:
 def test_the_ladder_has_one_more_rung(capsys) -> None:
     said = run_cell(PASS, capsys, before=(FIRST, SHARD, COPIES))
     assert said.count("the tokens of Day 7 on each: True") == 3
-    assert re.findall(r"a pass: (\d+) messages, ([\d,]+) bytes", said) == [("0", "0"), ("23", "53,760"), ("69", "80,640")]
+    counted = [[int(x.replace(",", "")) for x in pair] for pair in re.findall(r"a pass: (\d+) messages, ([\d,]+) bytes", said)]
+    assert counted == [[0, 0], HAND["traffic"]["tiny_2"], HAND["traffic"]["tiny_4"]]
 
 
 def test_two_numbers_choose_the_same_token(capsys) -> None:
@@ -296,6 +316,7 @@ HALVING = """    parts, low, half = [part.clone() for part in x.chunk(comm.world
         half *= 2
     return torch.cat(parts)
 """
+IN_PLACE = HALVING.replace("[part.clone() for part in x.chunk(comm.world)]", "list(x.chunk(comm.world))")
 DOUBLING = """    half = comm.world // 2
     while half:
         comm.send(comm.rank ^ half, x)
@@ -314,10 +335,10 @@ FIRST_OTHERS = """    for other in range(comm.world):
 @pytest.mark.parametrize(("answer", "said"), [
     ('    raise NotImplementedError("short_all_reduce")\n', "not written yet"), (HALVING, "right, in 6 messages and 1.75 lists; the sums"),
     ("    return ring_all_reduce(x, comm)\n", "right, in 14 messages and 1.75 lists; it can be done in 6"),
-    (DOUBLING, "right, in 3 messages and 3.00 lists; it can be done in 6"), (FIRST_OTHERS, "not the same bits"), ("    return x\n", "these are not the sums"),
-    (HALVING.replace("[part.clone() for part in x.chunk(comm.world)]", "list(x.chunk(comm.world))"), "it changes what it is given"),
+    (DOUBLING, "right, in 3 messages and 3.00 lists; it can be done in 6"), (FIRST_OTHERS, "not the same bits"),
+    ("    return x\n", "these are not the sums"), (IN_PLACE, "it changes what it is given"),
     ("    return comm.recv(comm.rank ^ 1)\n", "nobody can go on: rank 0 waits for rank 1"),
-], ids=["not written", "right", "the ring", "all of it each time", "orders of their own", "no sum", "in place", "nobody sends"])  # fmt: skip
+], ids=["not written", "right", "the ring", "all each time", "orders of their own", "no sum", "in place", "nobody sends"])  # fmt: skip
 def test_the_challenge_tells_right_from_wrong(answer: str, said: str, capsys) -> None:
     stub = '    raise NotImplementedError("short_all_reduce")\n'
     told = run_cell("def try_short", capsys, (stub, answer), before=(SHARD, COPIES, WIRES))
