@@ -595,7 +595,7 @@ def all_reduced(way: str, world: int) -> list[str]:
     for number, said in enumerate(rounds, 1):
         so_far = [entry for entry in traffic.log if way != WAYS[1] or number == 2 or entry[1] == 0]
         counts = [[sum(size for *ends, size in so_far if ends[end] == rank) // 8 for rank in range(world)] for end in (0, 1)]
-        sent, received = ([number] * 2 if ring else map(max, counts))
+        sent, received = [number] * 2 if ring else map(max, counts)
         amounts = [f"{count} number{'' if count == 1 else 's'}" for count in (sent, received)]
         most = f"Most that a rank has sent: {amounts[0]}; most that one has received: {amounts[1]}."
         words = f"Round {number} of {len(rounds)}: {said} {most}"
