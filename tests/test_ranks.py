@@ -162,3 +162,20 @@ def test_ranks_have_nothing_in_common_where_it_counts(student, way):
         return
     with pytest.raises(KeyError):
         student.ranks(2).each("cheat", inputs(2))
+
+
+def test_what_a_rank_does_is_counted_and_what_it_changes_is_told(student_of):
+    student = student_of("""
+import torch
+def multiplies(x, comm):
+    for _ in range(1 + comm.rank): x @ x
+    return x
+def writes(x, comm): return x.add_(1)
+""")
+    two, xs = student.ranks(2), [(torch.eye(10),)] * 2
+    for rank in range(2):
+        with two.counting(rank) as work:
+            two.each("multiplies", xs, _unchanged=True)
+        assert work.flops == 2000 * (1 + rank)
+    with pytest.raises(CheckFailed, match="changed"):
+        two.each("writes", xs, _unchanged=True)

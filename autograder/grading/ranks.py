@@ -9,14 +9,19 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from course.kit.ranks import Switch, Traffic, in_threads
 
 from ..authoring import CheckFailed
 from ..errors import InfrastructureFault
+from .comparing import snapshot
+from .counted import counting_on
 from .handles import FarFunction
 from .line import Line
+from .raised import compare_arguments
+from .work import Work
 
 POLL_SECONDS = 0.1
 
@@ -27,9 +32,16 @@ class Ranks:
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = lines
 
-    def each(self, name: str, args_of_rank: Sequence[Sequence[Any]]) -> tuple[list[Any], Traffic]:
+    def counting(self, rank: int) -> AbstractContextManager[Work]:
+        """`with ranks.counting(0) as work:` counts what that rank does in the calls inside."""
+        return counting_on(self._lines[rank])
+
+    def each(
+        self, name: str, args_of_rank: Sequence[Sequence[Any]], *, _unchanged: bool = False, _arguments: bool = False
+    ) -> tuple[list[Any], Traffic]:
         """Calls a function on every rank, with that rank's arguments and a `Communicator` behind them.
 
+        _unchanged: it also fails if a rank changed an argument in place. _arguments: each result is (result, its arguments after the call).
         Raises CheckFailed where nobody can go on, or a message is never received, and what a rank raised by itself.
         """
         world = len(self._lines)
@@ -41,8 +53,16 @@ class Ranks:
 
         def run(rank: int) -> None:
             switch.enter(rank)
+            before = [snapshot(value) for value in args_of_rank[rank]]
             try:
-                results[rank] = FarFunction(self._lines[rank], name)(*args_of_rank[rank], switch.communicator(rank))
+                call = FarFunction(self._lines[rank], name)
+                if not (_unchanged or _arguments):
+                    results[rank] = call(*args_of_rank[rank], switch.communicator(rank))
+                    return
+                result, after = call(*args_of_rank[rank], switch.communicator(rank), _arguments=True)
+                if _unchanged:
+                    compare_arguments(name, before, after[:-1])
+                results[rank] = (result, after[:-1]) if _arguments else result
             except BaseException as error:
                 errors[rank] = error
             finally:
