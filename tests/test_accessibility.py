@@ -100,6 +100,7 @@ from course.kit.block_stepper import blocks_in_use
 from course.kit.cache_stepper import cache_filling
 from course.kit.draft_stepper import round_by_round
 from course.kit.request_timeline import request_timeline
+from course.kit.ring_stepper import round_of_messages
 from course.kit.roofline_steps import up_the_roof
 from course.kit.stepper import prefill_and_decode
 from course.kit.tile_stepper import tile_by_tile
@@ -126,6 +127,7 @@ student.progress()""",
     "display(HTML(blocks_in_use()))",
     "display(HTML(batch_by_batch()))",
     "display(HTML(round_by_round()))",
+    "display(HTML(round_of_messages()))",
     """logits = torch.tensor([[2.0, 1.0, 0.5, 0.2, -1.0]])
 widgets.sampler_playground(logits, list("abcde"), temperature_probs=samplers.temperature_probs, top_k_probs=samplers.top_k_probs,
                            top_p_probs=samplers.top_p_probs)""",
@@ -162,6 +164,7 @@ STEPPERS = {
     ".course-stepper:has([data-part=pool])": ("Nothing is in memory yet", "A reads a prompt"),
     ".course-stepper:has([data-part=budget])": ("No step yet", "Step 1, ticks 0 to 10"),
     ".course-stepper:has([data-part=draft])": ("Nothing has been read yet", "Pass 1, the prefill"),
+    ".course-stepper:has([data-part=way])": ("Nothing has been sent", "Round 1 of 6"),
 }
 
 

@@ -324,6 +324,36 @@ def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_t
     page.close()
 
 
+def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browser, desk, shots):
+    """The ring's figure follows its way and its ranks without a kernel; key/value heads that other queries read are told."""
+    right = ("column_shard", "row_shard", "ring_reduce_scatter", "ring_all_gather", "ring_all_reduce")
+    slip = ("kv_heads_of", "rank * K // world", "rank * K // world if world <= K else rank % K")
+    page = with_a_slip(browser, desk, "parallel", slip, until='check("ring_all_reduce")', right=right)
+    table = scroll_to_all(page, "kv_heads_of:")
+    page.screenshot(path=shots / "day17_wrong.png")
+    assert "fail" in table
+    assert re.search(r"ring_all_reduce: (\d+) of \1", scroll_to_all(page, "ring_all_reduce:"))
+    scroll_until(page, "img[alt^='A matrix W']")
+    page.screenshot(path=shots / "day17_cuts.png")
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    stepped = words.inner_text()
+    page.screenshot(path=shots / "day17_stepper.png")
+    figure.get_by_label("the sum is made").select_option("through rank 0")
+    page.wait_for_timeout(200)
+    assert before.startswith("Nothing has been sent")
+    assert stepped.startswith("Round 3 of 6")
+    assert "Each rank has one chunk of the sum" in stepped
+    assert words.inner_text().startswith("Round 2 of 2: rank 0 sends the sum to ranks 1, 2 and 3.")
+    page.close()
+
+
 def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until: str, right: tuple[str, ...], without: str | None = None):
     """Opens the day up to the cell that has `until` in it, with one exercise wrong and some right, and runs its cells.
 

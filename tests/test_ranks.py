@@ -15,6 +15,7 @@ from autograder.grading import ranks
 from autograder.grading.limits import Limits
 from autograder.grading.raised import WorkerDied
 from autograder.grading.remote import Connection
+from course.kit import ranks as kit_ranks
 from tests.ways import student_of, way
 
 __all__ = ["student_of", "way"]
@@ -111,10 +112,10 @@ def test_a_rank_that_does_not_end_is_stopped(student_of):
 
 
 def test_what_waits_in_the_switch_is_bounded(student, monkeypatch):
-    monkeypatch.setattr(ranks, "MAX_WAITING", 20)
+    monkeypatch.setattr(kit_ranks, "MAX_WAITING", 20)
     with pytest.raises(CheckFailed, match="rank 1 sends without end: 20 messages"):
         student.ranks(2).each("floods", inputs(2))
-    monkeypatch.setattr(ranks, "MAX_WAITING_BYTES", 100)
+    monkeypatch.setattr(kit_ranks, "MAX_WAITING_BYTES", 100)
     with pytest.raises(CheckFailed, match="sends without end: 8 messages"):
         student.ranks(2).each("floods", inputs(2))
     assert len(student.ranks(3).each("ring_sum", inputs(3))[0]) == 3
@@ -161,3 +162,20 @@ def test_ranks_have_nothing_in_common_where_it_counts(student, way):
         return
     with pytest.raises(KeyError):
         student.ranks(2).each("cheat", inputs(2))
+
+
+def test_what_a_rank_does_is_counted_and_what_it_changes_is_told(student_of):
+    student = student_of("""
+import torch
+def multiplies(x, comm):
+    for _ in range(1 + comm.rank): x @ x
+    return x
+def writes(x, comm): return x.add_(1)
+""")
+    two, xs = student.ranks(2), [(torch.eye(10),)] * 2
+    for rank in range(2):
+        with two.counting(rank) as work:
+            two.each("multiplies", xs, _unchanged=True)
+        assert work.flops == 2000 * (1 + rank)
+    with pytest.raises(CheckFailed, match="changed"):
+        two.each("writes", xs, _unchanged=True)

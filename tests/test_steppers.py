@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,9 @@ from course.kit.draft_stepper import ANSWER, DRAFTS, MAX_NGRAM, MOST, WRONG, rou
 from course.kit.draft_stepper import PROMPT as ROUND_PROMPT
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
+from course.kit.ranks import Communicator, run_ranks
 from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
+from course.kit.ring_stepper import WAYS, WORLDS, round_of_messages
 from course.kit.roofline_steps import DOUBLINGS, up_the_roof
 from course.kit.stepper import SHAPES, prefill_and_decode
 from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
@@ -31,11 +34,15 @@ from solutions.flash_attention import State, absorb, finish
 from solutions.kv_cache import KVCache
 from solutions.latency import Trace, goodput, summarize
 from solutions.paging import PagedSequence, PrefixPool, publish_blocks, start_sequence
+from solutions.parallel import ring_all_reduce, ring_reduce_scatter
 from solutions.speculative import generate_speculative, lookup_draft
 
 from . import lab
 
-FIGURES = [prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round]
+FIGURES = [
+    prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round,
+    round_of_messages,
+]  # fmt: skip
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
 
@@ -63,6 +70,7 @@ def test_what_is_not_on_a_slider_is_named(wrong):
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
     (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}), (round_by_round, {"draft": "dice"}),
+    (round_of_messages, {"way": "by post"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -537,3 +545,107 @@ def test_the_rounds_show_every_case():
     for said in ("2 of 4 guesses stay", "0 of 4 guesses stay", "3 of 4 guesses stay", "the newest token alone", "is cut back"):
         assert said in told, said
     assert "The extra token" in " ".join(speculated(DRAFTS[1], 4))
+
+
+def through_rank_0(x: torch.Tensor, comm: Communicator) -> torch.Tensor:
+    """All to rank 0, which adds up and hands the sum to all."""
+    if comm.rank:
+        comm.send(0, x)
+        return comm.recv(0)
+    total = x + sum(comm.recv(other) for other in range(1, comm.world))
+    for other in range(1, comm.world):
+        comm.send(other, total)
+    return total
+
+
+def each_to_each(x: torch.Tensor, comm: Communicator) -> torch.Tensor:
+    """All to all, and each adds up."""
+    others = [other for other in range(comm.world) if other != comm.rank]
+    for other in others:
+        comm.send(other, x)
+    return x + sum(comm.recv(other) for other in others)
+
+
+def all_reduced(way: str, world: int) -> list[str]:
+    """What the figure's words should be, round by round: the lesson's own ring, whose messages are read on the way."""
+    numbers = [10 * rank + torch.arange(world, dtype=torch.float64) for rank in range(world)]
+    messages: list[list[torch.Tensor]] = [[] for _ in range(world)]
+    function = dict(zip(WAYS, (ring_all_reduce, through_rank_0, each_to_each), strict=True))[way]
+
+    def watched(comm: Communicator) -> torch.Tensor:
+        def send(dst: int, tensor: torch.Tensor) -> None:
+            messages[comm.rank].append(tensor.clone())
+            comm.send(dst, tensor)
+
+        return function(numbers[comm.rank], replace(comm, send=send))
+
+    results, traffic = run_ranks(world, watched)
+    total = [int(number) for number in sum(numbers)]
+    assert all(result.tolist() == total for result in results)
+    ring, others = way == WAYS[0], f"rank{'s' if world > 2 else ''} {in_words([str(rank) for rank in range(1, world)])}"
+    rounds = {
+        WAYS[0]: [ring_round(messages, number, world, total) for number in range(1, 2 * world - 1) if ring],
+        WAYS[1]: [
+            f"{others} {'send all their' if world > 2 else 'sends all its'} numbers to rank 0, which adds them.",
+            f"rank 0 sends the sum to {others}.",
+        ],
+        WAYS[2]: ["each rank sends all its numbers to each other, and adds what it gets."],
+    }[way]
+    told = ["Nothing has been sent: each rank holds its own numbers."]
+    for number, said in enumerate(rounds, 1):
+        so_far = [entry for entry in traffic.log if way != WAYS[1] or number == 2 or entry[1] == 0]
+        counts = [[sum(size for *ends, size in so_far if ends[end] == rank) // 8 for rank in range(world)] for end in (0, 1)]
+        sent, received = [number] * 2 if ring else map(max, counts)
+        amounts = [f"{count} number{'' if count == 1 else 's'}" for count in (sent, received)]
+        most = f"Most that a rank has sent: {amounts[0]}; most that one has received: {amounts[1]}."
+        words = f"Round {number} of {len(rounds)}: {said} {most}"
+        told.append(words + (f" Every rank has the sum: {' '.join(map(str, total))}." if number == len(rounds) else ""))
+    return told
+
+
+def in_words(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def ring_round(messages: list[list[torch.Tensor]], number: int, world: int, total: list[int]) -> str:
+    """Who sends what in a round of the ring. Which chunk a message is, its number tells: how many ranks' numbers are in it is known."""
+    clauses = []
+    for rank in range(world):
+        value, right = int(messages[rank][number - 1]), (rank + 1) % world
+        if number < world:
+            chunk, rest = divmod(value - 10 * sum((rank - back) % world for back in range(number)), number)
+            assert rest == 0
+            becomes = value + 10 * right + chunk
+            assert number < world - 1 or (chunk, becomes) == (right, total[right])
+            clauses.append(f"rank {rank} sends chunk {chunk} ({value}) to rank {right}, where it becomes {becomes}")
+        else:
+            clauses.append(f"rank {rank} hands chunk {total.index(value)} ({value}) to rank {right}")
+    last = " Each rank has one chunk of the sum, that of its own number." if number == world - 1 else ""
+    return f"{'; '.join(clauses)}.{last}"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_ring_says_what_the_exercises_say(shown):
+    """Every way with every number of ranks: each round's messages, and the sums."""
+    page = shown(round_of_messages())
+    for way in WAYS:
+        for world in range(WORLDS[0], WORLDS[1] + 1):
+            page.get_by_label("the sum is made").select_option(way)
+            slide(page, "ranks", world)
+            back_to_the_first(page)
+            for said in all_reduced(way, world):
+                assert words(page) == said
+                page.keyboard.press("ArrowRight")
+            assert page.get_by_role("button", name="Next step").is_disabled()
+            assert (warning(page) != "") == (way == WAYS[2] and world > 2)
+
+
+def test_after_half_of_its_rounds_each_rank_has_its_chunk_whole():
+    """What the figure says of it, and the exercise's own result."""
+    for world in range(WORLDS[0], WORLDS[1] + 1):
+        results, _ = run_ranks(world, lambda comm: ring_reduce_scatter(10.0 * comm.rank + torch.arange(comm.world), comm))
+        told = all_reduced(WAYS[0], world)[world - 1]
+        assert "Each rank has one chunk of the sum" in told
+        for rank, result in enumerate(results):
+            assert f"to rank {rank}, where it becomes {int(result)}" in told

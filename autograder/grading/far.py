@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from ..authoring import CheckFailed
+from .counted import counting_on
 from .handles import FarFunction, Handle
-from .limits import Limits, cpu_seconds, main_thread_seconds
+from .limits import Limits, cpu_seconds
 from .line import CellOutcome, Line
 from .ranks import Ranks
 from .story import Outcome, Story
@@ -25,23 +25,6 @@ from .submission import Cell
 from .warm import Zygote
 from .watch import Print, is_print
 from .work import Work
-
-UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.001, 0.01
-"""So much of the processor's time may go by in other threads while work is counted: a worker has one thread for torch, and what the
-interpreter does beside it takes none, by the kernel's account. A thread that starts and does nothing takes a tenth of that."""
-
-
-def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] | None) -> None:
-    """Fails where counted calls used the processor in other threads than the one that is called: what they did was not counted."""
-    if start is None or end is None:
-        return
-    everything, main = end[0] - start[0], end[1] - start[1]
-    if everything - main > UNCOUNTED_SECONDS + UNCOUNTED_SHARE * everything:
-        raise CheckFailed(
-            "work is done in other threads, where it is not counted",
-            expected="all of it in the thread that calls the function",
-            got=f"{1e3 * (everything - main):.3g} of {1e3 * everything:.3g} ms of the processor elsewhere",
-        )
 
 
 @dataclass(frozen=True)
@@ -101,30 +84,11 @@ class Far:
     def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
         """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end.
         fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`."""
-        return self._counting(None, fast_bytes, python)
+        return counting_on(self._line, fast_bytes=fast_bytes, python=python)
 
     def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
         """As `counting`, on a made-up machine: the clocks that the calls read show how long it takes for what is counted."""
-        return self._counting({"peak_flops": peak_flops, "bandwidth": bandwidth}, None, False)
-
-    @contextmanager
-    def _counting(self, machine: dict[str, float] | None, fast_bytes: int | None, python: bool) -> Iterator[Work]:
-        work = Work()
-        self._line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
-        self._line.counts = True
-        pid, start = self._line.pid, self._threads_seconds()
-        try:
-            yield work
-        finally:
-            self._line.counts = False
-            end = self._threads_seconds() if self._line.pid == pid else None
-            counted = None
-            if self._line.connection is not None:
-                counted = self._line.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
-        _in_one_thread(start, end)
-        if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
-            raise self._line.nonsense("counts that are no numbers")
-        vars(work).update({name: counted[name] for name in vars(work)})
+        return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
     @contextmanager
     def watching(self) -> Iterator[list[Print]]:
@@ -141,11 +105,6 @@ class Far:
         if not isinstance(noted, list) or not all(is_print(one) for one in noted):
             raise self._line.nonsense("prints that are no numbers")
         prints += noted
-
-    def _threads_seconds(self) -> tuple[float, float] | None:
-        """Processor seconds so far (of all of the worker's threads, of the one that is called), by the kernel; None where it is mute."""
-        everything, main = cpu_seconds(self._line.pid), main_thread_seconds(self._line.pid)
-        return None if everything is None or main is None else (everything, main)
 
     def clock(self) -> float:
         """Processor seconds that the worker has used, read from outside; by the wall where the system does not tell."""

@@ -1,0 +1,278 @@
+"""Ranks that are real processes of this machine: what a notebook's functions do over `torch.distributed`, with gloo over the loopback.
+
+The functions are the same ones that `ranks.run_ranks` runs in one process. Each process imports torch and runs the cells that it is
+given, so a run takes some seconds before the first message is sent.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import mmap
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from .paths import ROOT
+from .ranks import Communicator, Deadlock, RankError
+
+DTYPES = (
+    torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+MAX_DIMS = 8
+HEAD = 2 + MAX_DIMS
+"""Numbers before each message: which dtype, how many dimensions, and their sizes."""
+NOBODY = -1
+POLL_SECONDS = 0.02
+GRACE_SECONDS = 2.0
+"""So long the others may take to notice that a rank is gone."""
+
+
+@dataclass(frozen=True)
+class GlooRun:
+    """What `run_gloo` gives. results: of each rank. seconds: that each rank's call took. total_seconds: of everything, starts included."""
+
+    results: list[Any]
+    seconds: list[float]
+    total_seconds: float
+
+
+def run_gloo(
+    world: int,
+    sources: Sequence[str | Callable[..., Any]],
+    name: str,
+    args_of_rank: Sequence[Sequence[Any]] | None = None,
+    *,
+    deadline_seconds: float = 120.0,
+) -> GlooRun:
+    """Calls `name(*args_of_rank[rank], comm)` on every rank, each of which is a process of its own that can only send and receive.
+
+    sources: Python text, or functions whose text is looked up; every process runs them in order, and then knows `name`. Arguments and
+    results may be whatever pickle takes; of a tensor that is a view only what it shows is handed over.
+
+    Raises Deadlock where at the deadline ranks wait for each other, RankError where a rank has ended without an answer, has raised an
+    exception, or has been sent something that it never received. No process is left behind.
+    """
+    if type(world) is not int or world < 1:
+        raise ValueError(f"world is a whole number from 1, got {world!r}")
+    args_of_rank = [()] * world if args_of_rank is None else args_of_rank
+    if len(args_of_rank) != world:
+        raise ValueError(f"arguments for {len(args_of_rank)} ranks, and there are {world}")
+    if not (dist.is_available() and dist.is_gloo_available()):
+        raise RankError("this torch was built without gloo: `run_ranks` runs the same functions in one process")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
+        place = Path(folder)
+        (place / "cells.py").write_text("\n\n".join(_text(source) for source in sources), encoding="utf-8")
+        (place / "waits").write_bytes(struct.pack("i", NOBODY) * world)
+        for rank, args in enumerate(args_of_rank):
+            torch.save(_own(tuple(args)), place / f"args-{rank}")
+        processes = [_start(place, rank, world, name, deadline_seconds) for rank in range(world)]
+        try:
+            _wait(processes, place, began + deadline_seconds)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        answers = [torch.load(place / f"answer-{rank}", weights_only=False) for rank in range(world)]
+    return GlooRun([result for result, _ in answers], [seconds for _, seconds in answers], time.monotonic() - began)
+
+
+def _text(source: str | Callable[..., Any]) -> str:
+    if isinstance(source, str):
+        return textwrap.dedent(source)
+    try:
+        return textwrap.dedent(inspect.getsource(source))
+    except (OSError, TypeError):
+        raise ValueError(f"the text of {getattr(source, '__name__', source)!r} is not known: give it as a string") from None
+
+
+def _own(value: Any, seen: dict[int, Tensor] | None = None) -> Any:
+    """The same value, whose tensors hold no more memory than they show: of a view, `torch.save` would write the whole behind it."""
+    seen = {} if seen is None else seen
+    if isinstance(value, Tensor):
+        if id(value) not in seen:
+            seen[id(value)] = value.detach().clone(memory_format=torch.contiguous_format)
+        return seen[id(value)]
+    if isinstance(value, tuple | list):
+        return type(value)([_own(part, seen) for part in value])
+    if isinstance(value, dict):
+        return {key: _own(part, seen) for key, part in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _own(getattr(value, field.name), seen) for field in fields(value)})
+    return value
+
+
+# ---- the process that asks -----------------------------------------------------------------------------------------
+
+
+def _start(place: Path, rank: int, world: int, name: str, seconds: float) -> subprocess.Popen[bytes]:
+    loopback = "lo0" if sys.platform == "darwin" else "lo"  # no message leaves this machine
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__, str(place), str(rank), str(world), name, str(seconds)],
+        env=os.environ | {"GLOO_SOCKET_IFNAME": loopback, "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=(place / f"out-{rank}").open("wb"),
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _wait(processes: list[subprocess.Popen[bytes]], place: Path, until: float) -> None:
+    """Until all have answered. Raises what went wrong, at the deadline or as soon as a rank has ended without an answer."""
+    while any(process.poll() is None for process in processes) and not any(process.poll() for process in processes):
+        if time.monotonic() > until:
+            raise Deadlock(f"not at an end in time: {_who_waits(place, processes) or 'no rank waits for another; does each end'}")
+        time.sleep(POLL_SECONDS)
+    if not any(process.poll() for process in processes):
+        return
+    waits = _who_waits(place, processes)  # as they stand while it is missing
+    end = time.monotonic() + GRACE_SECONDS
+    while any(process.poll() is None for process in processes) and time.monotonic() < end:
+        time.sleep(POLL_SECONDS)
+    errors = {rank: place / f"error-{rank}" for rank in range(len(processes))}
+    told = {rank: path.read_text(encoding="utf-8") for rank, path in errors.items() if path.exists()}
+    by_itself = [f"rank {rank}: {text}" for rank, text in sorted(told.items()) if not text.startswith("lost: ")]
+    if by_itself:
+        raise RankError(by_itself[0])
+    silent = [rank for rank, process in enumerate(processes) if process.poll() and rank not in told]
+    gone = [f"rank {rank} has ended without an answer ({_how(processes[rank])})" for rank in silent]
+    lost = [text.removeprefix("lost: ") for _, text in sorted(told.items())]
+    raise RankError("; ".join([*gone, *(lost or ([waits] if waits else []))]))
+
+
+def _how(process: subprocess.Popen[bytes]) -> str:
+    return f"signal {-process.returncode}" if process.returncode < 0 else f"exit status {process.returncode}"
+
+
+def _who_waits(place: Path, processes: list[subprocess.Popen[bytes]]) -> str:
+    waits = struct.unpack(f"{len(processes)}i", (place / "waits").read_bytes())
+    return "; ".join(
+        f"rank {rank} waits for rank {src}{', which has ended' if processes[src].poll() is not None else ''}"
+        for rank, src in enumerate(waits) if src != NOBODY and processes[rank].poll() is None
+    )  # fmt: skip
+
+
+# ---- a rank --------------------------------------------------------------------------------------------------------
+
+
+class Lost(RankError):
+    """The rank that this one waited for is gone."""
+
+
+class Wire:
+    """A rank's end of the wire. A message goes as two: its head, and its bytes. Each pair of ranks numbers them, so none overtakes."""
+
+    def __init__(self, rank: int, world: int, waits: mmap.mmap, store: dist.Store) -> None:
+        self.rank, self.world, self.waits, self.store = rank, world, waits, store
+        self.pending: list[tuple[Any, Tensor]] = []
+        """What is on its way, with its memory, which must live as long."""
+        self.sent, self.received = [0] * world, [0] * world
+
+    def send(self, dst: int, tensor: Tensor) -> None:
+        self._known(dst)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"a tensor is sent, not a {type(tensor).__name__}")
+        if tensor.dtype not in DTYPES or tensor.dim() > MAX_DIMS:
+            raise TypeError(f"not sent over gloo: {tensor.dtype} of {tensor.dim()} dimensions")
+        head = torch.tensor([DTYPES.index(tensor.dtype), tensor.dim(), *tensor.shape, *[0] * (MAX_DIMS - tensor.dim())])
+        body = tensor.detach().cpu().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
+        self.pending = [(work, kept) for work, kept in self.pending if not work.is_completed()]
+        for number, part in enumerate((head, body)):
+            if part.numel():
+                self.pending.append((dist.isend(part, dst, tag=2 * self.sent[dst] + number), part))
+        self.sent[dst] += 1
+
+    def recv(self, src: int) -> Tensor:
+        self._known(src)
+        struct.pack_into("i", self.waits, 4 * self.rank, src)
+        head = self._part(src, torch.zeros(HEAD, dtype=torch.int64), 0).tolist()
+        dtype, shape = DTYPES[head[0]], head[2 : 2 + head[1]]
+        tensor = torch.empty(shape, dtype=dtype)
+        body = self._part(src, tensor.reshape(-1).view(torch.uint8), 1)
+        struct.pack_into("i", self.waits, 4 * self.rank, NOBODY)
+        self.received[src] += 1
+        return body.view(dtype).reshape(shape)
+
+    def end(self) -> None:
+        """All that was sent has been received, or RankError."""
+        self.store.set(f"sent by {self.rank}", json.dumps(self.sent))
+        struct.pack_into("i", self.waits, 4 * self.rank, NOBODY)
+        unread = []
+        for src in range(self.world):
+            missed = json.loads(self.store.get(f"sent by {src}"))[self.rank] - self.received[src]
+            unread += [f"{missed} from rank {src} to rank {self.rank}"] if missed else []
+        self.store.set(f"unread at {self.rank}", json.dumps(unread))
+        everywhere = [text for other in range(self.world) for text in json.loads(self.store.get(f"unread at {other}"))]
+        if everywhere:
+            raise RankError(f"messages that nobody has received: {', '.join(everywhere)}")
+        for work, _ in self.pending:
+            work.wait()
+
+    def _part(self, src: int, into: Tensor, number: int) -> Tensor:
+        if into.numel():
+            try:
+                dist.recv(into, src, tag=2 * self.received[src] + number)
+            except RuntimeError:  # gloo says that a connection is closed
+                raise Lost(f"rank {self.rank} waits for rank {src}, which has ended") from None
+        return into
+
+    def _known(self, other: int) -> None:
+        if type(other) is not int or not 0 <= other < self.world or other == self.rank:
+            raise ValueError(f"rank {self.rank} of {self.world} has no neighbour {other!r}")
+
+
+def _rank(place: Path, rank: int, world: int, name: str, seconds: float) -> None:
+    """What each process does. Its answer, or what it raised, is left in a file."""
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // world))
+    store = dist.FileStore(str(place / "store"), world)
+    store.set_timeout(timedelta(seconds=seconds))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=timedelta(seconds=seconds))
+    with (place / "waits").open("r+b") as file:
+        wire = Wire(rank, world, mmap.mmap(file.fileno(), 0), store)
+    cells = place / "cells.py"
+    namespace: dict[str, Any] = {"__name__": "cells"}
+    exec(compile(cells.read_text(encoding="utf-8"), str(cells), "exec"), namespace)
+    if name not in namespace:
+        raise NameError(f"the cells define no {name!r}")
+    args = torch.load(place / f"args-{rank}", weights_only=False)
+    dist.barrier()  # the slowest start is not counted as waiting
+    began = time.perf_counter()
+    with torch.no_grad():
+        result = namespace[name](*args, Communicator(rank, world, wire.send, wire.recv))
+    took = time.perf_counter() - began
+    wire.end()
+    torch.save((_own(result), took), place / f"answer-{rank}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    place, rank = Path(arguments[0]), int(arguments[1])
+    try:
+        _rank(place, rank, int(arguments[2]), arguments[3], float(arguments[4]))
+    except BaseException as error:
+        own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith("cells.py")]
+        at = f" (line {own[-1].lineno} of the cells, in {own[-1].name}: {own[-1].line})" if own else ""
+        text = f"lost: {error}" if isinstance(error, Lost) else f"{type(error).__name__}: {error}{at}"
+        half = place / f"error-{rank}.half"
+        half.write_text(text, encoding="utf-8")
+        half.rename(place / f"error-{rank}")
+        os._exit(1)  # not held up by messages that are still on their way
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
