@@ -35,7 +35,7 @@ def way() -> None:
     bare(ax, 16.3, 5.5)
     ax.text(0, 0.35, "the request's way in", fontsize=9)
     into = (
-        ("client", "POST, JSON", False), ("parse_params", "or a refusal: 400", True), ("render_chat, encode", "Day 2", False),
+        ("client", "POST, JSON", False), ("text to tokens", "Day 2", False), ("parse_params", "or a refusal: 400", True),
         ("generate", "or a refusal: 429, 503", True), ("core", "Days 13 and 14", False),
     )  # fmt: skip
     for i, (name, says, lit) in enumerate(into):
@@ -56,7 +56,7 @@ def way() -> None:
     ax.text(1.45, 2.75, "text", fontsize=8, va="center")
     ax.plot([4.7, 4.7, 11.5], [3.75, 2.6, 2.6], color=plots.RED, linestyle="--", linewidth=1.3)
     ax.annotate("", (11.5, 1.75), (11.5, 2.6), arrowprops={"arrowstyle": "-|>", "color": plots.RED, "linewidth": 1.3, "shrinkB": 0})
-    ax.text(5.0, 2.38, "the tab is closed: the generator is closed, the core forgets the request", fontsize=8, color=plots.RED)
+    ax.text(5.0, 2.36, "the tab is closed: the core forgets the request", fontsize=8, color=plots.RED)
     ax.text(0, 5.2, "the tokens' way out, from right to left", fontsize=9)
     plots.save(fig, FIGURES / "way.svg")
 
@@ -86,7 +86,7 @@ def pieces() -> None:
 def loops() -> None:
     """Three requests at a server that takes a second for each: planned times against a client that waits for its answer."""
     fig, ax = plots.figure(width=9.2, height=3.3)
-    bare(ax, 13.6, 7.0)
+    bare(ax, 13.6, 7.5)
     left, unit = 3.4, 2.6
     for y, name in ((0.4, "open loop: each at its planned time"), (3.9, "closed loop: each when the one before is answered")):
         ax.text(0, y, name, fontsize=9.5, fontweight="bold")
@@ -101,7 +101,7 @@ def loops() -> None:
             ax.add_patch(Rectangle((left + unit * begin, top), unit * SECONDS, 0.7, facecolor=plots.GREEN, edgecolor=plots.GREY))
             ax.plot([left + unit * planned] * 2, [top - 0.05, top + 0.75], color=plots.RED, linewidth=2)
             ax.text(left + unit * free + 0.15, top + 0.4, f"reported: {free - sent:g} s", va="center", fontsize=8.5)
-    ax.text(left, 6.95, "red: the planned time; grey: waits in the queue; green: is answered", fontsize=8.5)
+    ax.text(left, 7.4, "red: the planned time; grey: waits in the queue; green: is answered", fontsize=8.5)
     plots.save(fig, FIGURES / "loops.svg")
 
 
