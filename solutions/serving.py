@@ -143,7 +143,8 @@ class TextStream:
 
     finish_reason: None while the answer goes on; "stop" once it has met the tokenizer's EOS or one of params.stop; "length" after
     params.max_tokens tokens, if neither has come by then, not even with the last of them. Afterwards it stays.
-    What all pushes give, joined, is the whole answer: what a client gets at once who does not stream.
+    What all pushes give, joined, is the whole answer: what a client gets at once who does not stream. The work of a push does not grow
+    with the answer.
     """
 
     def __init__(self, tokenizer: Tokenizer, params: SamplingParams) -> None:
