@@ -78,9 +78,11 @@ class Runner(uvicorn.Server):
         )  # fmt: skip
         self.server, self.announce, self.patience = server, announce, patience
         self._ending: asyncio.Task[None] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None  # of its thread, while it runs
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self.loop = asyncio.get_running_loop()
         self._failing = asyncio.ensure_future(self._end_when_failed())
         self.announce()
 
