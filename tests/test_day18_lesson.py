@@ -9,6 +9,7 @@ import re
 import time
 import tomllib
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any
 
 import matplotlib
@@ -48,7 +49,7 @@ def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, 
         "asyncio": asyncio, "json": json, "math": math, "random": random, "time": time, "torch": torch, "plots": plots,
         "AsyncIterator": AsyncIterator, "Callable": Callable, "EchoCore": EchoCore, "RequestError": RequestError,
         "SamplingParams": SamplingParams, "TokenOutput": TokenOutput, "run_virtual": run_virtual, "Trace": Trace,
-        "summarize": summarize, "load_tokenizer": load_tokenizer, "render_chat": render_chat,
+        "summarize": summarize, "load_tokenizer": load_tokenizer, "render_chat": render_chat, "aclosing": aclosing,
     }  # fmt: skip
     demos = [cell.source for cell in lesson(DAY).cells if cell.role == "demo"]
     for wanted in (*before, words):
@@ -323,17 +324,17 @@ MY_CASE = "my_readers = [(0, 4, 0), (5, 4, 0), (30, 4, 0), (130, 4, 0)] "
 ])  # fmt: skip
 def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(case: str, found: bool, capsys) -> None:
     change = (MY_CASE, f"my_readers = {case} ")
-    assert ("you have found it" in run_cell("class ColleaguesEngine", capsys, change)) == found
-    line = "        if len(self.queues) >= self.core.max_running + self.max_waiting:\n"
-    mended = "if self.core.num_waiting >= self.max_waiting:"
+    assert ("you have found it" in run_cell("class ColleaguesEngine", capsys, change, before=(SPEED_CELL,))) == found
+    line = "        if len(self.queues) >= self.core.max_running + self.may_wait:\n"
+    mended = "if self.core.num_waiting >= self.may_wait:"
     assert f"`{mended}`" in LESSON
-    assert "found it" not in run_cell("class ColleaguesEngine", capsys, change, (line, f"        {mended}\n"))
+    assert "found it" not in run_cell("class ColleaguesEngine", capsys, change, (line, f"        {mended}\n"), before=(SPEED_CELL,))
 
 
 def test_the_case_that_the_lesson_names_shows_the_bug(capsys) -> None:
     case = "[(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]"
     assert f"`{case}`" in LESSON
-    said = run_cell("class ColleaguesEngine", capsys, (MY_CASE, f"my_readers = {case} "))
+    said = run_cell("class ColleaguesEngine", capsys, (MY_CASE, f"my_readers = {case} "), before=(SPEED_CELL,))
     assert "D came at 130 ms and was refused, while 1 ran and nobody waited" in said
 
 
