@@ -61,11 +61,16 @@ EOS = 2
 # ---- sse_event -----------------------------------------------------------------------------------------------------
 
 
+def tight(event: Any) -> Any:
+    """An event without the space that JSON may have behind a name."""
+    return event.replace(b'": ', b'":') if isinstance(event, bytes) else event
+
+
 @checks("sse_event")
 def test_three_events_by_hand(student, hand):
     """JSON, a text of two lines, and the end of a stream"""
     case = hand["events"]
-    equal(student.sse_event({"a": 1}), case["json"].encode(), what="wrong bytes for {'a': 1}")
+    equal(tight(student.sse_event({"a": 1})), tight(case["json"].encode()), what="wrong bytes for {'a': 1}")
     equal(student.sse_event("a\nb"), case["two_lines"].encode(), what="wrong bytes for a text of two lines")
     equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent as it stands")
 
@@ -75,8 +80,8 @@ def test_characters_stay_as_they_are(student, hand):
     """an é is two bytes of UTF-8, not six characters of an escape"""
     got = student.sse_event({"a": "é"})
     escaped = "This is the escaped form: ensure_ascii=False leaves the characters as they are."
-    equal(got, 'data: {"a": "é"}\n\n'.encode(), suspects=[(b'data: {"a": "\\u00e9"}\n\n', escaped)])
-    equal(len(got), hand["events"]["accent_bytes"], what="wrong number of bytes")
+    equal(tight(got), 'data: {"a":"é"}\n\n'.encode(), suspects=[(b'data: {"a":"\\u00e9"}\n\n', escaped)])
+    that(len(got) <= hand["events"]["accent_bytes"], "too many bytes", expected=hand["events"]["accent_bytes"], got=len(got))
 
 
 @checks("sse_event")

@@ -340,7 +340,7 @@ def test_ends_that_meet(student):
     look_at_stream(student, broken, "smollm2", len(broken), ("\ufffd!",), ids[:1])
     look_at_stream(student, [*broken, EOS], "smollm2", 50, (), ids[:1])
     texts, reasons = streamed(student, [*broken, EOS], max_tokens=50, stop=(" \ufffd",))
-    equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason: half a character, flushed, completes a stop string")
+    equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop string")
 
 
 @checks("TextStream")
