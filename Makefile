@@ -1,4 +1,4 @@
-# From a fresh clone: `make lab` opens the course, `make docs` builds its site, `make test` proves it. All do their own set-up.
+# From a fresh clone: `make lab` opens the course, `make serve` serves its engine, `make docs` builds its site, `make test` proves it. All do their own set-up.
 
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -12,11 +12,17 @@ ONE_THREAD := OMP_NUM_THREADS=1
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab docs test quick gpu demo doctor build release check lint certify keep lock clean model FORCE
+.PHONY: lab serve docs test quick gpu demo doctor build release check lint certify keep lock clean model FORCE
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
 	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb
+
+# The engine behind OpenAI's API, and a chat page: `make serve MODEL=tiny PORT=8001`. MODEL: smollm2, tiny, or a path; ENGINE: reference, or mine.
+# HOST counts only where it is given to make itself: some shells have a variable of that name, and 0.0.0.0 opens the port to others.
+serve: $(VENV)/course.done model
+	@$(BIN)/autograder serve $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port "$(PORT)") $(if $(ENGINE),--engine "$(ENGINE)") \
+		$(if $(filter command line,$(origin HOST)),--host "$(HOST)")
 
 # The site, in build/site/: every lesson with its outputs. `make docs ANSWERS=0` leaves the answers out.
 docs: $(VENV)/docs.done model

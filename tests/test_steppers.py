@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,9 +24,12 @@ from course.kit.draft_stepper import PROMPT as ROUND_PROMPT
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
 from course.kit.ranks import Communicator, run_ranks
+from course.kit.queue_stepper import LEAVES, LIMITS, NOTICED, PLACES, STEP, who_is_served
+from course.kit.queue_stepper import REQUESTS as PEOPLE
 from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
 from course.kit.ring_stepper import WAYS, WORLDS, round_of_messages
 from course.kit.roofline_steps import DOUBLINGS, up_the_roof
+from course.kit.serving import EchoCore, RequestError, SamplingParams, TokenOutput, run_virtual
 from course.kit.stepper import SHAPES, prefill_and_decode
 from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
 from solutions.continuous_batching import Plan, Request, Scheduler, simulate, step_seconds
@@ -35,13 +39,14 @@ from solutions.kv_cache import KVCache
 from solutions.latency import Trace, goodput, summarize
 from solutions.paging import PagedSequence, PrefixPool, publish_blocks, start_sequence
 from solutions.parallel import ring_all_reduce, ring_reduce_scatter
+from solutions.serving import AsyncEngine
 from solutions.speculative import generate_speculative, lookup_draft
 
 from . import lab
 
 FIGURES = [
     prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round,
-    round_of_messages,
+    round_of_messages, who_is_served,
 ]  # fmt: skip
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
@@ -67,10 +72,16 @@ def test_what_is_not_on_a_slider_is_named(wrong):
         batch_by_batch(**wrong)
 
 
+@pytest.mark.parametrize("wrong", [{"places": 4}, {"limit": 0}])
+def test_what_is_not_on_a_slider_of_the_queue_is_named(wrong):
+    with pytest.raises(ValueError, match=f"no {next(iter(wrong.values()))} on the slider; it goes from"):
+        who_is_served(**wrong)
+
+
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
     (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}), (round_by_round, {"draft": "dice"}),
-    (round_of_messages, {"way": "by post"}),
+    (round_of_messages, {"way": "by post"}), (who_is_served, {"closed": "by the wind"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -624,6 +635,79 @@ def ring_round(messages: list[list[torch.Tensor]], number: int, world: int, tota
     return f"{'; '.join(clauses)}.{last}"
 
 
+class WatchedCore(EchoCore):
+    """Keeps its steps: (when it began, whose tokens it made, who runs and who waits at its end)."""
+
+    def __init__(self, *, places: int, aborts: bool) -> None:
+        super().__init__(max_running=places, step_seconds=STEP / 1000, num_blocks=1000)
+        self.steps: list[tuple[int, list[str], list[str], list[str]]] = []
+        self.aborts = aborts
+
+    def abort(self, request_id: str) -> None:
+        if self.aborts:
+            super().abort(request_id)
+
+    async def step(self) -> list[TokenOutput]:
+        begin = round(1000 * asyncio.get_running_loop().time())
+        outputs = await super().step()
+        self.steps.append((begin, [output.request_id for output in outputs], list(self._running), list(self._waiting)))
+        return outputs
+
+
+async def people_come(core: WatchedCore, limit: int) -> tuple[dict[str, list[int]], list[tuple[str, int, int]]]:
+    """The figure's people at a server of the lesson: when each had its tokens, and who was refused, when, and how many waited."""
+    engine, clock = AsyncEngine(core, limit), asyncio.get_running_loop().time
+    had: dict[str, list[int]] = {}
+    refused: list[tuple[str, int, int]] = []
+
+    async def person(name: str, arrival: int, asked: int) -> None:
+        await asyncio.sleep(arrival / 1000)
+        answer = engine.generate(name, [1], SamplingParams(max_tokens=asked))
+        try:
+            async for _ in answer:
+                had.setdefault(name, []).append(round(1000 * clock()))
+                if (name, len(had[name])) == LEAVES:
+                    break
+        except RequestError:
+            refused.append((name, arrival, core.num_waiting))
+        finally:
+            await answer.aclose()
+
+    stepping = asyncio.create_task(engine.run())
+    await asyncio.gather(*(person(*each) for each in PEOPLE))
+    engine.drain()
+    await stepping
+    return had, refused
+
+
+def served(places: int, limit: int, closed: str) -> list[str]:
+    """What the words of the figure say of each step, and at last of all together: the lesson's own engine, on a core without a model."""
+    core = WatchedCore(places=places, aborts=closed == NOTICED[0])
+    (had, refused), _ = run_virtual(people_come(core, limit))
+    asked = {name: tokens for name, _, tokens in PEOPLE}
+    told, nobody = [], 0
+
+    def names(some: Sequence[str]) -> str:
+        return ", ".join(some)
+
+    for number, (begin, made, running, waiting) in enumerate(core.steps, start=1):
+        end = begin + STEP
+        read = [name for name in made if end in had[name]]
+        unread = [name for name in made if name not in read]
+        nobody += len(unread)
+        said = [f"Step {number}, {begin} to {end} ms:" + (f" a token for {names(read)}." if read else "")]
+        said += [f"A token of {names(unread)} for nobody."] if unread else []
+        said += [f"{name} came at {ms} ms and was refused: {n} waited." for name, ms, n in refused if begin <= ms < end]
+        ended = [name for name in read if had[name][-1] == end and len(had[name]) == asked[name]]
+        said += [f"{names(ended)} ended."] if ended else []
+        said += [f"{LEAVES[0]} closes the tab."] if LEAVES[0] in read and len(had[LEAVES[0]]) == LEAVES[1] and had[LEAVES[0]][-1] == end else []
+        told.append(" ".join([*said, f"Running: {names(running) or 'nobody'}. Waiting: {names(waiting) or 'nobody'}."]))
+    wait = max(times[0] - arrival for name, arrival, _ in PEOPLE if (times := had.get(name)))
+    turned_away = names([name for name, _, _ in refused]) or "nobody"
+    all_told = f"In all {core.num_steps} steps, {core.num_tokens} tokens, {nobody} of them for nobody; refused: {turned_away}"
+    return [*told, f"{all_told}; the longest wait for a first token is {wait} ms."]
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_the_ring_says_what_the_exercises_say(shown):
@@ -649,3 +733,27 @@ def test_after_half_of_its_rounds_each_rank_has_its_chunk_whole():
         assert "Each rank has one chunk of the sum" in told
         for rank, result in enumerate(results):
             assert f"to rank {rank}, where it becomes {int(result)}" in told
+
+
+def test_the_queue_says_what_the_engine_of_the_lesson_does(shown):
+    """At every setting: each step, who was refused, and the figures of all together."""
+    page = shown(who_is_served())
+    for closed in NOTICED:
+        page.get_by_label("a closed tab").select_option(closed)
+        for places in range(PLACES[0], PLACES[1] + 1):
+            for limit in range(LIMITS[0], LIMITS[1] + 1):
+                for label, value in (("places", places), ("may wait", limit)):
+                    slide(page, label, value)
+                back_to_the_first(page)
+                *steps, together = served(places, limit, closed)
+                assert words(page) == f"No step yet. {together}"
+                for step in steps:
+                    page.keyboard.press("ArrowRight")
+                    assert words(page) == f"{step} {together}"
+                assert page.get_by_role("button", name="Next step").is_disabled()
+
+
+def test_a_tab_that_nobody_notices_costs_others_their_place():
+    noticed, unnoticed = (served(2, 2, closed)[-1] for closed in NOTICED)
+    assert "refused: E;" in noticed
+    assert "refused: E, G;" in unnoticed

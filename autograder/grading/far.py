@@ -16,10 +16,11 @@ from typing import Any
 import torch
 
 from .counted import counting_on
-from .handles import FarFunction, Handle
+from .handles import Awaited, FarFunction, Handle, awaited
 from .limits import Limits, cpu_seconds
 from .line import CellOutcome, Line
 from .ranks import Ranks
+from .scenes import Scene
 from .story import Outcome, Story
 from .submission import Cell
 from .warm import Zygote
@@ -68,6 +69,13 @@ class Far:
     def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
         """What came of each step of a story. stop: after one that raises none is played; else those that do not use its result are."""
         return self._line.play(story, stop=stop)
+
+    def scene(self, name: str, *given: Any) -> Awaited:
+        """Plays a scene of `scenes.py` where the student's code is, around functions or classes of his: `student.scene("serve",
+        student.AsyncEngine, ...)`."""
+        played = next((thing._name for thing in given if isinstance(thing, FarFunction)), name)
+        things = [self.value(thing._name) if isinstance(thing, FarFunction) else thing for thing in given]
+        return awaited(self._line, self._line.ask("await", function=played, target=Scene(name), args=things, kwargs={}))
 
     def generator(self, seed: int) -> Any:
         return self._line.ask("generator", seed=seed)

@@ -73,7 +73,7 @@ class FarFunction:
         """A call of a coroutine function or of an async generator, on an event loop without sockets whose clock jumps to the next timer."""
         check_generation(self._line, args, kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
-        return _awaited(self._line, self._line.ask("await", function=self._name, **fields))
+        return awaited(self._line, self._line.ask("await", function=self._name, **fields))
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
@@ -117,7 +117,7 @@ class FarFunction:
             yield call.args[0], call.result(self._line, reply)
 
 
-def _awaited(line: Asks, reply: Any) -> Awaited:
+def awaited(line: Asks, reply: Any) -> Awaited:
     match reply:
         case {"result": result, "seconds": float(seconds), "times": list(times)} if _is_clock([0.0, *times, seconds]):
             return Awaited(result, seconds, times)
@@ -222,7 +222,7 @@ class Handle:
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
         """A call of this object, or the object itself where it is a coroutine or an async generator. See `FarFunction.awaited`."""
         check_generation(self._line, args, kwargs)
-        return _awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
+        return awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""

@@ -1,0 +1,30 @@
+"""The command that serves: an engine behind an OpenAI-compatible address, with a chat page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..errors import CourseError
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+
+
+def serve(
+    model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
+    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
+    host: Annotated[str, typer.Option(help="Who is let in: 127.0.0.1, this machine; 0.0.0.0, all that reach it.")] = "127.0.0.1",
+    engine: Annotated[str, typer.Option(help="reference, or mine: what in work/ passes Day 18's checks takes the course's place.")] = "reference",
+    rows: Annotated[int, typer.Option(min=1, help="Requests that run at a time.")] = 8,
+    waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; who comes then is told 429.")] = 64,
+    max_len: Annotated[int | None, typer.Option(min=2, help="Tokens of prompt and answer together; 2048 or the model's limit.")] = None,
+) -> None:
+    """Serves a model: a chat page, and OpenAI's API for clients. Ctrl-C ends it when all answers are finished."""
+    if engine not in ("reference", "mine"):
+        raise CourseError(f"ENGINE must be reference or mine, got {engine}")
+    from ..server import serve as run
+
+    raise typer.Exit(run(model=model, host=host, port=port, mine=engine == "mine", rows=rows, max_waiting=waiting, max_len=max_len))

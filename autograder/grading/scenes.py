@@ -1,0 +1,301 @@
+"""Scenes: what is played around a student's coroutines, where they are. Readers that leave, a client that hangs up, a clock of the loop's.
+
+A scene decides nothing: what a core steps, what a client sends and when, is asked of the check's own functions or was given by it, and
+everything that happens is told to it as it happens. So its books lie with the grader. A submission that changed a scene would have to
+tell the same story to be believed, and for that it has to do what is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from course.kit.serving import RequestError, SamplingParams, TokenOutput
+
+MOST_ASKED = 3_000
+"""So often a core is asked about its state in one scene, at the most: an idle loop that asks again and again would ask for ever."""
+SETTLE_SECONDS = 1.0
+
+
+@dataclass
+class Scene:
+    """name: one of SCENES. Called with what is given, it plays it."""
+
+    name: str
+
+    async def __call__(self, *given: Any) -> Any:
+        return await SCENES[self.name](*given)
+
+
+class AskedTooOften(RuntimeError):
+    """A core that is asked about its state without end."""
+
+
+class Fault(Exception):
+    """What a scene lets go wrong."""
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """An exception as data: its class, its text, and of a RequestError the status and the body."""
+    refusal = {"status": error.status, "body": error.body} if isinstance(error, RequestError) else {}
+    return {"kind": type(error).__name__, "message": str(error)[:300], **refusal}
+
+
+# ---- one call ------------------------------------------------------------------------------------------------------
+
+
+async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """{"returned": what a call gives, a SamplingParams as a dict of its fields} or {"refused": its RequestError as data}."""
+    try:
+        result = function(*args, **kwargs)
+    except RequestError as error:
+        return {"refused": told(error)}
+    if isinstance(result, SamplingParams):
+        return {"returned": {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}}
+    return {"returned": result}
+
+
+async def pushes(make: Callable[..., Any], args: list[list[Any]], order: list[list[Any]], attribute: str | None) -> list[Any]:
+    """An object for each of args; then, for each (which, piece), what push gives, with an attribute as it is afterwards."""
+    made = [make(*each) for each in args]
+    results = []
+    for which, piece in order:
+        result = made[which].push(piece)
+        results.append(result if attribute is None else [result, getattr(made[which], attribute)])
+    return results
+
+
+# ---- an engine and its readers -------------------------------------------------------------------------------------
+
+
+class AskedCore:
+    """A core that lies with the check: `tell(what, time, ...)` is told of every call and says what comes of it."""
+
+    def __init__(self, tell: Callable[..., Any]) -> None:
+        self._tell = tell
+        self._asked = 0
+
+    def _ask(self, what: str) -> Any:
+        self._asked += 1
+        if self._asked > MOST_ASKED:
+            raise AskedTooOften(f"the core has been asked {MOST_ASKED:,} times whether there is work: who waits does not ask")
+        return self._tell("ask", now(), what)
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._ask("has_work"))
+
+    @property
+    def num_waiting(self) -> int:
+        return int(self._ask("num_waiting"))
+
+    @property
+    def num_running(self) -> int:
+        return int(self._ask("num_running"))
+
+    @property
+    def num_free_blocks(self) -> int:
+        return int(self._ask("num_free_blocks"))
+
+    def add(self, request_id: str, prompt_ids: Any, params: Any) -> None:
+        if self._tell("add", now(), request_id, list(prompt_ids), dataclasses.asdict(params)) == "fault":
+            raise Fault("this request cannot be served")
+
+    def abort(self, request_id: str) -> None:
+        self._tell("abort", now(), request_id)
+
+    async def step(self) -> list[TokenOutput]:
+        step = self._tell("step", now())
+        await asyncio.sleep(step["seconds"])
+        self._tell("stepped", now())
+        if step["fault"]:
+            raise Fault(step["fault"])
+        return [TokenOutput(*output) for output in step["outputs"]]
+
+
+async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> None:
+    """One reader: comes at plan["at"], reads, and ends as the plan says."""
+    name = plan["id"]
+    source = engine.generate(name, plan["prompt"], SamplingParams(**plan["params"]))
+    held = [source]
+    del source
+    got = 0
+    try:
+        if plan.get("never"):
+            await held.pop().aclose()
+            tell("reader", now(), name, "left", 0)
+            return
+        async for output in held[0] if not plan.get("drops") else held.pop():
+            got += 1
+            tell("reader", now(), name, "token", [output.request_id, output.token_id, output.logprob, output.top_logprobs])
+            if got == plan.get("raises_after"):
+                raise Fault("the reader has a fault")
+            if got == plan.get("leaves_after"):
+                break
+            await asyncio.sleep(plan.get("pause", 0.0)) if plan.get("pause") else None
+        tell("reader", now(), name, "left" if got == plan.get("leaves_after") else "end", got)
+    except asyncio.CancelledError:
+        tell("reader", now(), name, "cancelled", got)
+        raise
+    except Exception as error:
+        tell("reader", now(), name, "error", told(error))
+        if isinstance(error, NotImplementedError):
+            raise
+    finally:
+        for source in held:
+            await source.aclose()
+        if held:
+            tell("reader", now(), name, "closed", got)
+
+
+async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_waiting: int, plan: list[dict[str, Any]]) -> None:
+    """A core, an engine, and what comes to it: readers, each with its time, and "drain", "peek" and "stop" (`run` is cancelled).
+
+    In the end everybody has a second to settle; then the engine is drained, and `run` has to return.
+    """
+    engine = engine_class(AskedCore(tell), max_waiting)
+    runner = asyncio.ensure_future(engine.run())
+
+    async def actor(step: dict[str, Any]) -> None:
+        await asyncio.sleep(step["at"])
+        match step.get("do"):
+            case "drain":
+                tell("drain", now())
+                engine.drain()
+            case "peek":
+                tell("peek", now(), sorted(engine.queues))
+            case "stop":
+                runner.cancel()
+            case _:
+                reader = asyncio.ensure_future(read(engine, tell, step))
+                if "cancelled_at" in step:
+                    asyncio.get_running_loop().call_later(step["cancelled_at"] - step["at"], reader.cancel)
+                await asyncio.gather(reader, return_exceptions="cancelled_at" in step)
+
+    actors = asyncio.gather(*(actor(step) for step in plan))
+    await asyncio.wait([actors, runner], return_when=asyncio.FIRST_COMPLETED)
+    if runner.done() and not runner.cancelled() and runner.exception():
+        actors.cancel()
+        await asyncio.gather(actors, return_exceptions=True)
+        runner.result()
+    await actors
+    await asyncio.sleep(SETTLE_SECONDS)
+    tell("queues", now(), sorted(engine.queues))
+    if not runner.done():
+        engine.drain()
+    done, _ = await asyncio.wait([runner], timeout=SETTLE_SECONDS)
+    tell("run", now(), "cancelled" if runner.cancelled() else "returned" if done else "goes on")
+    if done and not runner.cancelled():
+        runner.result()
+
+
+# ---- an answer over ASGI -------------------------------------------------------------------------------------------
+
+
+async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., Any], plan: dict[str, Any]) -> None:
+    """One answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by whoever called."""
+    listening = 0
+
+    async def events() -> AsyncGenerator[bytes, None]:
+        tell("events", now(), "begun")
+        try:
+            for gap, event in plan["events"]:
+                await asyncio.sleep(gap)
+                tell("events", now(), "made")
+                yield event
+            if plan.get("events_fault"):
+                raise Fault(plan["events_fault"])
+        finally:
+            if plan.get("closing"):
+                await asyncio.sleep(plan["closing"])
+            tell("events", now(), "closed")
+
+    inbox = [*plan["messages"]]
+
+    async def receive() -> dict[str, Any]:
+        nonlocal listening
+        listening += 1
+        try:
+            if not inbox:
+                await asyncio.Event().wait()
+            at, message = inbox.pop(0)
+            await asyncio.sleep(max(0.0, at - now()))
+            return dict(message)
+        finally:
+            listening -= 1
+
+    sent = 0
+
+    async def send(message: Any) -> None:
+        nonlocal sent
+        tell("send", now(), message)
+        sent += 1
+        if plan.get("send_seconds"):
+            await asyncio.sleep(plan["send_seconds"])
+        if sent == plan.get("send_fault"):
+            raise Fault("the connection is gone")
+        tell("sent", now())
+
+    source = events()
+    others = asyncio.all_tasks()
+    task = asyncio.ensure_future(function(receive, send, source))
+    if "cancelled_at" in plan:
+        asyncio.get_running_loop().call_later(plan["cancelled_at"], task.cancel)
+    await asyncio.wait([task])
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, NotImplementedError | TypeError | AttributeError | NameError):
+        raise error
+    tell("returned", now(), "cancelled" if task.cancelled() else told(error) if error else None, listening)
+    left = len(asyncio.all_tasks() - others - {task})
+    await asyncio.sleep(SETTLE_SECONDS)
+    tell("after", now(), left)
+
+
+# ---- load ----------------------------------------------------------------------------------------------------------
+
+
+async def load(
+    function: Callable[..., Awaitable[Any]],
+    tell: Callable[..., Any],
+    arrivals: list[float],
+    plans: list[dict[str, Any]],
+    start: float,
+    late: float,
+) -> list[Any]:
+    """A run of load: request i is answered by plans[i]. The clock says `start` in the beginning; every sleep is `late` seconds longer."""
+
+    async def send(i: int) -> AsyncGenerator[int, None]:
+        tell("send", now(), i)
+        plan = plans[i]
+        for number, gap in enumerate(plan["gaps"]):
+            await asyncio.sleep(gap)
+            yield number
+        if plan.get("refused"):
+            raise RequestError("try again later", status=429, code="queue_full")
+        if plan.get("fault"):
+            raise Fault(plan["fault"])
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds) + late)
+
+    loop = asyncio.get_running_loop()
+    if start:
+        await asyncio.sleep(start)
+    traces = await function(send, arrivals, loop.time, sleep)
+    return [None if trace is None else [trace.arrival, list(trace.token_times)] for trace in traces]
+
+
+SCENES: dict[str, Callable[..., Awaitable[Any]]] = {
+    "attempt": attempt,
+    "pushes": pushes,
+    "serve": serve,
+    "answer": answer,
+    "load": load,
+}

@@ -1,0 +1,115 @@
+"""`make serve`: the course's engine behind an OpenAI-compatible server, put together from the course's parts, or from a student's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course.kit.errors import ModelError
+from course.kit.serving.running import LOOPBACK, CannotListen, address, open_port
+from course.kit.serving.running import serve as run
+from course.kit.serving.web import Parts, Served, Server
+from solutions import serving
+from solutions.engine.choosing import NoKernels, choose
+from solutions.engine.core import EngineCore
+from solutions.tokenizer import render_chat
+
+from .desk import notebook_path
+from .earlier import exercise_module
+from .errors import CourseError
+from .lessons import find_day, lesson
+from .session import Session
+
+OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
+"""What a student's own server is made of. Each is taken by itself, where its checks pass."""
+
+
+def serve(*, model: str, host: str, port: int, mine: bool, rows: int, max_waiting: int, max_len: int | None) -> int:
+    """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy."""
+    try:
+        opened = open_port(host, port)  # first: whoever has to name another port need not wait for a model
+    except CannotListen as error:
+        raise CourseError(str(error)) from None
+    try:
+        found = own_parts() if mine else {}
+        if mine:
+            print(whose(found), flush=True)
+        threads = torch.get_num_threads()
+        try:
+            chosen = choose(model, "auto", rows=rows, max_len=max_len, threads=threads)
+        except (ModelError, NoKernels, ValueError) as error:
+            raise CourseError(str(error)) from None
+        print(chosen.line, flush=True)
+        core = EngineCore(chosen, threads=threads)
+        served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
+        server = Server(core, parts(found), served, max_waiting=max_waiting)
+        try:
+            return run(server, opened, lambda: announce(address(opened), served.name, host))
+        finally:
+            core.close()
+    finally:
+        opened.close()
+
+
+def parts(own: dict[str, Any]) -> Parts:
+    """The course's parts, and what a student has of their own in its place."""
+    given: dict[str, Callable[..., Any]] = {name: getattr(serving, name) for name in OWN}
+    return Parts(**{**given, **own}, render_chat=render_chat)
+
+
+def own_parts() -> dict[str, Any]:
+    """What of a student's notebook passes its checks, by name. Raises CourseError where there is no notebook."""
+    day = find_day("serving")
+    path = notebook_path(day)
+    if not path.exists():
+        raise CourseError(f"ENGINE=mine: there is no notebook at {path}; `autograder work` puts the released one there")
+    module = exercise_module(day, path)
+    if module is None:
+        raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
+    exercises = {exercise.name for exercise in lesson(day).exercises}
+    session = Session(day, path)
+    try:
+        return {
+            name: getattr(module, name)
+            for name in OWN
+            if name in exercises and hasattr(module, name) and not any(verdict.failed for verdict in session.verdicts(name))
+        }
+    finally:
+        session.close()
+
+
+def whose(own: dict[str, Any]) -> str:
+    """One line that says which parts are the student's."""
+    rest = [name for name in OWN if name not in own]
+    line = f"Yours: {', '.join(own) or 'nothing yet'}."
+    return f"{line} The course's, until their checks pass: {', '.join(rest)}." if rest else line
+
+
+def model_name(model: str) -> str:
+    """What clients call it: a name of the course's, or a file's or a folder's without what stands before and behind."""
+    if model in ("tiny", "smollm2"):
+        return model
+    path = Path(model).expanduser().resolve()
+    return path.stem if path.suffix == ".gguf" else path.name
+
+
+def announce(where: str, name: str, host: str) -> None:
+    """What whoever started it needs, on the screen."""
+    question = "What is the capital of France?"
+    print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
+    print(
+        f"""  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d """
+        f"""'{{"messages": [{{"role": "user", "content": "{question}"}}], "max_tokens": 64, "stream": true}}'"""
+    )
+    print(
+        f"""  python -c "import openai; client = openai.OpenAI(base_url='{where}/v1', api_key='none'); print(client.chat.completions.create("""
+        f"""model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64).choices[0].message.content)" """.rstrip()
+    )
+    sys.stdout.flush()
+    if host not in LOOPBACK:
+        warning = f"Warning: HOST={host} lets every machine that reaches this one use the model: no key is asked for, nothing is encrypted."
+        print(warning, file=sys.stderr, flush=True)

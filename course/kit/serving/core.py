@@ -1,0 +1,106 @@
+"""The engine as its server sees it, and a small one without a model, to try a server on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from .messages import SamplingParams, TokenOutput
+
+BLOCK_SIZE = 16
+
+
+class Core(Protocol):
+    """What steps. `add` and `abort` may be called at any time and take effect before the next step: while one is under way, nothing
+    that it works on is touched. So a step under way may still give a token to a request that has just been aborted."""
+
+    @property
+    def num_waiting(self) -> int: ...
+
+    @property
+    def num_running(self) -> int: ...
+
+    @property
+    def num_free_blocks(self) -> int: ...
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would have anything to do: somebody waits or runs."""
+        ...
+
+    def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
+        """Put a request at the end of the queue."""
+        ...
+
+    def abort(self, request_id: str) -> None:
+        """Forget a request that waits or runs; of one that has ended, or that nobody knows, nothing is left to forget."""
+        ...
+
+    async def step(self) -> list[TokenOutput]:
+        """One step for all who run. The event loop serves others meanwhile."""
+        ...
+
+
+class EchoCore:
+    """A core without a model: it answers every request with its own prompt, over and over, one token a step, until max_tokens.
+
+    Whoever waits is let in before a step while fewer than max_running run and there are blocks for prompt and answer, first come, first
+    served. A step takes step_seconds on the loop's clock. num_steps and num_tokens count what has been made, for whomever.
+    """
+
+    def __init__(self, *, max_running: int, step_seconds: float = 0.02, num_blocks: int = 64) -> None:
+        self.max_running, self.step_seconds = max_running, step_seconds
+        self.num_free_blocks = num_blocks
+        self.num_steps = self.num_tokens = 0
+        self._waiting: dict[str, tuple[list[int], int]] = {}
+        self._running: dict[str, tuple[list[int], int]] = {}
+        self._made: dict[str, int] = {}
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def num_running(self) -> int:
+        return len(self._running)
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._waiting or self._running)
+
+    def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
+        self._waiting[request_id] = (list(prompt_ids), params.max_tokens)
+
+    def abort(self, request_id: str) -> None:
+        self._waiting.pop(request_id, None)
+        self._end(request_id)
+
+    async def step(self) -> list[TokenOutput]:
+        self._let_in()
+        outputs = []
+        for request_id, (prompt_ids, max_tokens) in list(self._running.items()):
+            outputs.append(TokenOutput(request_id, prompt_ids[self._made[request_id] % len(prompt_ids)]))
+            self._made[request_id] += 1
+            if self._made[request_id] == max_tokens:
+                self._end(request_id)
+        self.num_steps, self.num_tokens = self.num_steps + 1, self.num_tokens + len(outputs)
+        await asyncio.sleep(self.step_seconds)
+        return outputs
+
+    def _let_in(self) -> None:
+        for request_id, (prompt_ids, max_tokens) in list(self._waiting.items()):
+            blocks = self._blocks(prompt_ids, max_tokens)
+            if len(self._running) == self.max_running or blocks > self.num_free_blocks:
+                return
+            self.num_free_blocks -= blocks
+            self._running[request_id] = self._waiting.pop(request_id)
+            self._made[request_id] = 0
+
+    def _end(self, request_id: str) -> None:
+        if request_id in self._running:
+            self.num_free_blocks += self._blocks(*self._running.pop(request_id))
+            del self._made[request_id]
+
+    def _blocks(self, prompt_ids: list[int], max_tokens: int) -> int:
+        return -(-(len(prompt_ids) + max_tokens) // BLOCK_SIZE)

@@ -1,0 +1,55 @@
+"""The three things that travel between a client, a server and its engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SamplingParams:
+    """How one request is to be answered: OpenAI's fields, checked, with nothing missing.
+
+    max_tokens: at most so many tokens, 1 or more. seed: None for any. stop: the strings that end the answer.
+    logprobs: so many best tokens are told beside each token, None: no log probabilities at all.
+    stream: in pieces. include_usage: with one more piece at the end, which counts the tokens.
+    """
+
+    max_tokens: int = 16
+    temperature: float = 1.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
+    stream: bool = False
+    include_usage: bool = False
+
+
+@dataclass(frozen=True)
+class TokenOutput:
+    """One token that a step has given to one request. logprob: the model's own, in nats; top_logprobs: (token id, logprob), best first."""
+
+    request_id: str
+    token_id: int
+    logprob: float = 0.0
+    top_logprobs: list[tuple[int, float]] = field(default_factory=list)
+
+
+class RequestError(Exception):
+    """A request that gets a status and no answer. body: what the client is sent as JSON, in the form of OpenAI's API.
+
+    param: the field of the request that is at fault, None for none. code: a word for programs. kind: the error's type in OpenAI's table.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        param: str | None = None,
+        code: str | None = None,
+        kind: str = "invalid_request_error",
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": param, "code": code}}

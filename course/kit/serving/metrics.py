@@ -1,0 +1,38 @@
+"""What a server tells about itself at /metrics, in Prometheus' text format."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+
+from .core import Core
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+TTFT_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+ITL_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""Upper ends, in seconds. They are the served model's: milliseconds for a small one, half a second for one that others share."""
+
+
+class Metrics:
+    """Counters, gauges and histograms of one server. The gauges are read from the core when somebody asks."""
+
+    def __init__(self, core: Core) -> None:
+        disable_created_metrics()  # a time of birth for every counter is twice the page, and nobody's question
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter("fpt_requests", "Requests for an answer, by the status they got", ["status"], registry=registry)
+        self.tokens = Counter("fpt_tokens", "Tokens read (prompt) and made (completion)", ["kind"], registry=registry)
+        self.aborted = Counter("fpt_aborted", "Requests whose client left before the end", registry=registry)
+        self.ttft = Histogram(
+            "fpt_ttft_seconds", "From a request's arrival to its first token", buckets=TTFT_BUCKETS, registry=registry
+        )
+        self.itl = Histogram("fpt_itl_seconds", "From one token of a request to the next", buckets=ITL_BUCKETS, registry=registry)
+        for kind in ("prompt", "completion"):
+            self.tokens.labels(kind)  # 0 is told too
+        self._gauge("fpt_num_running", "Requests that run", lambda: core.num_running)
+        self._gauge("fpt_num_waiting", "Requests that wait", lambda: core.num_waiting)
+        self._gauge("fpt_free_blocks", "Blocks of the cache that nobody holds", lambda: core.num_free_blocks)
+
+    def _gauge(self, name: str, text: str, value) -> None:
+        Gauge(name, text, registry=self.registry).set_function(value)
+
+    def page(self) -> bytes:
+        return generate_latest(self.registry)

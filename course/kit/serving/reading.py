@@ -1,0 +1,89 @@
+"""One answer as it comes: tokens from the engine, pieces of text to the client, and nothing left behind when either ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from .messages import TokenOutput
+from .metrics import Metrics
+from .shapes import Piece
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[Any]]
+
+
+class Stream(Protocol):
+    """What becomes of tokens: Day 18's `TextStream`."""
+
+    finish_reason: str | None
+
+    def push(self, token_id: int) -> str: ...
+
+
+class ClientLeft(Exception):
+    """Nobody is there any more who could be answered."""
+
+
+class Reading:
+    """The pieces of one answer. started: when the request came, on time.perf_counter."""
+
+    def __init__(self, outputs: AsyncGenerator[TokenOutput, None], stream: Stream, metrics: Metrics, started: float) -> None:
+        self._outputs, self._stream, self._metrics = outputs, stream, metrics
+        self._last, self._is_first = started, True
+        self._first: TokenOutput | None = None
+        self.ended = False
+
+    async def begin(self) -> None:
+        """Waits for the first token, or raises what the engine says instead of one: a refusal has a status, and a stream has none."""
+        self._first = await self._next()
+
+    async def pieces(self) -> AsyncGenerator[Piece, None]:
+        """All of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError where tokens end before the answer."""
+        held: list[TokenOutput] = []
+        while not self.ended:
+            output, self._first = self._first or await self._next(), None
+            held.append(output)
+            text = self._stream.push(output.token_id)
+            self.ended = self._stream.finish_reason is not None
+            if self.ended:
+                await self.close()  # before the last piece is sent: a slow client holds no place in the batch
+            if text or self.ended:
+                yield Piece(text, held, self._stream.finish_reason)
+                held = []
+
+    async def close(self) -> None:
+        """Ends the request in the engine, wherever it stands."""
+        await self._outputs.aclose()
+
+    async def _next(self) -> TokenOutput:
+        try:
+            output = await anext(self._outputs)
+        except StopAsyncIteration:
+            raise RuntimeError("the engine's tokens ended before the answer did") from None
+        now = time.perf_counter()
+        (self._metrics.ttft if self._is_first else self._metrics.itl).observe(now - self._last)
+        self._last, self._is_first = now, False
+        self._metrics.tokens.labels("completion").inc()
+        return output
+
+
+async def unless_client_leaves(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """What the work gives. Raises ClientLeft as soon as the client has gone; the work is cancelled then, and has ended."""
+    task, leaves = asyncio.ensure_future(work), asyncio.ensure_future(_client_leaves(receive))
+    try:
+        await asyncio.wait((task, leaves), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientLeft
+        return task.result()
+    finally:
+        task.cancel()
+        leaves.cancel()
+        await asyncio.gather(task, leaves, return_exceptions=True)
+
+
+async def _client_leaves(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

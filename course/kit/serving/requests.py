@@ -1,0 +1,125 @@
+"""A client's request before any of it is answered: its JSON, its prompt, and what this server does not do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+
+from ..tokenizer import Tokenizer
+from .messages import RequestError
+
+MAX_BODY_BYTES = 1_000_000
+ROLES = ("system", "user", "assistant")
+NOT_DONE: dict[str, tuple[Any, ...]] = {
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+    "audio": (),
+    "logit_bias": ({},),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+    "best_of": (1,),
+    "echo": (False,),
+    "suffix": ("",),
+}
+"""Fields of OpenAI's API that would change the answer and are not done here, each with the values that ask for nothing."""
+
+
+async def read_body(request: Request) -> dict[str, Any]:
+    """The JSON object that a request carries. Raises RequestError: 413 for more than MAX_BODY_BYTES, 400 for anything else than an object.
+
+    A body that is too large is read to its end, and forgotten: a client that is still writing would not see the answer. One that is
+    ten times too large is not.
+    """
+    body, num_bytes = bytearray(), 0
+    async for piece in request.stream():
+        num_bytes += len(piece)
+        if num_bytes <= MAX_BODY_BYTES:
+            body += piece
+        elif num_bytes > 10 * MAX_BODY_BYTES:
+            break
+    if num_bytes > MAX_BODY_BYTES:
+        raise RequestError(f"the body is larger than {MAX_BODY_BYTES:,} bytes", status=413, code="request_too_large")
+    try:
+        found = json.loads(bytes(body))
+    except (ValueError, RecursionError):  # no UTF-8 is a ValueError too
+        raise RequestError("the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise RequestError(f"the body must be a JSON object, got {found!r:.60}")
+    return found
+
+
+def check_fields(body: dict[str, Any], model: str) -> None:
+    """Raises RequestError for another model than the one that is served (404), and for a field that asks for what is not done here."""
+    asked = body.get("model")
+    if asked is not None and asked != model:
+        raise RequestError(f"the model {asked!r:.80} does not exist; this server has {model!r}", status=404, param="model", code="model_not_found")
+    for name, harmless in NOT_DONE.items():
+        if body.get(name) is not None and body[name] not in harmless:
+            raise RequestError(f"{name} is not done by this server: leave it out", param=name, code="unsupported_parameter")
+
+
+def prompt_ids(
+    body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, render_chat: Callable[[list[dict[str, str]]], str]
+) -> list[int]:
+    """The token ids of a request's prompt, or of its messages as one text. Raises RequestError with the field that is at fault."""
+    if chat:
+        return tokenizer.encode(render_chat(conversation(body.get("messages"))))
+    prompt = body.get("prompt")
+    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
+        prompt = prompt[0]
+    if isinstance(prompt, list) and prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
+        wrong = next((token for token in prompt if not 0 <= token < vocab_size), None)
+        if wrong is not None:
+            raise RequestError(f"token {wrong} of prompt is none of this model's: they are 0 to {vocab_size - 1}", param="prompt")
+        return prompt
+    if not isinstance(prompt, str) or not prompt:
+        raise RequestError(f"prompt must be one text or one list of token ids, and not empty, got {prompt!r:.60}", param="prompt")
+    return tokenizer.encode(unicode(prompt, "prompt"))
+
+
+def conversation(messages: Any) -> list[dict[str, str]]:
+    """A request's messages, each with a role and a text. Raises RequestError naming the message and the field."""
+    if not isinstance(messages, list) or not messages:
+        raise RequestError("messages must be a list of at least one {role, content}", param="messages")
+    return [{"role": _role(message, f"messages[{i}]"), "content": _content(message, f"messages[{i}]")} for i, message in enumerate(messages)]
+
+
+def _role(message: Any, place: str) -> str:
+    if not isinstance(message, dict):
+        raise RequestError(f"{place} must be an object with role and content, got {message!r:.60}", param=place)
+    for name in ("tool_calls", "function_call"):
+        if message.get(name):
+            raise RequestError(f"{place}.{name}: this server calls no tools", param=f"{place}.{name}", code="unsupported_parameter")
+    role = message.get("role")
+    if role not in ROLES:
+        raise RequestError(f"{place}.role must be one of {', '.join(ROLES)}, got {role!r:.60}", param=f"{place}.role")
+    return role
+
+
+def _content(message: dict[str, Any], place: str) -> str:
+    """A text, or a list of parts that are all text."""
+    content, place = message.get("content"), f"{place}.content"
+    if isinstance(content, str):
+        return unicode(content, place)
+    if not isinstance(content, list) or not content:
+        raise RequestError(f"{place} must be a text, got {content!r:.60}", param=place)
+    for i, part in enumerate(content):
+        if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            raise RequestError(f"{place}[{i}] must be a part of type text: this server reads nothing else", param=f"{place}[{i}]")
+    return unicode("".join(part["text"] for part in content), place)
+
+
+def unicode(text: str, param: str) -> str:
+    """The text, if it is one: JSON can write half of a surrogate pair, which no encoding has."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"{param} has half of a surrogate pair, which is no character", param=param) from None
+    return text

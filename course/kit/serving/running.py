@@ -1,0 +1,127 @@
+"""A server on a port: opened before anything is loaded, announced when it answers, and ended without cutting anybody off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import uvicorn
+
+from .web import Server
+
+PATIENCE_SECONDS = 10.0
+"""How long those who are being answered are waited for at the end."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class CannotListen(Exception):
+    """A port or an address that is not to be had: one line with the remedy."""
+
+
+def open_port(host: str, port: int) -> socket.socket:
+    """A socket that listens at the port: whoever comes before the server answers waits. port 0: any that is free. Raises CannotListen."""
+    if not 0 <= port <= 65535:
+        raise CannotListen(f"PORT must be 0 to 65535, got {port}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (socket.gaierror, UnicodeError):
+        raise CannotListen(f"HOST={host} is no address of this machine: leave it out for 127.0.0.1") from None
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server that has just ended does not hold the port
+        opened.bind(address)
+        opened.listen()  # two sockets that are bound and do not listen are not told apart
+    except OSError as error:
+        opened.close()
+        if error.errno == errno.EADDRINUSE:
+            raise CannotListen(f"port {port} is taken: end what runs there, or name another one, PORT={port % 65535 + 1}") from None
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise CannotListen(f"port {port} is not yours to open: name one above 1023, PORT=8000") from None
+        raise CannotListen(f"HOST={host} cannot be listened at: {error.strerror}") from None
+    return opened
+
+
+def address(opened: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = opened.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{host}:{port}"
+
+
+def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float = PATIENCE_SECONDS) -> int:
+    """Serves until SIGINT or SIGTERM -> the exit status: 0, and 1 where the engine ended first. announce: called when requests are taken.
+
+    The first signal stops the taking: whoever comes is told 503. Those who are open are answered, for at most `patience` seconds, and
+    then it ends. A second signal ends it at once.
+    """
+    runner = Runner(server, announce, patience)
+    runner.run(sockets=[opened])
+    return 1 if server.failed.is_set() else 0
+
+
+class Runner(uvicorn.Server):
+    """uvicorn, which on a signal would stop listening at once, and whoever comes would find nobody."""
+
+    def __init__(self, server: Server, announce: Callable[[], None], patience: float) -> None:
+        # h11 and asyncio's own loop, whatever else is installed: one way to run is one way to test.
+        super().__init__(
+            uvicorn.Config(
+                server.app, http="h11", loop="asyncio", ws="none", lifespan="on", log_level="error", access_log=False,
+                server_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
+            )
+        )  # fmt: skip
+        self.server, self.announce, self.patience = server, announce, patience
+        self._ending: asyncio.Task[None] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None  # of its thread, while it runs
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.loop = asyncio.get_running_loop()
+        self._failing = asyncio.ensure_future(self._end_when_failed())
+        self.announce()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield  # the main thread's handlers are its own
+            return
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for each in signals:
+            loop.add_signal_handler(each, self.leave)
+        try:
+            yield
+        finally:
+            for each in signals:
+                loop.remove_signal_handler(each)
+
+    def leave(self) -> None:
+        """Begin to end; called again, end at once."""
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+        else:
+            self.config.timeout_graceful_shutdown = 0
+            self.should_exit = self.force_exit = True
+
+    async def _end(self) -> None:
+        self.server.drain()
+        if self.server.num_open:
+            what = "1 answer is" if self.server.num_open == 1 else f"{self.server.num_open} answers are"
+            print(f"Ending: {what} finished first, for at most {self.patience:g} s. Ctrl-C again ends at once.", flush=True)
+        until = asyncio.get_running_loop().time() + self.patience
+        while self.server.num_open and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(0.02)
+        if self.server.num_open:
+            print(f"Cut off after {self.patience:g} s: {self.server.num_open}", file=sys.stderr, flush=True)
+            self.config.timeout_graceful_shutdown = 0
+        self.should_exit = True
+
+    async def _end_when_failed(self) -> None:
+        await self.server.failed.wait()
+        self.leave()

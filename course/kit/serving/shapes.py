@@ -1,0 +1,118 @@
+"""What an answer looks like on the wire: the JSON of OpenAI's API, whole and in chunks, of chats and of completions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..tokenizer import Tokenizer
+from .messages import SamplingParams, TokenOutput
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some of an answer: a text, and the tokens that it is made of. finish_reason: None unless it is the last piece.
+
+    A token without text (a part of a character, the beginning of what may become a stop string) is in the piece whose text it makes
+    certain, so pieces in a row have each token once.
+    """
+
+    text: str
+    tokens: list[TokenOutput]
+    finish_reason: str | None
+
+
+@dataclass
+class Answer:
+    """One answer: its name, and how its pieces are written. num_tokens counts what has been written; the offset is in characters."""
+
+    id: str
+    created: int
+    model: str
+    chat: bool
+    tokenizer: Tokenizer
+    params: SamplingParams
+    num_prompt_tokens: int
+    num_tokens: int = 0
+    _offset: int = field(default=0, repr=False)
+
+    def whole(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+        """All of it in one."""
+        text = "".join(piece.text for piece in pieces)
+        tokens = [token for piece in pieces for token in piece.tokens]
+        self.num_tokens = len(tokens)
+        said = {"message": {"role": "assistant", "content": text}} if self.chat else {"text": text}
+        return {**self._head(), "choices": [self._choice(said, tokens, pieces[-1].finish_reason)], "usage": self.usage()}
+
+    def opening(self) -> dict[str, Any]:
+        """A chat's first chunk: who speaks."""
+        return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None, None)])
+
+    def chunk(self, piece: Piece) -> dict[str, Any]:
+        """The chunk of one piece."""
+        self.num_tokens += len(piece.tokens)
+        said = {"delta": {"content": piece.text} if piece.text else {}} if self.chat else {"text": piece.text}
+        return self._chunk([self._choice(said, piece.tokens, piece.finish_reason)])
+
+    def closing(self) -> dict[str, Any]:
+        """The chunk that counts, behind all others."""
+        return {**self._chunk([]), "usage": self.usage()}
+
+    def usage(self) -> dict[str, int]:
+        """Tokens, each that was made: the EOS, and those of a stop string, among them."""
+        prompt, made = self.num_prompt_tokens, self.num_tokens
+        return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
+
+    def _head(self, chunk: bool = False) -> dict[str, Any]:
+        kind = ("chat.completion.chunk" if chunk else "chat.completion") if self.chat else "text_completion"
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+
+    def _chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        return {**self._head(chunk=True), "choices": choices, **({"usage": None} if self.params.include_usage else {})}
+
+    def _choice(self, said: dict[str, Any], tokens: list[TokenOutput] | None, finish_reason: str | None) -> dict[str, Any]:
+        told = None
+        if tokens is not None and self.params.logprobs is not None:
+            told = {"content": [self._token(token) for token in tokens], "refusal": None} if self.chat else self._columns(tokens)
+        return {"index": 0, **said, "logprobs": told, "finish_reason": finish_reason}
+
+    # A chat's log probabilities: an object for each token
+
+    def _token(self, token: TokenOutput) -> dict[str, Any]:
+        best = [self._one(token_id, logprob) for token_id, logprob in token.top_logprobs]
+        return {**self._one(token.token_id, token.logprob), "top_logprobs": best}
+
+    def _one(self, token_id: int, logprob: float) -> dict[str, Any]:
+        """A token as a text, where it is one, and always as bytes: a character may be several tokens."""
+        return {"token": self.tokenizer.decode([token_id]), "logprob": logprob, "bytes": list(self.tokenizer.token_bytes(token_id))}
+
+    # A completion's: a column for each kind of thing
+
+    def _columns(self, tokens: list[TokenOutput]) -> dict[str, Any]:
+        names = [self._name(token.token_id) for token in tokens]
+        offsets = []
+        for token in tokens:
+            offsets.append(self._offset)
+            self._offset += sum(byte & 0xC0 != 0x80 for byte in self.tokenizer.token_bytes(token.token_id))  # characters that begin in it
+        return {
+            "tokens": names,
+            "token_logprobs": [token.logprob for token in tokens],
+            "top_logprobs": [self._best(name, token) for name, token in zip(names, tokens, strict=True)],
+            "text_offset": offsets,
+        }
+
+    def _best(self, name: str, token: TokenOutput) -> dict[str, float]:
+        """The best tokens and, if it is none of them, the one that was drawn, as OpenAI's API has it."""
+        best: dict[str, float] = {}
+        for token_id, logprob in [*token.top_logprobs, (token.token_id, token.logprob)]:
+            best.setdefault(self._name(token_id), logprob)
+        return best
+
+    def _name(self, token_id: int) -> str:
+        """A token's text, or "bytes:" and its bytes where they are no text by themselves."""
+        data = self.tokenizer.token_bytes(token_id)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return "bytes:" + "".join(f"\\x{byte:02x}" for byte in data)

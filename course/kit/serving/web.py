@@ -1,0 +1,268 @@
+"""The server's outside: which address answers what, in the form of OpenAI's API. What does the work comes in as parts.
+
+The engine's own side, and everything that a student writes on Day 18, is in `Parts`; here is what stands between it and HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import sys
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from ..tokenizer import Tokenizer
+from .core import Core
+from .messages import RequestError, SamplingParams
+from .metrics import CONTENT_TYPE, Metrics
+from .reading import ClientLeft, Reading, unless_client_leaves
+from .requests import check_fields, prompt_ids, read_body
+from .shapes import Answer
+
+PAGE = Path(__file__).with_name("chat.html")
+PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+"""A browser asks nobody else for anything, whatever the page should come to hold."""
+CLIENT_LEFT = 499
+"""Nobody sees this status but /metrics: it is nginx's for a client that left before there was an answer."""
+RETRY_AFTER_SECONDS = 1
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the server is put together from: Day 18's functions and classes, and Day 2's render_chat. Any that keep their contract will do."""
+
+    AsyncEngine: Callable[[Core, int], Any]
+    TextStream: Callable[[Tokenizer, SamplingParams], Any]
+    parse_params: Callable[..., SamplingParams]
+    sse_event: Callable[[dict[str, Any] | str], bytes]
+    send_events: Callable[[Receive, Send, AsyncGenerator[bytes, None]], Coroutine[Any, Any, None]]
+    render_chat: Callable[[list[dict[str, str]]], str]
+
+
+@dataclass(frozen=True)
+class Served:
+    """The model that answers. max_len: tokens of prompt and answer together."""
+
+    name: str
+    tokenizer: Tokenizer
+    vocab_size: int
+    max_len: int
+
+
+class Server:
+    """One model behind HTTP. `app` is the ASGI application; while it runs, a task of it steps the engine.
+
+    num_open: requests for an answer that have come and not been answered to the end. failed: set where the engine's task ended by itself.
+    """
+
+    def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int) -> None:
+        self.core, self.parts, self.served = core, parts, served
+        self.engine = parts.AsyncEngine(core, max_waiting)
+        self.metrics = Metrics(core)
+        self.num_open = 0
+        self.draining = False
+        self.failed = asyncio.Event()
+        self.created = int(time.time())
+        self.app = Starlette(
+            routes=[
+                Route("/", self.page),
+                Route("/health", self.health),
+                Route("/metrics", self.tell_metrics),
+                Route("/v1/models", self.models),
+                Route("/v1/models/{name:path}", self.model),
+                Route("/v1/chat/completions", functools.partial(self.answer, chat=True), methods=["POST"]),
+                Route("/v1/completions", functools.partial(self.answer, chat=False), methods=["POST"]),
+            ],
+            exception_handlers={HTTPException: no_such_route, Exception: unexpected},
+            lifespan=self.lifespan,
+        )
+
+    def drain(self) -> None:
+        """Take nobody new; whoever is open is answered to the end."""
+        self.draining = True
+        self.engine.drain()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        task = asyncio.ensure_future(self.engine.run())
+        task.add_done_callback(self._engine_ended)
+        try:
+            yield
+        finally:
+            self.drain()
+            await asyncio.wait({task}, timeout=1)  # with no work left it ends by itself
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _engine_ended(self, task: asyncio.Task[None]) -> None:
+        if self.draining or task.cancelled():
+            return
+        error = task.exception()
+        told = f"{type(error).__name__}: {error}" if error else "it returned"
+        print(f"The engine's task has ended, so nobody can be answered any more: {told}", file=sys.stderr, flush=True)
+        self.failed.set()
+
+    # What is asked by GET
+
+    async def page(self, request: Request) -> Response:
+        return HTMLResponse(PAGE.read_bytes(), headers=PAGE_HEADERS)
+
+    async def health(self, request: Request) -> Response:
+        if self.draining or self.failed.is_set():
+            return refusal(RequestError("the server is shutting down", status=503, code="shutting_down", kind="server_error"))
+        return JSONResponse({"status": "ok"})
+
+    async def tell_metrics(self, request: Request) -> Response:
+        return Response(self.metrics.page(), media_type=CONTENT_TYPE)
+
+    async def models(self, request: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [self._listing()]})
+
+    async def model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name != self.served.name:
+            return refusal(
+                RequestError(f"the model {name!r:.80} does not exist; this server has {self.served.name!r}", status=404, param="model", code="model_not_found")
+            )
+        return JSONResponse(self._listing())
+
+    def _listing(self) -> dict[str, Any]:
+        return {"id": self.served.name, "object": "model", "created": self.created, "owned_by": "from-prompt-to-token"}
+
+    # What is answered
+
+    async def answer(self, request: Request, *, chat: bool) -> Response:
+        """A whole answer, or the beginning of a streamed one. Whatever it ends in is counted."""
+        started = time.perf_counter()
+        self.num_open += 1
+        handed_on = False
+        try:
+            response = await self._answer(request, chat, started)
+            handed_on = isinstance(response, Events)
+        except RequestError as error:
+            response = refusal(error)
+        except (ClientLeft, ClientDisconnect):
+            response = Response(status_code=CLIENT_LEFT)
+        except Exception as error:  # of the engine, or of a part
+            response = refusal(told(error))
+        finally:
+            if not handed_on:
+                self.num_open -= 1
+        self.metrics.requests.labels(str(response.status_code)).inc()
+        return response
+
+    async def _answer(self, request: Request, chat: bool, started: float) -> Response:
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            raise RequestError("a page of another site may not ask this server", status=403, code="cross_site")
+        body = await read_body(request)
+        check_fields(body, self.served.name)
+        served, parts = self.served, self.parts
+        # In a thread: a long prompt would keep everybody else's tokens waiting.
+        ids = await asyncio.to_thread(
+            prompt_ids, body, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, render_chat=parts.render_chat
+        )
+        if len(ids) >= served.max_len:
+            message = f"the prompt has {len(ids):,} tokens, and with its answer there is room for {served.max_len:,}"
+            raise RequestError(message, param="messages" if chat else "prompt", code="context_length_exceeded")
+        params = parts.parse_params(body, chat=chat, room=served.max_len - len(ids))
+        name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
+        answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
+        stream = parts.TextStream(served.tokenizer, params)
+        reading = Reading(self.engine.generate(name, ids, params), stream, self.metrics, started)
+        try:
+            await unless_client_leaves(request.receive, reading.begin())
+            self.metrics.tokens.labels("prompt").inc(len(ids))
+            if params.stream:
+                return Events(self, answer, reading)
+            pieces = await unless_client_leaves(request.receive, _all(reading))
+        except (ClientLeft, asyncio.CancelledError):
+            self.metrics.aborted.inc()
+            await reading.close()
+            raise
+        except BaseException:
+            await reading.close()
+            raise
+        return JSONResponse(answer.whole(pieces))
+
+
+async def _all(reading: Reading) -> list[Any]:
+    return [piece async for piece in reading.pieces()]
+
+
+class Events(Response):
+    """An answer in pieces. From its beginning to its end somebody reads, or it is closed."""
+
+    def __init__(self, server: Server, answer: Answer, reading: Reading) -> None:
+        super().__init__()
+        self.server, self.answer, self.reading = server, answer, reading
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_unbuffered(message: Message) -> None:
+            if message["type"] == "http.response.start":  # nginx, and those that follow it, would collect events first
+                message = {**message, "headers": [*message.get("headers", []), (b"x-accel-buffering", b"no")]}
+            await send(message)
+
+        try:
+            await self.server.parts.send_events(receive, send_unbuffered, self.events())
+        finally:
+            await self.reading.close()
+            if not self.reading.ended:
+                self.server.metrics.aborted.inc()
+            self.server.num_open -= 1
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        event, answer = self.server.parts.sse_event, self.answer
+        try:
+            if answer.chat:
+                yield event(answer.opening())
+            async for piece in self.reading.pieces():
+                yield event(answer.chunk(piece))
+            if answer.params.include_usage:
+                yield event(answer.closing())
+        except RequestError as error:
+            yield event(error.body)
+        except Exception as error:  # the status has been sent: what is left to say is an event
+            yield event(told(error).body)
+        else:
+            yield event("[DONE]")
+
+
+def told(error: Exception) -> RequestError:
+    """What a client may know of a failure that is not its own; the rest is for whoever runs the server."""
+    print(f"A request failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    return RequestError(f"the engine failed: {type(error).__name__}", status=500, code="engine_failed", kind="server_error")
+
+
+def refusal(error: RequestError) -> Response:
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if error.status in (429, 503) else None
+    return JSONResponse(error.body, error.status, headers=headers)
+
+
+async def no_such_route(request: Request, error: Exception) -> Response:
+    """An unknown address, or a known one by another method, in the form of all other refusals."""
+    assert isinstance(error, HTTPException)
+    what = {404: f"there is nothing at {request.url.path!r:.200}", 405: f"{request.method} is not answered at {request.url.path}"}
+    refused = RequestError(what.get(error.status_code, error.detail), status=error.status_code, code="unknown_url")
+    return JSONResponse(refused.body, error.status_code, headers=error.headers)
+
+
+async def unexpected(request: Request, error: Exception) -> Response:
+    return refusal(told(error))
