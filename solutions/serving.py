@@ -143,7 +143,8 @@ class TextStream:
 
     finish_reason: None while the answer goes on; "stop" once it has met the tokenizer's EOS or one of params.stop; "length" after
     params.max_tokens tokens, if neither has come by then, not even with the last of them. Afterwards it stays.
-    What all pushes give, joined, is the whole answer: what a client gets at once who does not stream.
+    What all pushes give, joined, is the whole answer: what a client gets at once who does not stream. The work of a push does not grow
+    with the answer.
     """
 
     def __init__(self, tokenizer: Tokenizer, params: SamplingParams) -> None:
@@ -215,8 +216,8 @@ class AsyncEngine:
         """The tokens of one answer, in order, each as soon as there is one; params.max_tokens of them at most.
 
         request_id: of no other open request. The request is added when the first token is asked for. Before that, and with nothing
-        added, raises RequestError: status 503, code "shutting_down", where the engine drains; status 429, code "queue_full", where
-        max_waiting or more requests wait in the core already. Those that run do not count.
+        added, raises RequestError: status 503, code "shutting_down", where the engine drains, be the queue full or not; else status 429,
+        code "queue_full", where max_waiting or more requests wait in the core already. Those that run do not count.
         Raises what a step raised while the request was open. However it ends, by its last token, by `aclose`, a cancelled task or an
         exception, the request is aborted in the core and its queue deleted, both once.
         """

@@ -1,0 +1,249 @@
+# Versions of run_load, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
+
+
+# %% right_load_plain
+# RIGHT: a task a request; most of the wrong versions are edits of it
+async def run_load(send, arrivals, clock, sleep):
+    begun = clock()
+
+    async def request(i):
+        planned = begun + arrivals[i]
+        wait = planned - clock()
+        if wait > 0:
+            await sleep(wait)
+        times = []
+        try:
+            async for token in send(i):
+                times.append(clock())
+        except RequestError:
+            return None
+        return Trace(planned, times)
+
+    tasks = [asyncio.create_task(request(i)) for i in range(len(arrivals))]
+    traces = []
+    for task in tasks:
+        traces.append(await task)
+    return traces
+
+
+# %% right_load_dispatcher
+# RIGHT: one task sleeps from arrival to arrival and starts the others
+async def run_load(send, arrivals, clock, sleep):
+    start, jobs = clock(), []
+
+    async def read(i, at):
+        try:
+            return Trace(at, [clock() async for _ in send(i)])
+        except RequestError:
+            return None
+
+    async def begin(i, at):
+        await sleep(max(at - clock(), 0))
+        return await read(i, at)
+
+    for i, offset in enumerate(arrivals):
+        jobs.append(asyncio.ensure_future(begin(i, start + offset)))
+    return [await job for job in jobs]
+
+
+# %% right_load_group
+# RIGHT: a task group fills a list
+async def run_load(send, arrivals, clock, sleep):
+    zero = clock()
+    results = [None] * len(arrivals)
+
+    async def one(i):
+        due = zero + arrivals[i]
+        await sleep(max(0.0, due - clock()))
+        stamps = []
+        try:
+            async for _ in send(i):
+                stamps.append(clock())
+        except RequestError as refusal:
+            return
+        results[i] = Trace(arrival=due, token_times=stamps)
+
+    await asyncio.gather(*map(one, range(len(arrivals))))
+    return results
+
+
+# %% wrong_load_closed
+# WRONG: the next request is sent when the one before has been answered
+async def run_load(send, arrivals, clock, sleep):
+    begun = clock()
+    traces = []
+    for i, arrival in enumerate(arrivals):
+        planned = begun + arrival
+        await sleep(max(0.0, planned - clock()))
+        try:
+            traces.append(Trace(planned, [clock() async for _ in send(i)]))
+        except RequestError:
+            traces.append(None)
+    return traces
+
+
+# %% wrong_load_actual_arrival, of right_load_plain
+# WRONG: the arrival is when it was sent: its lateness is not counted
+# -         times = []
+# +         planned = clock()
+# +         times = []
+
+
+# %% wrong_load_relative_arrival, of right_load_plain
+# WRONG: the arrival is on the plan's clock
+# -         return Trace(planned, times)
+# +         return Trace(arrivals[i], times)
+
+
+# %% wrong_load_relative_times, of right_load_plain
+# WRONG: the times count from the start
+# -                 times.append(clock())
+# +                 times.append(clock() - begun)
+
+
+# %% wrong_load_clock_from_zero, of right_load_plain
+# WRONG: the clock is taken to begin at 0
+# -     begun = clock()
+# +     begun = 0.0
+
+
+# %% wrong_load_all_at_once, of right_load_plain
+# WRONG: all are sent at once
+# -         if wait > 0:
+# -             await sleep(wait)
+
+
+# %% wrong_load_gaps, of right_load_plain
+# WRONG: each waits for the gap before it only
+# -         wait = planned - clock()
+# +         wait = arrivals[i] - (arrivals[i - 1] if i else 0.0)
+
+
+# %% wrong_load_sleeps_arrival_late, of right_load_plain
+# WRONG: each is late by what has passed already
+# -         wait = planned - clock()
+# +         wait = planned
+
+
+# %% wrong_load_refused_left_out, of right_load_plain
+# WRONG: refused requests are left out
+# -         traces.append(await task)
+# +         if (trace := await task) is not None:
+# +             traces.append(trace)
+
+
+# %% wrong_load_refused_empty, of right_load_plain
+# WRONG: a refused request is a trace without tokens
+# -             return None
+# +             return Trace(planned, [])
+
+
+# %% wrong_load_refused_partial, of right_load_plain
+# WRONG: a request that is refused after some tokens is a trace
+# -             return None
+# +             return Trace(planned, times) if times else None
+
+
+# %% wrong_load_refusal_raised, of right_load_plain
+# WRONG: a refusal ends the load
+# -         except RequestError:
+# +         except ZeroDivisionError:
+
+
+# %% wrong_load_any_error_refused, of right_load_plain
+# WRONG: any exception is taken for a refusal
+# -         except RequestError:
+# +         except Exception:
+
+
+# %% wrong_load_in_order_of_end, of right_load_plain
+# WRONG: in the order in which they ended
+#       tasks = [asyncio.create_task(request(i)) for i in range(len(arrivals))]
+#       traces = []
+# -     for task in tasks:
+# +     for task in asyncio.as_completed(tasks):
+#           traces.append(await task)
+#       return traces
+
+
+# %% wrong_load_first_token_only, of right_load_plain
+# WRONG: only the first token is read
+# -                 times.append(clock())
+# +                 times.append(clock())
+# +                 break
+
+
+# %% wrong_load_times_before, of right_load_plain
+# WRONG: the clock is read before each token
+# -             async for token in send(i):
+# -                 times.append(clock())
+# +             before = clock()
+# +             async for token in send(i):
+# +                 times.append(before)
+# +                 before = clock()
+
+
+# %% wrong_load_collected, of right_load_plain
+# WRONG: the tokens are collected first
+# -             async for token in send(i):
+# -                 times.append(clock())
+# +             tokens = [token async for token in send(i)]
+# +             times = [clock() for _ in tokens]
+
+
+# %% wrong_load_one_end_too_many, of right_load_plain
+# WRONG: the end is taken for a token
+# -         return Trace(planned, times)
+# +         return Trace(planned, [*times, clock()])
+
+
+# %% wrong_load_last_missing, of right_load_plain
+# WRONG: the last request is not sent
+# -     tasks = [asyncio.create_task(request(i)) for i in range(len(arrivals))]
+# +     tasks = [asyncio.create_task(request(i)) for i in range(len(arrivals) - 1)]
+
+
+# %% wrong_load_first_again, of right_load_plain
+# WRONG: every request is the first
+# -             async for token in send(i):
+# +             async for token in send(0):
+
+
+# %% wrong_load_three_at_a_time, of right_load_plain
+# WRONG: at most three are under way
+# -     begun = clock()
+# +     begun, places = clock(), asyncio.Semaphore(3)
+# ...
+#           times = []
+#           try:
+# -             async for token in send(i):
+# -                 times.append(clock())
+# +             async with places:
+# +                 async for token in send(i):
+# +                     times.append(clock())
+#           except RequestError:
+#               return None
+
+
+# %% wrong_load_asyncio_sleep, of right_load_plain
+# WRONG: sleeps by asyncio and not by the sleep that is given
+# -             await sleep(wait)
+# +             await asyncio.sleep(wait)
+
+
+# %% wrong_load_loop_clock, of right_load_plain
+# WRONG: reads the loop's clock from 0
+# -                 times.append(clock())
+# +                 times.append(clock() - arrivals[i])
+
+
+# %% wrong_load_tuple_traces, of right_load_plain
+# WRONG: pairs in place of traces
+# -         return Trace(planned, times)
+# +         return planned, times
+
+
+# %% wrong_load_dict_result, of right_load_plain
+# WRONG: a dict by number
+# -     return traces
+# +     return dict(enumerate(traces))
