@@ -55,7 +55,7 @@ class PackedModel:
         config = self.config
         H, K = config.num_attention_heads, config.num_key_value_heads
         normed = rms_norm(x, x.shape[-1:], layer.input_layernorm, config.rms_norm_eps)
-        heads = layer.qkv_proj(normed).unflatten(-1, (H + 2 * K, config.head_dim))  # (B, t, H+2K, Dh)
+        heads = layer.qkv_proj(normed).view(*x.shape[:-1], H + 2 * K, config.head_dim)  # (B, t, H+2K, Dh)
         turned, v = heads.split((H + K, K), dim=2)
         first, second = turned.chunk(2, dim=-1)
         turned = turned * cos + torch.cat((second, first), dim=-1) * sin

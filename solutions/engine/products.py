@@ -122,7 +122,7 @@ class Product:
         for bound in BOUNDS:
             place += len(rows) > bound
         multiply, kept = self._at[place]
-        return multiply(rows, kept).unflatten(0, x.shape[:-1])
+        return multiply(rows, kept).view(*x.shape[:-1], -1)
 
 
 def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
