@@ -5,12 +5,9 @@ import shutil
 
 import pytest
 import torch
-from torch.nn.functional import linear
-
 from course.kit import load_model, load_tokenizer, paths
 from solutions.batching import generate_batch
-from solutions.engine import StaticEngine, packed
-from solutions.engine.packed import FEW_EMULATED_ROWS, FEW_ROWS, product
+from solutions.engine import PackedModel, StaticEngine
 from solutions.kv_cache import KVCache, forward_cached
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
@@ -27,20 +24,6 @@ def test_tokens_are_those_of_the_batched_loop(model, prompts):
     made = StaticEngine(model, len(prompts), max_len=40)
     assert made.generate(prompts, 20).tolist() == want
     assert made.generate(prompts, 20).tolist() == want  # nothing is left of the run before
-
-
-@pytest.mark.parametrize("units", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("rows", [1, 3, FEW_EMULATED_ROWS + 1, FEW_ROWS, FEW_ROWS + 1])
-def test_every_way_of_a_product_gives_the_same_numbers(monkeypatch, rows, dtype, units):
-    monkeypatch.setattr(packed, "BFLOAT16_UNITS", units)
-    g = torch.Generator().manual_seed(0)
-    x, weight = torch.randn(rows, 1, 24, generator=g).to(dtype), torch.randn(40, 24, generator=g).to(dtype)
-    got = product(x, weight)
-    assert got.dtype == dtype
-    assert got.is_contiguous()
-    atol = 0.1 if dtype == torch.bfloat16 else 1e-5
-    torch.testing.assert_close(got.double(), linear(x.double(), weight.double()), atol=atol, rtol=atol / 10)
 
 
 def test_no_slot_left_is_one_clear_line(model):
@@ -68,7 +51,7 @@ def test_keys_in_half_precision_are_turned_in_float32():
         keys[dtype] = cache.keys[0].float()
     made = StaticEngine(model, 1, max_len=300)
     made.prefill(ids)
-    assert made.cos.dtype == torch.float32
+    assert made.rotation.cos.dtype == torch.float32
     exact, half = keys[torch.float32], keys[torch.bfloat16]
     assert (made.keys[0].float() - exact).norm() <= 1.1 * (half - exact).norm()
 
@@ -77,7 +60,7 @@ def test_keys_in_half_precision_are_turned_in_float32():
 @pytest.mark.skipif(shutil.which("c++") is None and shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 def test_compiled_tokens_are_the_same():
     model = load_model("tiny").weights_only()
-    plain, compiled = StaticEngine(model, 4, max_len=40), StaticEngine(model, 4, max_len=40)
+    plain, compiled = StaticEngine(model, 4, max_len=40), StaticEngine(PackedModel(model, way="linear"), 4, max_len=40)
     compiled.compile_decode()
     assert torch.equal(plain.generate(PROMPTS, 12), compiled.generate(PROMPTS, 12))
 

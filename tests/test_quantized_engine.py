@@ -11,9 +11,11 @@ from numba import njit
 from course.kit import load_model, paths
 from course.kit.errors import ModelError
 from solutions.engine.quantized import kernels, weights
+from solutions.engine.quantized.drafted import Lookup, generate_drafted
 from solutions.engine.quantized.engine import NAMES, Crew, QuantizedEngine, best_instruction_set
 from solutions.engine.quantized.kernels import BLOCK
 from solutions.engine.quantized.vectors import F32, written
+from solutions.speculative import lookup_draft
 
 try:
     BEST = best_instruction_set()
@@ -257,3 +259,51 @@ def test_prompts_of_different_lengths_side_by_side(packed, smollm2):
     together = engine(packed, batch=3).generate(prompts, 8)
     for prompt, row in zip(prompts, together, strict=True):
         assert torch.equal(engine(packed).generate([prompt], 8)[0], row)
+
+
+# ---- guesses -------------------------------------------------------------------------------------------------------
+
+
+def test_a_lookup_that_is_kept_up_is_that_of_day_15():
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        text = Lookup()
+        for token in generator.integers(0, 3, 40).tolist():
+            text.extend([token])
+            for k in (0, 1, 4):
+                assert text.draft(k) == lookup_draft(text.tokens, max_ngram=3, k=k)
+
+
+@pytest.mark.slow
+def test_with_guesses_the_tokens_are_those_one_by_one_in_fewer_passes(packed, smollm2):
+    texts = [TEXT, "1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2,", "Once upon a time", "def f(x):\n    return x\n\n\ndef g(x):\n"]
+    prompts = [smollm2.tokenizer.encode(text) for text in texts]
+    due = engine(packed, batch=4).generate(prompts, 24).tolist()
+    for guesses in (1, 4):
+        drafted = generate_drafted(engine(packed, batch=4, guesses=guesses, threads=2), prompts, 24)
+        assert drafted.tokens == due
+        assert drafted.passes <= 23
+        assert drafted.read <= 4 * 23 * (1 + guesses)
+    assert generate_drafted(engine(packed, guesses=4), prompts[1:2], 24).passes < 12  # this one repeats itself
+    assert generate_drafted(engine(packed), prompts[:1], 24).passes == 23  # no guesses, no fewer
+
+
+def test_what_is_not_kept_has_not_happened(packed):
+    one, ids = engine(packed, batch=2, max_len=12, guesses=3), torch.tensor([[5, 6, 7], [8, 9, 10]])
+    one.prefill(ids)
+    wrong = one.verify([[11, 400, 401], [12]])
+    assert [tuple(each.shape) for each in wrong] == [(3, 49152), (1, 49152)]
+    one.keep([1, 0])
+    again = one.verify([[13], [12, 14]])
+    other = engine(packed, batch=2, max_len=12)
+    other.prefill(ids)
+    due = [other.decode(torch.tensor([[11], [12]])), other.decode(torch.tensor([[13], [14]]))]
+    assert torch.equal(wrong[0][:1], due[0][:1])
+    assert torch.equal(again[0], due[1][:1])
+    assert torch.equal(again[1], torch.stack([due[0][1], due[1][1]]))
+    for tokens, message in (([[5] * 5, []], "row 0 has 4 guesses"), ([[], [49152]], "token 49152")):
+        with pytest.raises(ValueError, match=message):
+            one.verify(tokens)
+    one.keep([6, 9])
+    with pytest.raises(ValueError, match="row 0 has no room for 3 tokens"):
+        one.verify([[5, 6, 7], []])

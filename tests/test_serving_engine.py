@@ -336,7 +336,7 @@ def test_chunks_alike_are_read_together_and_what_is_read_is_at_most_twice_what_i
     chunks = [chunk(pool, length, n) for length, n in sizes]
     sequences = [request.sequence for request, _ in chunks]
     flat = day14.flatten_chunks(chunks)
-    groups = group_chunks(flat, sequences, 4, torch.device("cpu"))
+    groups = group_chunks(flat, sequences, 4, torch.device("cpu"), torch.float64)
     assert [group.tokens.tolist() for group in groups] == [
         [[0], [26], [35]],  # texts of 8, 8 and 5 blocks
         [[1], [27]],  # 3 and 3
@@ -346,7 +346,7 @@ def test_chunks_alike_are_read_together_and_what_is_read_is_at_most_twice_what_i
         [list(range(30, 35))],
     ]
     for group in groups:
-        read, there = group.tables.numel() * 4, group.mask[:, 0, -1].sum().item()
+        read, there = group.tables.numel() * 4, (group.mask[:, 0, -1] == 0).sum().item()
         assert read < 2 * there + 4 * len(group.tables)
     kv = Sevens(model.config, 200, 4, torch.float64)
     want = day14.forward_ragged(model, flat, sequences, kv)
@@ -358,7 +358,7 @@ def test_the_weights_are_read_once_a_step() -> None:
     pool, kv = PrefixPool(400), PagedKV(model.config, 400, 4)
     chunks = [chunk(pool, 20, 1) for _ in range(16)]
     sequences = [request.sequence for request, _ in chunks]
-    runner = Runner(PackedModel(model), kv, 400)
+    runner = Runner(PackedModel(model, "linear"), kv, 400)  # where a library keeps weights, the counter cannot look
     matrices = [tensor for layer in model.weights.layers for tensor in vars(layer).values()] + [model.weights.lm_head]
     least = sum(tensor.nbytes for tensor in matrices if tensor.nbytes > 100 * 1024)
     with counting(fast_bytes=100 * 1024) as work:

@@ -140,24 +140,33 @@ class Engine:
         rows: int = 8,
         max_len: int | None = None,
         threads: int | None = None,
+        products: str | None = None,
     ) -> None:
         """model: "smollm2", "tiny", the path of a .gguf file or of a folder as Hugging Face has it, or a model that the kit has loaded.
 
         dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits where file and processor allow, and else computes in float32;
         a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that.
         rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
-        threads: as many as torch's if None. Raises ModelError, ValueError or RuntimeError, one line with the remedy.
+        threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `products.py`; None for the
+        fastest, timed for a few seconds once in a process, and printed. Another process may choose otherwise and round otherwise: name one
+        for the same roundings everywhere. `engine.products` has the choice, by the matrix's shape; a file's blocks have none.
+
+        Raises ModelError, ValueError or RuntimeError, one line with the remedy.
         """
         for name, value in (("rows", rows), ("threads", threads)):
             if value is not None and (not isinstance(value, Integral) or value < 1):
                 raise ValueError(f"{name} must be a whole number of 1 or more, got {value!r}")
         self.threads = threads or torch.get_num_threads()
-        chosen = choose(model, dtype, rows=rows, max_len=max_len, threads=self.threads)
+        with _torch_threads(self.threads):
+            chosen = choose(model, dtype, rows=rows, max_len=max_len, threads=self.threads, way=products)
         self.config, self.tokenizer, self.max_len, self.description = chosen.config, chosen.tokenizer, chosen.max_len, chosen.line
         self._device, self._serving = chosen.device, chosen.serving
         self._writers: dict[Request, Writer] = {}
         weakref.finalize(self, chosen.close)
+        self.products = {} if chosen.products is None else chosen.products.choices
         print(self.description)
+        if chosen.products is not None:
+            print(chosen.products.line)
 
     def generate(self, prompts: Prompt | Sequence[Prompt], params: SamplingParams = SamplingParams(), **changes: Any) -> Any:
         """Answers one prompt with an `Answer`, or a list of prompts with a list of them, in their order.

@@ -15,6 +15,8 @@ import torch
 
 from course.kit import Config, Tokenizer, WeightsOnly, load_model, load_tokenizer, paths
 from course.kit.errors import ModelError
+from solutions.engine.packed import PackedModel
+from solutions.engine.products import Products
 from solutions.engine.serving import ServingEngine
 
 Kind = torch.dtype | Literal["auto", "quantized"]
@@ -31,7 +33,8 @@ class NoKernels(RuntimeError):
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine that serves requests, and the line that says which one it is and why. close: ends its threads."""
+    """An engine that serves requests, and the line that says which one it is and why. products: how it multiplies, unless its kernels are
+    its own. close: ends its threads."""
 
     line: str
     config: Config
@@ -39,14 +42,17 @@ class Choice:
     device: torch.device
     max_len: int
     serving: ServingEngine
+    products: Products | None = None
     close: Callable[[], None] = lambda: None
 
 
-def choose(model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: int | None, threads: int) -> Choice:
+def choose(
+    model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: int | None, threads: int, way: str | None = None
+) -> Choice:
     """The engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
 
     dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
-    those of a loaded model in its dtype, float32 for all others. Raises ModelError for a model that cannot be loaded, NoKernels or
+    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers. Raises ModelError for a model that cannot be loaded, NoKernels or
     ModelError for "quantized" where the machine or the file is not made for it, ValueError for a max_len that the model does not have.
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
@@ -55,7 +61,7 @@ def choose(model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: 
         if dtype == "quantized":
             raise ValueError("a loaded model has numbers and no blocks: give Engine 'smollm2' or the path of a .gguf file")
         model = model if dtype == "auto" else model.to(dtype=dtype)
-        return _in_numbers(model, f"the weights of {model.config.name} as loaded", rows, max_len, threads)
+        return _in_numbers(model, f"the weights of {model.config.name} as loaded", rows, max_len, threads, way)
     path = paths.SMOLLM2 if model == "smollm2" else Path(model).expanduser()
     why = "as asked for"
     if isinstance(dtype, str):
@@ -69,7 +75,7 @@ def choose(model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: 
                 raise
             why = str(error)
     loaded = load_model(model, dtype=torch.float32 if isinstance(dtype, str) else dtype)
-    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads)
+    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads, way)
 
 
 def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: int) -> Choice:
@@ -96,18 +102,19 @@ def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: i
         forward=lambda model, flat, sequences, kv: engine.forward(flat, sequences),
     )
     line = f"Engine: quantized ({NAMES[isa]}), {_count(threads)}; 4-bit blocks of {path.name}"
-    return Choice(line, model.config, load_tokenizer(name), described.device, max_len, serving, engine.crew.close)
+    return Choice(line, model.config, load_tokenizer(name), described.device, max_len, serving, close=engine.crew.close)
 
 
-def _in_numbers(model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int) -> Choice:
+def _in_numbers(model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int, way: str | None) -> Choice:
     max_len = _max_len(model.config, max_len)
     tokens = max(max_len, min(rows * max_len, FLOAT_TOKENS))
+    packed = PackedModel(model, way)
     serving = ServingEngine(
-        model, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, rows), max_running=rows
+        packed, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, rows), max_running=rows
     )
     where = _count(threads) if model.device.type == "cpu" else str(model.device)
     line = f"Engine: {str(model.dtype).removeprefix('torch.')}, {where}; {which}"
-    return Choice(line, model.config, model.tokenizer, model.device, max_len, serving)
+    return Choice(line, model.config, model.tokenizer, model.device, max_len, serving, packed.products)
 
 
 def _max_len(config: Config, asked: int | None) -> int:

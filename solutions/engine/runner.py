@@ -12,15 +12,15 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from solutions.continuous_batching import Flat
 from solutions.engine.blocks import PagedKV, PagedSequence, block_tables, read_blocks
-from solutions.engine.packed import PackedModel, rotation_tables
+from solutions.engine.packed import PackedModel, Rotation, additive
 
 
 @dataclass
 class Group:
     """R chunks of n tokens each, over texts of about one length: their attention is one call.
 
-    tokens (R, n) int64: where in the step they stand. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size) bool:
-    whether a token may see what lies there.
+    tokens (R, n) int64: where in the step they stand. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size): 0 where
+    a token may see what lies there, -inf where not, in the model's dtype.
     """
 
     tokens: Tensor
@@ -36,18 +36,18 @@ class Runner:
 
     def __init__(self, model: PackedModel, kv: PagedKV, max_len: int) -> None:
         self.model, self.kv = model, kv
-        self.cos, self.sin = rotation_tables(model, max_len)
+        self.rotation = Rotation(model, max_len)
 
     @torch.no_grad()
     def __call__(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
         """The logits behind each chunk's last token (R, V). The keys and values of the N new tokens are written."""
         model, kv, device = self.model, self.kv, self.model.device
-        groups = group_chunks(flat, sequences, kv.block_size, device)
+        groups = group_chunks(flat, sequences, kv.block_size, device, model.dtype)
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         new = torch.cat([s.slots(s.length - n) for s, n in zip(sequences, sizes, strict=True)]).to(device)
         last = torch.tensor(flat.bounds[1:], device=device) - 1
         positions = flat.positions.to(device).unsqueeze(0)
-        cos, sin = self.cos[positions], self.sin[positions]  # (1, N, Dh)
+        cos, sin = self.rotation(positions)  # (1, N, 1, Dh)
         x = model.embed_tokens[flat.ids.to(device)]  # (1, N, D)
         for index, layer in enumerate(model.layers):
             q, k, v = model.before_attention(x, layer, cos, sin)
@@ -70,7 +70,9 @@ class Runner:
         return mixed
 
 
-def group_chunks(flat: Flat, sequences: list[PagedSequence], block_size: int, device: torch.device) -> list[Group]:
+def group_chunks(
+    flat: Flat, sequences: list[PagedSequence], block_size: int, device: torch.device, dtype: torch.dtype
+) -> list[Group]:
     """Which chunks are read together: those of as many tokens, with as many blocks up to the next power of two.
 
     So all who decode are a few calls, of whose keys less than half are padding, and a prompt's chunk is mostly by itself.
@@ -83,6 +85,6 @@ def group_chunks(flat: Flat, sequences: list[PagedSequence], block_size: int, de
         tokens = torch.tensor([flat.bounds[chunk] for chunk in chunks])[:, None] + torch.arange(n)
         tables = block_tables([sequences[chunk] for chunk in chunks])
         places = torch.arange(tables.shape[1] * block_size)
-        mask = (places <= flat.positions[tokens].unsqueeze(-1)).unsqueeze(1)
-        groups.append(Group(tokens.to(device), tables.to(device), mask.to(device)))
+        seen = (places <= flat.positions[tokens].unsqueeze(-1)).unsqueeze(1)
+        groups.append(Group(tokens.to(device), tables.to(device), additive(seen.to(device), dtype)))
     return groups

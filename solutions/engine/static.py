@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from course.kit import WeightsOnly
 from solutions.batching import left_pad, positions_and_mask
-from solutions.engine.packed import PackedModel, pack, rotation_tables
+from solutions.engine.packed import PackedModel, Rotation, additive, pack
 
 
 class StaticEngine:
@@ -34,8 +34,9 @@ class StaticEngine:
         config = model.config
         shape = (config.num_hidden_layers, batch, config.num_key_value_heads, max_len, config.head_dim)
         self.keys, self.values = torch.zeros(2, *shape, dtype=model.dtype, device=model.device)
-        self.cos, self.sin = rotation_tables(self.model, max_len)
+        self.rotation = Rotation(self.model, max_len)
         self.num_pad = torch.zeros(batch, dtype=torch.int64, device=model.device)
+        self.padded = False
         self.position = torch.zeros((), dtype=torch.int64, device=model.device)  # the slot of the next token
         self.length = 0  # the same number where Python can read it without waiting for the device
         self._decode: Callable[[Tensor], Tensor] = self._decode_eagerly
@@ -52,11 +53,13 @@ class StaticEngine:
         if self.max_len < T:
             raise ValueError(f"{T} tokens do not fit into max_len = {self.max_len}: make the engine with a longer max_len")
         self.num_pad.copy_(num_pad if num_pad is not None else torch.zeros_like(self.num_pad))
+        self.padded = num_pad is not None
         if num_pad is None:
             positions, mask = torch.arange(T, device=ids.device).expand(B, T), None
         else:
-            positions, mask = positions_and_mask(num_pad, 0, T)
-        cos, sin = self.cos[positions], self.sin[positions]
+            positions, seen = positions_and_mask(num_pad, 0, T)
+            mask = additive(seen, self.model.dtype)
+        cos, sin = self.rotation(positions)
         x = self.model.embed_tokens[ids]
         for index, layer in enumerate(self.model.layers):
             q, k, v = self.model.before_attention(x, layer, cos, sin)
@@ -80,14 +83,18 @@ class StaticEngine:
     @torch.no_grad()
     def _decode_eagerly(self, ids: Tensor) -> Tensor:
         """Reads the filled slots only; a compiled step, whose shapes are fixed, reads them all."""
-        return self._step(ids, self.length)
+        return self._step(ids, self.length, masked=self.padded)
 
-    def _step(self, ids: Tensor, slots: int) -> Tensor:
+    def _step(self, ids: Tensor, slots: int, *, masked: bool) -> Tensor:
+        """masked: whether some of the slots are not to be seen. What is the same in all layers is made here, once."""
         positions = (self.position - self.num_pad).unsqueeze(1)  # (B, 1)
-        seen = torch.arange(slots, device=ids.device)
-        mask = ((seen >= self.num_pad[:, None]) & (seen <= self.position))[:, None, None]  # (B, 1, 1, slots)
+        mask = None
+        if masked:
+            place = torch.arange(slots, device=ids.device)
+            seen = (place >= self.num_pad[:, None]) & (place <= self.position)
+            mask = additive(seen[:, None, None], self.model.dtype)  # (B, 1, 1, slots)
         slot = self.position.unsqueeze(0)
-        cos, sin = self.cos[positions], self.sin[positions]
+        cos, sin = self.rotation(positions)
         x = self.model.embed_tokens[ids]
         for index, layer in enumerate(self.model.layers):
             q, k, v = self.model.before_attention(x, layer, cos, sin)
@@ -102,12 +109,17 @@ class StaticEngine:
         return self.model.logits(x[:, -1])
 
     def compile_decode(self) -> None:
-        """Makes `decode` a compiled step. It needs a C++ compiler and a minute or more at its first call; no gradient can flow."""
+        """Makes `decode` a compiled step. It needs a C++ compiler and a minute or more at its first call; no gradient can flow.
+
+        Raises ValueError where weights are kept in a library's own order, which a compiler cannot read.
+        """
+        if not self.model.products.plain:
+            raise ValueError("weights in a library's own order cannot be compiled: make the engine of PackedModel(model, way='linear')")
         step = torch.compile(self._step, fullgraph=True)
 
         def compiled(ids: Tensor) -> Tensor:
             with torch.no_grad():
-                return step(ids, self.max_len)
+                return step(ids, self.max_len, masked=True)
 
         self._decode = compiled
 

@@ -86,8 +86,10 @@ class QuantizedEngine:
         threads: int | None = None,
         isa: InstructionSet | None = None,
         model: QuantizedModel | None = None,
+        guesses: int = 0,
     ) -> None:
         """path: SmolLM2's, if None. threads: as many as torch's. isa: this processor's best. model: one that another engine has read.
+        guesses: of a row in one `verify`, at most.
 
         Raises RuntimeError on a processor that the kernels are not written for, and ModelError for a file of another make.
         """
@@ -95,7 +97,8 @@ class QuantizedEngine:
         self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
         self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
         self.crew = Crew(threads or torch.get_num_threads())
-        self.rows = max(batch, ROWS)
+        self.guesses = guesses
+        self.rows = max(batch * (1 + guesses), ROWS)
         self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
         angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))
         self.tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
@@ -115,7 +118,7 @@ class QuantizedEngine:
         inputs = [(rows, max(m.width, mixed) // 32 * BLOCK), (rows, m.inner // 32 * BLOCK)]
         each = [(threads, 4, longest), (threads, 2, rows, 32), (threads, max(m.width, mixed))]
         made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
-        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (self.batch, m.vocab_size)])
+        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (self.batch * (1 + self.guesses), m.vocab_size)])
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
         """One pass over rows ids (R,), each of a sequence at a position; logits of the wanted, in memory that the next pass writes to."""
@@ -156,6 +159,28 @@ class QuantizedEngine:
         self.lengths += 1
         return torch.from_numpy(logits.copy())
 
+    def verify(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """One pass over each row's newest token and the guesses behind it: row r's 1 + k tokens -> (1 + k, V), logits after each of them.
+
+        A row without tokens is left out, (0, V). What was read counts as read only when `keep` says how much of it: until then nothing has
+        happened, and what is not kept the next pass writes over. Raises ValueError where a row has no room, or has too many guesses.
+        """
+        sizes = [len(each) for each in tokens]
+        for row, size in enumerate(sizes):
+            if size > 1 + self.guesses:
+                raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make it with more")
+            if self.lengths[row] + size > self.max_len:
+                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make the engine with a longer max_len")
+        rows = np.repeat(np.arange(len(tokens)), sizes)
+        positions = np.concatenate([self.lengths[row] + np.arange(size) for row, size in enumerate(sizes)])
+        ids = self._known(np.concatenate([np.asarray(each, np.int64) for each in tokens]))
+        logits = torch.from_numpy(self._run(ids, rows, positions, np.arange(len(ids))).copy())
+        return list(logits.split(sizes))
+
+    def keep(self, counts: Sequence[int]) -> None:
+        """So many tokens of each row's last `verify` are part of its text."""
+        self.lengths += np.asarray(counts, np.int64)
+
     def logits(self, ids: Tensor) -> Tensor:
         """Starts anew with one text ids (1, T) -> logits after each of its tokens, (T, V). Raises ValueError as `prefill` does."""
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
@@ -185,10 +210,13 @@ class QuantizedEngine:
         rows = ids.numpy()
         if len(rows) != self.batch:
             raise ValueError(f"the engine was made for {self.batch} rows, got {len(rows)}: make another one")
-        for token in (rows.min(), rows.max()):
+        return self._known(rows)
+
+    def _known(self, tokens: Any) -> Any:
+        for token in (tokens.min(), tokens.max()):
             if not 0 <= token < self.model.vocab_size:
                 raise ValueError(f"token {token} is none of this model's: they are 0 to {self.model.vocab_size - 1}")
-        return rows
+        return tokens
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
         """The most probable tokens after each prompt, (B, max_new_tokens)."""

@@ -1,0 +1,269 @@
+"""Products of activations with weights: of the ways that this machine has, the fastest whose numbers are those of F.linear.
+
+A library multiplies by another routine when the weight is stored otherwise, and which routine is fast depends on the processor, on the
+matrix's shape and on how many rows are multiplied. So nothing is assumed: when a model is packed, each way is timed on the model's own
+matrices, with 1 row, a few, a batch and a part of a prompt, and the fastest is kept. Nothing is kept whose numbers are farther from
+F.linear's than another order of summation would make them. A timing is another one in another process: who needs the same roundings
+everywhere names a way.
+
+| way | the weight is kept | for |
+|---|---|---|
+| `linear` | as it is | every dtype; what the others are held against |
+| `weight first` | as it is, and stands on the left of the product | every dtype |
+| `packed` | in the order that oneDNN's kernels read it in | float32, bfloat16, float16, as far as the processor has the instructions |
+| `as float32` | as it is, and made float32 for each product | bfloat16 and float16 |
+| `fp16` | in 16 bits, in FBGEMM's order; sums are float32 | bfloat16, float16, and float32 where every number of the weight is one of float16 |
+| `transposed` | as (in, out) | float32, float64 |
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+BOUNDS = (1, 8, 32)
+"""A choice holds for 1 row, for 2 to 8, for 9 to 32, and for all above."""
+SAMPLES = (1, 4, 16, 96)
+"""Rows that each of these is timed with."""
+SECONDS = 3.0
+"""For all timing of one model. It ends soon after: each way gets its five turns."""
+TURNS, FEWEST = 12, 5
+GAIN = 0.9
+"""Who is to be kept instead takes less than this share of the time: another form of the weight is memory, and a timing has noise."""
+HOPELESS = 3
+"""Who takes so many times as long gets no further turn."""
+POOL_BYTES = 48e6
+"""Weights are timed in turn, as many as no cache holds: in a decode step each comes from memory."""
+TOLERANCE = {torch.float64: 1e-14, torch.float32: 5e-6, torch.bfloat16: 1e-3, torch.float16: 1e-4}
+"""Of the distance to F.linear's result, relative to its length. In float32 two of F.linear's own routines differ by 5e-7 where a sum has
+576 terms and by 2e-6 where it has 14,336; weights rounded to float16 would be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is
+rounded once, and only what lies at a boundary is rounded to the other side: up to 2e-4 of bfloat16, 4e-5 of float16."""
+HALVES = (torch.bfloat16, torch.float16)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to multiply. prepare: weight (out, in) -> what is kept of it; multiply: rows (R, in), what is kept -> (R, out).
+
+    kept: what the prepared form is called; ways with the same one share it. Either function may raise where the machine cannot.
+    fits: whether this weight may be kept so.
+    """
+
+    name: str
+    kept: str
+    prepare: Callable[[Tensor], Any]
+    multiply: Callable[[Tensor, Any], Tensor]
+    dtypes: tuple[torch.dtype, ...] = tuple(TOLERANCE)
+    fits: Callable[[Tensor], bool] = lambda weight: True
+
+
+def _as_it_is(weight: Tensor) -> Tensor:
+    return weight
+
+
+def _float16_holds(weight: Tensor) -> bool:
+    """Whether 16 bits lose nothing that counts: in float32 nothing at all; what they lose of 16 other bits is found by comparing."""
+    return weight.dtype != torch.float32 or torch.equal(weight.half().float(), weight)
+
+
+LINEAR = Way("linear", "", _as_it_is, linear)
+WAYS = (
+    LINEAR,
+    Way("weight first", "", _as_it_is, lambda x, weight: (weight @ x.T).T.contiguous()),
+    Way(
+        "packed",
+        "packed",
+        lambda weight: torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 16),
+        lambda x, kept: torch.ops.mkldnn._linear_pointwise(x, kept, None, "none", [], ""),
+        (torch.float32, *HALVES),
+    ),
+    Way("as float32", "", _as_it_is, lambda x, weight: linear(x.float(), weight.float()).to(x.dtype), HALVES),
+    Way(
+        "fp16",
+        "fp16",
+        lambda weight: torch.ops.quantized.linear_prepack_fp16(weight.float().contiguous(), None),
+        lambda x, kept: torch.ops.quantized.linear_dynamic_fp16(x.float(), kept).to(x.dtype),
+        (torch.float32, *HALVES),
+        _float16_holds,
+    ),
+    Way("transposed", "transposed", lambda weight: weight.T.contiguous(), lambda x, kept: x @ kept, (torch.float32, torch.float64)),
+)
+
+
+class Product:
+    """linear(x, weight): x (..., in) -> (..., out), by one way for each number of rows."""
+
+    def __init__(self, weight: Tensor, ways: Sequence[Way]) -> None:
+        """ways: for 1 row, for 2 to 8, for 9 to 32, for more. One whose numbers are not near enough with this weight is not taken."""
+        forms: dict[str, Any] = {}
+        kept: list[tuple[Way, Any]] = []
+        for way in ways:
+            try:
+                fits = way is LINEAR or way.fits(weight)
+                if fits and way.kept not in forms:
+                    forms[way.kept] = way.prepare(weight)
+                fits = fits and (way is LINEAR or is_near(way, forms[way.kept], weight, 3))
+            except Exception:
+                fits = False
+            kept.append((way, forms[way.kept]) if fits else (LINEAR, weight))
+        self.names = tuple(way.name for way, _ in kept)
+        self._at = [(way.multiply, form) for way, form in kept]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        rows = x.reshape(-1, x.shape[-1])
+        place = 0
+        for bound in BOUNDS:
+            place += len(rows) > bound
+        multiply, kept = self._at[place]
+        return multiply(rows, kept).view(*x.shape[:-1], -1)
+
+
+def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
+    """Whether the numbers are F.linear's but for the order of summation. In 16 bits F.linear is asked in float32, and rounded."""
+    generator = torch.Generator().manual_seed(rows)
+    x = torch.randn(rows, weight.shape[1], generator=generator).to(weight.dtype)
+    due = linear(x.float(), weight.float()).to(x.dtype) if x.dtype in HALVES else linear(x, weight)
+    got = way.multiply(x, kept)
+    if got.shape != due.shape or got.dtype != due.dtype:
+        return False
+    distance, length = ((each.double()).norm().item() for each in (got.double() - due.double(), due))
+    return distance <= TOLERANCE[weight.dtype] * length  # false for nan
+
+
+class Products:
+    """Makes a model's products. choices: {(out, in): the ways' names for 1 row, 2 to 8, 9 to 32, more}. seconds: what timing took.
+
+    way: by timing if None; a name, that way everywhere that it can be, for the same roundings in every process. Weights on a GPU, and
+    of dtypes that are not named above, are multiplied by F.linear. A choice is remembered for the process, so that two engines of it
+    agree; `remembered` is where.
+    """
+
+    def __init__(
+        self,
+        way: str | None = None,
+        *,
+        ways: Sequence[Way] = WAYS,
+        clock: Callable[[], float] = time.perf_counter,
+        remembered: dict[Any, tuple[str, ...]] | None = None,
+    ) -> None:
+        """Raises ValueError for the name of no way."""
+        self.ways = {each.name: each for each in ways}
+        if way is not None and way not in self.ways:
+            raise ValueError(f"products must be one of {', '.join(self.ways)}, or None for the fastest, got {way!r}")
+        self.way, self.clock = way, clock
+        self.choices: dict[tuple[int, int], tuple[str, ...]] = {}
+        self.seconds = 0.0
+        self._remembered = REMEMBERED if remembered is None else remembered
+
+    def make(self, weights: Iterable[Tensor], share: float = 1.0, samples: Sequence[int] = SAMPLES) -> list[Product]:
+        """A product for each of several weights of one shape. share: of SECONDS. samples: rows to time, without those never asked for."""
+        weights = iter(weights)
+        pool = [next(weights)]
+        while sum(weight.nbytes for weight in pool) < POOL_BYTES and (weight := next(weights, None)) is not None:
+            pool.append(weight)
+        ways = self._ways(pool, share, samples)
+        made = [Product(weight, ways) for weight in chain(pool, weights)]
+        rows, columns = pool[0].shape
+        self.choices[rows, columns] = made[0].names
+        return made
+
+    @property
+    def line(self) -> str:
+        """What was chosen, and how."""
+        if self.way is not None:
+            how = " as asked for"
+        elif self.seconds:
+            how = f", timed in {self.seconds:.1f} s"
+        else:
+            how = " as timed before" if self.choices else ""
+        return f"Products{how}: " + "; ".join(f"{out}x{width} {told(names)}" for (out, width), names in self.choices.items())
+
+    @property
+    def plain(self) -> bool:
+        """Whether every weight is kept as it is, as a compiler wants it."""
+        return all(self.ways[name].kept == "" for names in self.choices.values() for name in names)
+
+    def _ways(self, pool: list[Tensor], share: float, samples: Sequence[int]) -> list[Way]:
+        count = len(SAMPLES)
+        if self.way is not None:
+            return [self.ways[self.way]] * count
+        weight = pool[0]
+        if weight.is_cuda or weight.dtype not in TOLERANCE:
+            return [LINEAR] * count
+        candidates = [way for way in self.ways.values() if weight.dtype in way.dtypes and all(map(way.fits, pool))]
+        key = (weight.shape, weight.dtype, torch.get_num_threads(), tuple(samples), tuple(way.name for way in candidates))
+        if key not in self._remembered:
+            start = self.clock()
+            self._remembered[key] = self._timed(pool, candidates, share, samples)
+            self.seconds += self.clock() - start
+        names = self._remembered[key]
+        return [self.ways[name] for name in names] + [self.ways[names[-1]]] * (count - len(names))
+
+    def _timed(self, pool: list[Tensor], candidates: list[Way], share: float, samples: Sequence[int]) -> tuple[str, ...]:
+        """The fastest way for each of the samples. The one before it is to be beaten first: another form of the weight is memory."""
+        forms: dict[str, list[Any]] = {"": list(pool)}
+        right = [way for way in candidates if way is LINEAR or self._is_right(way, forms, pool, samples)]
+        each = SECONDS * share / (len(samples) * len(candidates))
+        best, chosen = LINEAR, []
+        for rows in samples:
+            x = torch.randn(rows, pool[0].shape[1], generator=torch.Generator().manual_seed(rows)).to(pool[0].dtype)
+            for way in right:
+                if way is not best and self._is_faster(way, best, forms, x, each):
+                    best = way
+            chosen.append(best.name)
+        return tuple(chosen)
+
+    def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: list[Tensor], samples: Sequence[int]) -> bool:
+        """Whether this machine can, and gets F.linear's numbers with each number of rows: who is wrong once is taken nowhere."""
+        try:
+            if way.kept not in forms:
+                forms[way.kept] = [way.prepare(weight) for weight in pool]
+            return all(is_near(way, forms[way.kept][0], pool[0], rows) for rows in samples)
+        except Exception:  # whatever it is that this processor, or this build of torch, does not have
+            return False
+
+    def _is_faster(self, way: Way, best: Way, forms: dict[str, list[Any]], x: Tensor, seconds: float) -> bool:
+        """Both in turn, each time with another weight. Of each the lower quartile counts: what disturbs makes longer."""
+        theirs, mine = forms[best.kept], forms[way.kept]
+        count = len(mine)
+        best.multiply(x, theirs[0])
+        way.multiply(x, mine[0])  # what a first call prepares is not timed
+        took: tuple[list[float], list[float]] = ([], [])
+        end = self.clock() + seconds
+        for turn in range(TURNS):
+            for times, each, form in ((took[0], best, theirs[turn % count]), (took[1], way, mine[(turn + count // 2) % count])):
+                start = self.clock()
+                each.multiply(x, form)
+                times.append(self.clock() - start)
+            if turn + 1 >= FEWEST and (min(took[1]) > HOPELESS * max(took[0]) or self.clock() > end):
+                break
+        theirs_took, mine_took = (sorted(times)[(len(times) - 1) // 4] for times in took)
+        return mine_took < GAIN * theirs_took
+
+
+REMEMBERED: dict[Any, tuple[str, ...]] = {}
+"""What was chosen in this process: two engines over the same weights round alike."""
+
+
+def told(names: Sequence[str]) -> str:
+    """The ways of one shape in words: `packed`, or `linear at 1 row, packed at 2 to 8, fp16 above`."""
+    if len(set(names)) == 1:
+        return names[0]
+    parts, start = [], 1
+    for place, name in enumerate(names):
+        if place + 1 < len(names) and names[place + 1] == name:
+            continue
+        if place == len(names) - 1:
+            parts.append(f"{name} above")
+        else:
+            bound = BOUNDS[place]
+            parts.append(f"{name} at {'1 row' if bound == 1 else f'{start} to {bound} rows'}")
+            start = bound + 1
+    return ", ".join(parts)

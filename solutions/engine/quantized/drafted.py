@@ -1,0 +1,86 @@
+"""Lookup drafts through the quantized engine: Day 15's rules for all rows of a batch, in one pass over the weights.
+
+A row's logits do not depend on what else is in a pass, so the tokens are those that the engine makes one by one, to the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from solutions.batching import left_pad
+from solutions.speculative import greedy_verify
+
+from .engine import QuantizedEngine
+
+
+@dataclass
+class Lookup:
+    """A text that knows where its endings stood before: `draft` is Day 15's `lookup_draft`, without reading the text each time.
+
+    A dictionary holds, for every n tokens that something followed, where that was the last time.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    max_ngram: int = 3
+    _after: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False)
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        for token in tokens:
+            end = len(self.tokens)
+            for n in range(1, min(self.max_ngram, end) + 1):
+                self._after[tuple(self.tokens[end - n :])] = end
+            self.tokens.append(token)
+
+    def draft(self, k: int) -> list[int]:
+        """At most k tokens that followed the longest ending that stood before, the latest time; [] if none did."""
+        for n in range(min(self.max_ngram, len(self.tokens) - 1), 0, -1):
+            if (start := self._after.get(tuple(self.tokens[-n:]))) is not None:
+                return self.tokens[start : start + k]
+        return []
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """tokens: of each row. passes: of the model, the prompt's not counted. read: tokens in them."""
+
+    tokens: list[list[int]]
+    passes: int
+    read: int
+
+
+def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Drafted:
+    """The most probable tokens after each prompt, as `engine.generate` has them, in fewer passes where a text repeats itself.
+
+    Each pass reads a row's newest token and at most engine.guesses behind it, and never more than it may still make.
+    """
+    first = engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0)).argmax(-1).tolist()
+    return continue_drafted(engine, prompts, first, max_new_tokens)
+
+
+def continue_drafted(
+    engine: QuantizedEngine, prompts: Sequence[Sequence[int]], first: Sequence[int], max_new_tokens: int
+) -> Drafted:
+    """The same behind a prefill that has made the first token of each row."""
+    texts = [Lookup(max_ngram=3) for _ in prompts]
+    for text, prompt, token in zip(texts, prompts, first, strict=True):
+        text.extend([*prompt, token])
+    made = [[token] for token in first]
+    passes = read = 0
+    while any(len(row) < max_new_tokens for row in made):
+        given: list[list[int]] = []
+        for text, row in zip(texts, made, strict=True):
+            left = max_new_tokens - len(row)
+            given.append([row[-1], *text.draft(min(engine.guesses, left - 1))] if left else [])
+        logits = engine.verify(given)
+        kept = []
+        for text, row, tokens, each in zip(texts, made, given, logits, strict=True):
+            new = greedy_verify(each, torch.tensor(tokens[1:], dtype=torch.int64)) if tokens else []
+            text.extend(new)
+            row += new
+            kept.append(len(new))
+        engine.keep(kept)  # the newest token of each is not read yet: instead of it, the one before it has been
+        passes, read = passes + 1, read + sum(map(len, given))
+    return Drafted(made, passes, read)
