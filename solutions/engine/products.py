@@ -43,7 +43,7 @@ HOPELESS = 3
 POOL_BYTES = 48e6
 """Weights are timed in turn, as many as no cache holds: in a decode step each comes from memory."""
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 5e-6, torch.bfloat16: 1e-3, torch.float16: 1e-4}
-"""Of the distance to F.linear's result, relative to its length. In float32 two of F.linear's own routines differ by 5e-7 where a sum has
+"""Of the distance to F.linear's result, relative to its length. In float32 two of torch's own routines differ by 5e-7 where a sum has
 576 terms and by 2e-6 where it has 14,336; weights rounded to float16 would be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is
 rounded once, and only what lies at a boundary is rounded to the other side: up to 2e-4 of bfloat16, 4e-5 of float16."""
 HALVES = (torch.bfloat16, torch.float16)
