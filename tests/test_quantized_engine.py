@@ -11,11 +11,11 @@ from numba import njit
 from course.kit import load_model, paths
 from course.kit.errors import ModelError
 from solutions.engine.quantized import kernels, weights
-from solutions.engine.quantized.drafted import Lookup, generate_drafted
+from solutions.engine.quantized.drafted import Lookup, generate_drafted, verified
 from solutions.engine.quantized.engine import NAMES, Crew, QuantizedEngine, best_instruction_set
 from solutions.engine.quantized.kernels import BLOCK
 from solutions.engine.quantized.vectors import F32, written
-from solutions.speculative import lookup_draft
+from solutions.speculative import greedy_verify, lookup_draft
 
 try:
     BEST = best_instruction_set()
@@ -288,6 +288,14 @@ def test_a_lookup_that_is_kept_up_is_that_of_day_15():
             text.extend([token])
             for k in (0, 1, 4):
                 assert text.draft(k) == lookup_draft(text.tokens, max_ngram=3, k=k)
+
+
+def test_what_is_verified_is_that_of_day_15():
+    generator = torch.Generator().manual_seed(0)
+    for k in (0, 1, 3) * 20:
+        logits, draft = torch.rand(k + 1, 2, generator=generator), torch.randint(2, (k,), generator=generator)
+        assert verified(logits.argmax(-1).tolist(), draft.tolist()) == greedy_verify(logits, draft)
+    assert verified([], []) == []  # a row that is left out
 
 
 @pytest.mark.slow

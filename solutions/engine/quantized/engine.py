@@ -171,7 +171,7 @@ class QuantizedEngine:
             if size > 1 + self.guesses:
                 raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make it with more")
             if self.lengths[row] + size > self.max_len:
-                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make the engine with a longer max_len")
+                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make it with a longer max_len")
         rows = np.repeat(np.arange(len(tokens)), sizes)
         positions = np.concatenate([self.lengths[row] + np.arange(size) for row, size in enumerate(sizes)])
         ids = self._known(np.concatenate([np.asarray(each, np.int64) for each in tokens]))
