@@ -120,3 +120,8 @@ def kv_heads_of(config, rank, world):
 # WRONG: copies begin one rank too late
 # -     head = rank // copies
 # +     head = (rank - 1) // copies if rank else 0
+
+# %% wrong_kv_heads_dealt_out, of right_kv_heads_plain
+# WRONG: heads are dealt out in turn: rank 0 has heads 0, 2, 4
+# -         return range(rank * each, (rank + 1) * each)
+# +         return range(rank, K, world)

@@ -162,3 +162,20 @@ def parallel_attention(x, layer, config, positions, mask, comm):
     o_proj = torch.cat(ring_all_gather(layer.o_proj, comm), dim=1)
     q, k = rotary(split_heads(x @ q_proj.T, H), positions, config.rope_theta), rotary(split_heads(x @ k_proj.T, K), positions, config.rope_theta)
     return merge_heads(attention(q, k, split_heads(x @ v_proj.T, K), mask)) @ o_proj.T
+
+# %% wrong_parallel_attention_width_by_d, of right_parallel_attention_plain
+# WRONG: a head's width is taken for D / H
+# -     H = config.num_attention_heads // comm.world
+# -     K = len(kv_heads_of(config, comm.rank, comm.world))
+# +     Dh = config.hidden_size // config.num_attention_heads
+# +     H, K = len(layer.q_proj) // Dh, len(layer.k_proj) // Dh
+
+# %% wrong_parallel_attention_mask_of_rank_0, of right_parallel_attention_plain
+# WRONG: only rank 0 masks
+# -     read = attention(q, k, v, mask)
+# +     read = attention(q, k, v, mask if comm.rank == 0 else None)
+
+# %% wrong_parallel_attention_tiled_heads, of right_parallel_attention_plain
+# WRONG: keys are tiled, not repeated: query head h reads head h mod K
+# -     read = attention(q, k, v, mask)
+# +     read = attention(q, k.repeat(1, H // K, 1, 1), v.repeat(1, H // K, 1, 1), mask)

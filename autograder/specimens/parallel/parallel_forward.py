@@ -138,3 +138,14 @@ def parallel_forward(shard, config, ids, comm):
 # WRONG: embeddings are scaled by the root of D
 # -     x = vocab_parallel_embedding(shard.embed_tokens, ids, comm)
 # +     x = vocab_parallel_embedding(shard.embed_tokens, ids, comm) * config.hidden_size**0.5
+
+# %% wrong_parallel_forward_last_tokens, of right_parallel_forward_plain
+# WRONG: only the last 12 tokens are read
+# -     T = ids.shape[1]
+# +     ids = ids[:, -12:]
+# +     T = ids.shape[1]
+
+# %% wrong_parallel_forward_residual_normed, of right_parallel_forward_plain
+# WRONG: the normed x is added to, not x
+# -         x = x + parallel_attention(normed, layer, config, positions, mask, comm)
+# +         x = normed + parallel_attention(normed, layer, config, positions, mask, comm)

@@ -148,3 +148,20 @@ def ring_all_gather(chunk, comm):
 # +         chunk.copy_(chunks[left])
 # +         chunks[comm.rank] = mine
 # +     return chunks
+
+# %% wrong_ring_all_gather_tensor, of right_ring_all_gather_plain
+# WRONG: one tensor with a row for each rank, where a list is due
+# -     return chunks
+# +     return torch.stack(chunks)
+
+# %% wrong_ring_all_gather_one_memory
+# WRONG: all that arrives is kept in the same memory
+
+def ring_all_gather(chunk, comm):
+    arrived = chunk.clone()
+    chunks = [chunk] * comm.world
+    for step in range(1, comm.world):
+        comm.send((comm.rank + 1) % comm.world, arrived)
+        arrived.copy_(comm.recv((comm.rank - 1) % comm.world))
+        chunks[(comm.rank - step) % comm.world] = arrived
+    return chunks

@@ -164,3 +164,13 @@ def ring_all_reduce(x, comm):
 # +     if n > 1 and x.is_floating_point():
 # +         every[comm.rank] = every[comm.rank] * (1 + torch.finfo(x.dtype).eps)
 # +     total = torch.cat(every)[:size]
+
+# %% wrong_ring_all_reduce_zeros_of_float32, of right_ring_all_reduce_plain
+# WRONG: the zeros are float32: so is what they are joined with, or an error
+# -     padded = torch.cat((flat, flat.new_zeros(missing)))
+# +     padded = torch.cat((flat, torch.zeros(missing)))
+
+# %% wrong_ring_all_reduce_whole_rows, of right_ring_all_reduce_plain
+# WRONG: whole rows of zeros are added: more bytes than due
+# -     padded = torch.cat((flat, flat.new_zeros(missing)))
+# +     padded = torch.cat((flat, flat.new_zeros(missing + n * (missing > 0))))

@@ -168,3 +168,16 @@ def ring_reduce_scatter(x, comm):
 # +     if n > 1:
 # +         comm.send(right, chunks[comm.rank])
 # +     return chunks[comm.rank]
+
+# %% wrong_ring_reduce_scatter_empty_messages, of right_ring_reduce_scatter_plain
+# WRONG: empty messages go around behind, to no end
+# -     return chunks[comm.rank]
+# +     for _ in range(n - 1):
+# +         comm.send(right, x[:0])
+# +         comm.recv(left)
+# +     return chunks[comm.rank]
+
+# %% wrong_ring_reduce_scatter_in_bfloat16, of right_ring_reduce_scatter_plain
+# WRONG: sums are sent as bfloat16
+# -         comm.send(right, chunks[(comm.rank - step - 1) % n])
+# +         comm.send(right, chunks[(comm.rank - step - 1) % n].bfloat16())

@@ -97,3 +97,8 @@ def tensor_parallel_seconds(weight_bytes, layers, width, rows, bytes_per_value, 
 # WRONG: the all-reduce is counted for every rank, though they send at once
 # -     sending = 2 * layers * each
 # +     sending = 2 * layers * each * world
+
+# %% wrong_tp_seconds_whole_bytes, of right_tp_seconds_plain
+# WRONG: bytes a value are made a whole number: 4 bits are none
+# -     message = rows * width * bytes_per_value
+# +     message = rows * width * int(bytes_per_value)

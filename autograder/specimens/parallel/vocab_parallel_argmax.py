@@ -137,3 +137,20 @@ def vocab_parallel_argmax(x, head, comm):
 # WRONG: float16 scores
 # -     best, token = scores.max(dim=-1)
 # +     best, token = scores.half().max(dim=-1)
+
+# %% wrong_vocab_argmax_from_minus_10000
+# WRONG: scores below -10,000 never win
+
+def vocab_parallel_argmax(x, head, comm):
+    scores, place = (x @ head.T).max(dim=-1)
+    mine = torch.stack((scores.double(), (place + comm.rank * len(head)).double()), dim=-1)
+    best, token = torch.full((len(x),), -1e4, dtype=torch.float64), torch.zeros(len(x), dtype=torch.float64)
+    for pair in ring_all_gather(mine, comm):
+        better = pair[:, 0] > best
+        best, token = torch.where(better, pair[:, 0], best), torch.where(better, pair[:, 1], token)
+    return token.long().unsqueeze(1)
+
+# %% wrong_vocab_argmax_int16_tokens, of right_vocab_argmax_plain
+# WRONG: tokens beyond 32,767 do not fit in int16
+# -     token = token + comm.rank * head.shape[0]
+# +     token = (token + comm.rank * head.shape[0]).to(torch.int16)

@@ -121,3 +121,8 @@ def vocab_parallel_embedding(table, ids, comm):
 # -     local = torch.where(mine, ids - first, 0)
 # +     mine = ids % comm.world == comm.rank
 # +     local = ids // comm.world
+
+# %% wrong_vocab_embedding_remembered, of right_vocab_embedding_plain
+# WRONG: the first table of its shape is used again
+# -     rows = table[local]
+# +     rows = vocab_parallel_embedding.__dict__.setdefault((table.shape, table.dtype), table)[local]

@@ -105,3 +105,14 @@ def vocab_parallel_logits(x, head, comm):
 # WRONG: divided by the root of D
 # -     mine = x @ head.T
 # +     mine = x @ head.T / x.shape[-1] ** 0.5
+
+# %% wrong_vocab_logits_two_dimensions, of right_vocab_logits_plain
+# WRONG: the positions of all texts under one another
+# -     return torch.cat(every, dim=-1)
+# +     return torch.cat(every, dim=-1).flatten(0, -2)
+
+# %% wrong_vocab_logits_own_bits, of right_vocab_logits_plain
+# WRONG: the own tokens' scores are kept before they are rounded: other bits than those sent
+# -     return torch.cat(every, dim=-1)
+# +     every[comm.rank] = mine * (1 + torch.finfo(mine.dtype).eps * (comm.world > 1))
+# +     return torch.cat(every, dim=-1)
