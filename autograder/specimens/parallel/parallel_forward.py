@@ -149,3 +149,17 @@ def parallel_forward(shard, config, ids, comm):
 # WRONG: the normed x is added to, not x
 # -         x = x + parallel_attention(normed, layer, config, positions, mask, comm)
 # +         x = normed + parallel_attention(normed, layer, config, positions, mask, comm)
+
+# %% wrong_parallel_forward_side_by_side, of right_parallel_forward_plain
+# WRONG: attention and feed-forward side by side, both added to the same x: the second reads what the first should have changed
+# -         x = x + parallel_attention(normed, layer, config, positions, mask, comm)
+# -         normed = rms_norm(x, layer.post_attention_layernorm, eps)
+# -         x = x + parallel_feed_forward(normed, layer, comm)
+# +         read = parallel_attention(normed, layer, config, positions, mask, comm)
+# +         normed = rms_norm(x, layer.post_attention_layernorm, eps)
+# +         x = x + read + parallel_feed_forward(normed, layer, comm)
+
+# %% wrong_parallel_forward_text_after_text, of right_parallel_forward_plain
+# WRONG: one text of the batch after the other: as many messages for each
+# -     return vocab_parallel_logits(x, shard.lm_head, comm)
+# +     return torch.cat([vocab_parallel_logits(text, shard.lm_head, comm) for text in x.split(1)])

@@ -126,3 +126,8 @@ def vocab_parallel_embedding(table, ids, comm):
 # WRONG: the first table of its shape is used again
 # -     rows = table[local]
 # +     rows = vocab_parallel_embedding.__dict__.setdefault((table.shape, table.dtype), table)[local]
+
+# %% wrong_vocab_embedding_made_finite, of right_vocab_embedding_plain
+# WRONG: inf and nan are made numbers, in rows that are asked for too
+# -     rows = torch.where(mine.unsqueeze(-1), rows, 0.0)
+# +     rows = (rows * mine.unsqueeze(-1)).nan_to_num(0.0)
