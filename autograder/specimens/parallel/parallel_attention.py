@@ -179,3 +179,14 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # WRONG: keys are tiled, not repeated: query head h reads head h mod K
 # -     read = attention(q, k, v, mask)
 # +     read = attention(q, k.repeat(1, H // K, 1, 1), v.repeat(1, H // K, 1, 1), mask)
+
+# %% wrong_parallel_attention_remembered, of right_parallel_attention_plain
+# WRONG: the first layer's queries are used in every layer
+# -     q = split_heads(x @ layer.q_proj.T, H)
+# +     known = parallel_attention.__dict__.setdefault((comm.rank, layer.q_proj.shape, layer.q_proj.dtype), layer.q_proj)
+# +     q = split_heads(x @ known.T, H)
+
+# %% wrong_parallel_attention_causal_too, of right_parallel_attention_plain
+# WRONG: what comes later is never seen, whatever the mask says
+# -     read = attention(q, k, v, mask)
+# +     read = attention(q, k, v, mask & causal_mask(x.shape[1], x.shape[1]))

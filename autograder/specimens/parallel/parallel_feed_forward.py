@@ -132,3 +132,19 @@ def parallel_feed_forward(x, layer, comm):
 # WRONG: the up product is made twice: more work than due
 # -     ups = x @ layer.up_proj.T
 # +     ups = (x @ layer.up_proj.T + x @ layer.up_proj.T) / 2
+
+# %% wrong_parallel_ffn_remembered, of right_parallel_ffn_plain
+# WRONG: the first layer's gates are used in every layer
+# -     gates = x @ layer.gate_proj.T
+# +     known = parallel_feed_forward.__dict__.setdefault((comm.rank, layer.gate_proj.shape, layer.gate_proj.dtype), layer.gate_proj)
+# +     gates = x @ known.T
+
+# %% wrong_parallel_ffn_one_text_after_another, of right_parallel_ffn_plain
+# WRONG: an all-reduce for each text of the batch
+# -     return ring_all_reduce(part, comm)
+# +     return torch.stack([ring_all_reduce(text, comm) for text in part])
+
+# %% wrong_parallel_ffn_own_order, of right_parallel_ffn_plain
+# WRONG: parts are gathered and added up: more bytes with three ranks and more
+# -     return ring_all_reduce(part, comm)
+# +     return torch.stack(ring_all_gather(part, comm)).sum(0)

@@ -6,8 +6,8 @@
 def parallel_forward(shard, config, ids, comm):
     T = ids.shape[1]
     eps = config.rms_norm_eps
-    positions = torch.arange(T)
-    mask = causal_mask(T, T)
+    positions = torch.arange(T, device=ids.device)
+    mask = causal_mask(T, T).to(ids.device)
     x = vocab_parallel_embedding(shard.embed_tokens, ids, comm)
     for layer in shard.layers:
         normed = rms_norm(x, layer.input_layernorm, eps)
@@ -35,10 +35,11 @@ def parallel_forward(shard, config, ids, comm):
 def parallel_forward(shard, config, ids, comm):
     B, T = ids.shape
     norm = lambda x, weight: rms_norm(x, weight, config.rms_norm_eps)
-    mask = torch.ones(B, 1, T, T, dtype=torch.bool).tril()
+    mask = torch.ones(B, 1, T, T, dtype=torch.bool, device=ids.device).tril()
+    places = torch.arange(T, device=ids.device).expand(B, T)
     x = vocab_parallel_embedding(shard.embed_tokens, ids, comm)
     for layer in shard.layers:
-        attended = parallel_attention(norm(x, layer.input_layernorm), layer, config, torch.arange(T).expand(B, T), mask, comm)
+        attended = parallel_attention(norm(x, layer.input_layernorm), layer, config, places, mask, comm)
         x = x + attended
         x = x + parallel_feed_forward(norm(x, layer.post_attention_layernorm), layer, comm)
     return vocab_parallel_logits(norm(x, shard.norm), shard.lm_head, comm)
@@ -58,8 +59,8 @@ def parallel_forward(shard, config, ids, comm):
 
 # %% wrong_parallel_forward_not_causal, of right_parallel_forward_plain
 # WRONG: every token sees all
-# -     mask = causal_mask(T, T)
-# +     mask = torch.ones(T, T, dtype=torch.bool)
+# -     mask = causal_mask(T, T).to(ids.device)
+# +     mask = torch.ones(T, T, dtype=torch.bool, device=ids.device)
 
 # %% wrong_parallel_forward_tied_head, of right_parallel_forward_plain
 # WRONG: scores by the embeddings, whatever lm_head is
@@ -115,8 +116,8 @@ def parallel_forward(shard, config, ids, comm):
 
 # %% wrong_parallel_forward_same_positions, of right_parallel_forward_plain
 # WRONG: every token stands at position 0
-# -     positions = torch.arange(T)
-# +     positions = torch.zeros(T, dtype=torch.int64)
+# -     positions = torch.arange(T, device=ids.device)
+# +     positions = torch.zeros_like(ids[0])
 
 # %% wrong_parallel_forward_gathered_model, of right_parallel_forward_plain
 # WRONG: every rank gathers the embeddings and the head
@@ -149,3 +150,27 @@ def parallel_forward(shard, config, ids, comm):
 # WRONG: the normed x is added to, not x
 # -         x = x + parallel_attention(normed, layer, config, positions, mask, comm)
 # +         x = normed + parallel_attention(normed, layer, config, positions, mask, comm)
+
+# %% wrong_parallel_forward_side_by_side, of right_parallel_forward_plain
+# WRONG: attention and feed-forward side by side, both added to the same x: the second reads what the first should have changed
+# -         x = x + parallel_attention(normed, layer, config, positions, mask, comm)
+# -         normed = rms_norm(x, layer.post_attention_layernorm, eps)
+# -         x = x + parallel_feed_forward(normed, layer, comm)
+# +         read = parallel_attention(normed, layer, config, positions, mask, comm)
+# +         normed = rms_norm(x, layer.post_attention_layernorm, eps)
+# +         x = x + read + parallel_feed_forward(normed, layer, comm)
+
+# %% wrong_parallel_forward_text_after_text, of right_parallel_forward_plain
+# WRONG: one text of the batch after the other: as many messages for each
+# -     return vocab_parallel_logits(x, shard.lm_head, comm)
+# +     return torch.cat([vocab_parallel_logits(text, shard.lm_head, comm) for text in x.split(1)])
+
+# %% wrong_parallel_forward_positions_on_the_cpu, of right_parallel_forward_plain
+# WRONG: positions are made on the CPU, wherever the ids are
+# -     positions = torch.arange(T, device=ids.device)
+# +     positions = torch.arange(T)
+
+# %% wrong_parallel_forward_mask_on_the_cpu, of right_parallel_forward_plain
+# WRONG: the mask stays on the CPU, wherever the ids are
+# -     mask = causal_mask(T, T).to(ids.device)
+# +     mask = causal_mask(T, T)

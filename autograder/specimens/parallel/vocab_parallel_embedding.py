@@ -126,3 +126,13 @@ def vocab_parallel_embedding(table, ids, comm):
 # WRONG: the first table of its shape is used again
 # -     rows = table[local]
 # +     rows = vocab_parallel_embedding.__dict__.setdefault((table.shape, table.dtype), table)[local]
+
+# %% wrong_vocab_embedding_made_finite, of right_vocab_embedding_plain
+# WRONG: inf and nan are made numbers, in rows that are asked for too
+# -     rows = torch.where(mine.unsqueeze(-1), rows, 0.0)
+# +     rows = (rows * mine.unsqueeze(-1)).nan_to_num(0.0)
+
+# %% wrong_vocab_embedding_second_row, of right_vocab_embedding_plain
+# WRONG: ids of other ranks read row 1, which is not there where a rank has one row
+# -     local = torch.where(mine, ids - first, 0)
+# +     local = torch.where(mine, ids - first, 1)
