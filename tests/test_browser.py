@@ -332,6 +332,7 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browse
     table = scroll_to_all(page, "kv_heads_of:")
     page.screenshot(path=shots / "day17_wrong.png")
     assert "fail" in table
+    assert "[[0], [1], [0], [1]]" in table
     assert re.search(r"ring_all_reduce: (\d+) of \1", scroll_to_all(page, "ring_all_reduce:"))
     scroll_until(page, "img[alt^='A matrix W']")
     page.screenshot(path=shots / "day17_cuts.png")
