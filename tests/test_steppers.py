@@ -41,7 +41,8 @@ from solutions.speculative import generate_speculative, lookup_draft
 from . import lab
 
 FIGURES = [
-    prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round, who_is_served,
+    prefill_and_decode, cache_filling, up_the_roof, request_timeline, tile_by_tile, blocks_in_use, batch_by_batch, round_by_round,
+    who_is_served,
 ]  # fmt: skip
 MACHINES = {h.machine.name: h for h in HARDWARE}
 
@@ -75,7 +76,8 @@ def test_what_is_not_on_a_slider_of_the_queue_is_named(wrong):
 
 @pytest.mark.parametrize(("figure", "wrong"), [
     (prefill_and_decode, {"machine": "Cray"}), (up_the_roof, {"bits": 3}), (request_timeline, {"servers": 3}),
-    (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}), (round_by_round, {"draft": "dice"}), (who_is_served, {"closed": "by the wind"}),
+    (tile_by_tile, {"order": "at random"}), (blocks_in_use, {"size": "3"}), (round_by_round, {"draft": "dice"}),
+    (who_is_served, {"closed": "by the wind"}),
 ])  # fmt: skip
 def test_what_is_not_in_a_list_is_named(figure, wrong):
     with pytest.raises(ValueError, match=f"no '{next(iter(wrong.values()))}' in the list"):
@@ -617,7 +619,7 @@ def served(places: int, limit: int, closed: str) -> list[str]:
         said += [f"{name} came at {ms} ms and was refused: {n} waited." for name, ms, n in refused if begin <= ms < end]
         ended = [name for name in read if had[name][-1] == end and len(had[name]) == asked[name]]
         said += [f"{names(ended)} ended."] if ended else []
-        said += [f"{LEAVES[0]} closes the tab."] if LEAVES[0] in read and len(had[LEAVES[0]]) == LEAVES[1] and had[LEAVES[0]][-1] == end else []
+        said += [f"{LEAVES[0]} closes the tab."] if LEAVES[0] in read and had[LEAVES[0]].index(end) == LEAVES[1] - 1 else []
         told.append(" ".join([*said, f"Running: {names(running) or 'nobody'}. Waiting: {names(waiting) or 'nobody'}."]))
     wait = max(times[0] - arrival for name, arrival, _ in PEOPLE if (times := had.get(name)))
     turned_away = names([name for name, _, _ in refused]) or "nobody"

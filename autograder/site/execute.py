@@ -149,10 +149,12 @@ def key(day: Day, days: Sequence[Day]) -> str:
     cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
-    kit = set((day.root / "course" / "kit").glob("*.py")) - figures(day.root) | figures_shown(day.root, cells)
-    files = [*kit, *(day.root / path for path in imported_files(day.root, ["autograder.student"]))]
-    files += [other.solutions_path for other in syllabus(day.root) if other.number <= day.number and other.solutions_path.exists()]
-    files += [day.root / "autograder" / "checks" / f"test_{day.topic}.py"]
+    folder = day.root / "course" / "kit"
+    kit = set(folder.glob("*.py")) - figures(day.root) | figures_shown(day.root, cells)
+    kit |= {path for path in folder.glob("*/*.py") if any(f"course.kit.{path.parent.name}" in cell for cell in cells)}
+    files = {*kit, *(day.root / path for path in imported_files(day.root, ["autograder.student"]))}
+    files |= {other.solutions_path for other in syllabus(day.root) if other.number <= day.number and other.solutions_path.exists()}
+    files.add(day.root / "autograder" / "checks" / f"test_{day.topic}.py")
     parts += [path.read_bytes() for path in sorted(files)]
     parts += [other.slug for other in needed(day, days)]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
