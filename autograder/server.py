@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -99,16 +100,13 @@ def model_name(model: str) -> str:
 
 def announce(where: str, name: str, host: str) -> None:
     """What whoever started it needs, on the screen."""
-    question = "What is the capital of France?"
+    question = "Why is the sky blue?"
     print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
-    print(
-        f"""  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d """
-        f"""'{{"messages": [{{"role": "user", "content": "{question}"}}], "max_tokens": 64, "stream": true}}'"""
-    )
-    print(
-        f"""  python -c "import openai; client = openai.OpenAI(base_url='{where}/v1', api_key='none'); print(client.chat.completions.create("""
-        f"""model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64).choices[0].message.content)" """.rstrip()
-    )
+    body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "stream": True})
+    print(f"  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'")
+    asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64"
+    client = f"openai.OpenAI(base_url='{where}/v1', api_key='none')"
+    print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
     sys.stdout.flush()
     if host not in LOOPBACK:
         warning = f"Warning: HOST={host} lets every machine that reaches this one use the model: no key is asked for, nothing is encrypted."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -50,6 +51,20 @@ class Running:
             time.sleep(0.01)
         return self.core.num_running, self.core.num_waiting, self.core.num_free_blocks
 
+    def settle(self) -> None:
+        """Waits until the step that is under way has ended: then who has left is gone."""
+        done = threading.Event()
+        assert self.runner.loop is not None
+
+        async def after_a_step() -> None:
+            if (step := self.core._step) is not None:
+                await asyncio.wait((step,))
+                await asyncio.sleep(0)
+            done.set()
+
+        asyncio.run_coroutine_threadsafe(after_a_step(), self.runner.loop)
+        assert done.wait(30)
+
     def metrics(self) -> dict[str, float]:
         lines = httpx.get(f"{self.base}/metrics").text.splitlines()
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
@@ -66,7 +81,13 @@ def tiny() -> WeightsOnly:
 
 @contextmanager
 def running(
-    model: WeightsOnly | str, *, rows: int = 4, waiting: int = 16, max_len: int | None = None, patience: float = 10, own: dict[str, Any] | None = None
+    model: WeightsOnly | str,
+    *,
+    rows: int = 4,
+    waiting: int = 16,
+    max_len: int | None = None,
+    patience: float = 10,
+    own: dict[str, Any] | None = None,
 ) -> Iterator[Running]:
     """A server in a thread. Its blocks have to be free at the end."""
     chosen = choose(model, "auto", rows=rows, max_len=max_len, threads=1)
@@ -92,6 +113,22 @@ def running(
         thread.join(30)
         assert not thread.is_alive()
         core.close()
+
+
+@contextmanager
+def slow(core: EngineCore, seconds: float = 0.02) -> Iterator[None]:
+    """Each step takes so much longer: what a test does meanwhile has the time, on any machine."""
+    forward = core._serving._forward
+
+    def slowed(*arguments: Any) -> Any:
+        time.sleep(seconds)
+        return forward(*arguments)
+
+    core._serving._forward = slowed
+    try:
+        yield
+    finally:
+        core._serving._forward = forward
 
 
 @dataclass

@@ -17,7 +17,7 @@ from course.kit import load_model, paths
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
-from .served import Running, running, tiny
+from .served import Running, running, slow, tiny
 
 ASK = [{"role": "user", "content": "Speak, I charge thee, speak!"}]
 TEXT = "ROMEO:\nWhat light through yonder"
@@ -128,7 +128,8 @@ def test_a_completions_log_probabilities_are_in_columns(client):
     chunks = [chunk.choices[0].logprobs for chunk in complete(client, logprobs=2, temperature=1.5, seed=3, stream=True)]
     assert [token for chunk in chunks for token in chunk.tokens] == told.tokens
     assert [at for chunk in chunks for at in chunk.text_offset] == told.text_offset
-    assert set(complete(client, logprobs=0).choices[0].logprobs.top_logprobs[0]) == {complete(client, logprobs=0).choices[0].logprobs.tokens[0]}
+    none = complete(client, logprobs=0, max_tokens=3).choices[0].logprobs
+    assert [list(best) for best in none.top_logprobs] == [[token] for token in none.tokens]  # the drawn one alone
 
 
 def test_an_answer_ends_before_a_stop_string_and_all_its_tokens_are_counted(client):
@@ -149,11 +150,10 @@ def test_a_seed_gives_the_same_text_whoever_else_is_served(served, client):
     alone = complete(client, seed=11, **drawn).choices[0].text
     assert complete(client, seed=12, **drawn).choices[0].text != alone
     assert complete(client, **drawn).choices[0].text != complete(client, **drawn).choices[0].text  # no seed: another each time
-    busy = [client.completions.create(model="tiny", prompt=f"{i} times", max_tokens=300, seed=i, stream=True) for i in range(3)]
-    try:
-        assert served.core.num_running == 3
+    with slow(served.core, 0.005):
+        busy = [long(client, seed) for seed in LONG[:3]]
         assert complete(client, seed=11, **drawn).choices[0].text == alone
-    finally:
+        assert served.core.num_running == 3
         for stream in busy:
             stream.close()
 
@@ -197,7 +197,8 @@ def test_a_temperature_that_is_almost_nothing_is_none(client):
 # Refusals
 
 IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]
-CALL = [{"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}]
+TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALL = [{"role": "assistant", "content": None, "tool_calls": [TOOL]}]
 REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"temperature": 3}, "temperature", None),
     ({"temperature": "hot"}, "temperature", None),
@@ -282,15 +283,25 @@ def test_one_megabyte_is_read(served):
 # Coming and going
 
 
+LONG = (0, 1, 3, 4)
+"""Seeds with which the prompt of `long` is answered by 1000 tokens and no EOS."""
+
+
+def long(client: openai.OpenAI, seed: int) -> Any:
+    """A stream that has begun and goes on for a while."""
+    stream = client.completions.create(model="tiny", prompt="O", max_tokens=1000, temperature=1.0, seed=seed, stream=True)
+    next(stream)
+    return stream
+
+
 def test_a_stream_that_is_closed_frees_its_request(served, client):
     free, before = served.core.num_free_blocks, served.metrics()
-    stream = chat(client, stream=True, max_tokens=1500, temperature=1.0, seed=1)
-    for _ in range(4):
-        next(stream)
-    assert served.core.num_running == 1
-    assert served.core.num_free_blocks < free
-    stream.close()
-    assert served.at_rest() == (0, 0, free)
+    with slow(served.core):
+        stream = long(client, LONG[0])
+        assert served.core.num_running == 1
+        assert served.core.num_free_blocks < free
+        stream.close()
+        assert served.at_rest() == (0, 0, free)
     after = served.metrics()
     assert after["fpt_aborted_total"] == before["fpt_aborted_total"] + 1
     made = after['fpt_tokens_total{kind="completion"}'] - before['fpt_tokens_total{kind="completion"}']
@@ -298,43 +309,44 @@ def test_a_stream_that_is_closed_frees_its_request(served, client):
     assert served.server.engine.queues == {}
 
 
-def long(client: openai.OpenAI, seed: int, new: int = 1000) -> Any:
-    """A stream that has begun and goes on for a while: without an EOS this early, as the tests that use it would notice."""
-    stream = client.completions.create(model="tiny", prompt="O", max_tokens=new, temperature=1.0, seed=seed, stream=True)
-    next(stream)
-    return stream
-
-
 def test_whoever_leaves_before_the_first_token_does_not_wait_on(served, client):
-    busy = [long(client, seed) for seed in range(4)]
-    try:
+    left = 'fpt_requests_total{status="499"}'
+    before = served.metrics().get(left, 0)
+    with slow(served.core):
+        busy = [long(client, seed) for seed in LONG]
         for stream in (True, False):
             body = {"prompt": "O", "max_tokens": 5, "stream": stream}
-            with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=0.2) as impatient:
+            with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=0.3) as impatient:
                 impatient.post(f"{served.base}/v1/completions", json=body)
             until = time.monotonic() + 5
-            while served.core.num_waiting and time.monotonic() < until:
+            while len(served.server.engine.queues) > 4 and time.monotonic() < until:
                 time.sleep(0.01)
+            served.settle()
             assert (served.core.num_waiting, served.core.num_running) == (0, 4)
             assert len(served.server.engine.queues) == 4
-    finally:
         for each in busy:
             each.close()
     served.at_rest()
-    assert served.metrics()['fpt_requests_total{status="499"}'] >= 2
+    assert served.metrics()[left] == before + 2
 
 
-def test_over_the_limit_one_is_told_to_come_later(served):
-    with running(tiny(), rows=2, waiting=3) as small:
+def test_an_answer_that_is_not_streamed_ends_when_its_client_leaves(served, client):
+    free = served.core.num_free_blocks
+    with slow(served.core):
+        body = {"prompt": "O", "max_tokens": 1000, "seed": LONG[0]}
+        with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=0.5) as impatient:
+            impatient.post(f"{served.base}/v1/completions", json=body)
+        assert served.at_rest(5) == (0, 0, free)
+
+
+def test_over_the_limit_one_is_told_to_come_later():
+    with running(tiny(), rows=2, waiting=3) as small, slow(small.core):
         client = small.client()
-        busy = [long(client, seed) for seed in range(2)]
+        busy = [long(client, seed) for seed in LONG[:2]]
         outcomes: list[Any] = []
 
         def ask(seed: int) -> None:
-            try:
-                outcomes.append(complete(client, seed=seed, max_tokens=4).usage.completion_tokens)
-            except openai.RateLimitError as refused:
-                outcomes.append(refused)
+            outcomes.append(complete(client, seed=seed, max_tokens=4).usage.completion_tokens)
 
         waits = [threading.Thread(target=ask, args=(seed,)) for seed in range(3)]
         for thread in waits:
@@ -348,11 +360,12 @@ def test_over_the_limit_one_is_told_to_come_later(served):
                 complete(client, stream=stream)
             assert (refused.value.code, refused.value.type) == ("queue_full", "rate_limit_error")
             assert refused.value.response.headers["retry-after"] == "1"
-        for stream in busy:
-            stream.close()
+        for each in busy:
+            each.close()
         for thread in waits:
             thread.join(60)
         assert outcomes == [4, 4, 4]
+        assert small.metrics()['fpt_requests_total{status="429"}'] == 2
 
 
 def test_a_step_that_fails_is_a_500_and_the_next_request_is_answered(served, client, monkeypatch, capfd):
@@ -367,8 +380,7 @@ def test_a_step_that_fails_is_a_500_and_the_next_request_is_answered(served, cli
     monkeypatch.setattr(served.core._serving, "_forward", failing)
     before = chat(client).choices[0].message.content
     free = served.core.num_free_blocks
-    stream = chat(client, stream=True, max_tokens=1500, temperature=1.0, seed=1)
-    next(stream)
+    stream = long(client, LONG[0])
     fail.set()
     with pytest.raises(openai.APIError, match="the engine failed: RuntimeError") as streamed:
         list(stream)
@@ -426,9 +438,7 @@ def test_smollm2_knows_the_capital_of_france():
         assert (answer.choices[0].finish_reason, answer.usage.prompt_tokens, answer.usage.completion_tokens) == ("stop", 37, 8)
         stopped = client.chat.completions.create(model="smollm2", messages=ask, temperature=0, max_tokens=24, stop="Paris")
         assert (stopped.choices[0].message.content, stopped.choices[0].finish_reason) == ("The capital of France is ", "stop")
-        emoji = client.completions.create(model="smollm2", prompt="🎻🎺", temperature=0, max_tokens=12, logprobs=1)
-        streamed = "".join(
-            chunk.choices[0].text for chunk in client.completions.create(model="smollm2", prompt="🎻🎺", temperature=0, max_tokens=12, stream=True)
-        )
-        assert streamed == emoji.choices[0].text
+        music: dict[str, Any] = {"model": "smollm2", "prompt": "🎻🎺", "temperature": 0, "max_tokens": 12, "logprobs": 1}
+        emoji = client.completions.create(**music)
+        assert "".join(chunk.choices[0].text for chunk in client.completions.create(**music, stream=True)) == emoji.choices[0].text
         assert any(token.startswith("bytes:") for token in emoji.choices[0].logprobs.tokens)

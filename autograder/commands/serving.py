@@ -17,7 +17,7 @@ def serve(
     model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
     port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
     host: Annotated[str, typer.Option(help="Who is let in: 127.0.0.1, this machine; 0.0.0.0, all that reach it.")] = "127.0.0.1",
-    engine: Annotated[str, typer.Option(help="reference, or mine: what in work/ passes Day 18's checks takes the course's place.")] = "reference",
+    engine: Annotated[str, typer.Option(help="reference, or mine: what of your Day 18 passes its checks is taken.")] = "reference",
     rows: Annotated[int, typer.Option(min=1, help="Requests that run at a time.")] = 8,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; who comes then is told 429.")] = 64,
     max_len: Annotated[int | None, typer.Option(min=2, help="Tokens of prompt and answer together; 2048 or the model's limit.")] = None,

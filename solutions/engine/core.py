@@ -101,9 +101,11 @@ class EngineCore:
             raise
         except BaseException:
             untouched = {*self._serving.scheduler.waiting, *(self._requests[request_id] for request_id in self._arriving)}
-            for request in self._serving.scheduler.running[:]:
-                self._serving.abort(request)
-            self._end_step([request for request in self._ids if request not in untouched])
+            given_up = [request for request in self._ids if request not in untouched]
+            for request in given_up:
+                if request in self._serving.scheduler.running:
+                    self._serving.abort(request)
+            self._end_step(given_up)
             raise
         self._end_step([new.request for new, _ in made if new.ended])
         return [output for _, output in made]

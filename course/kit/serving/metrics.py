@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from .core import Core
@@ -21,9 +23,7 @@ class Metrics:
         self.requests = Counter("fpt_requests", "Requests for an answer, by the status they got", ["status"], registry=registry)
         self.tokens = Counter("fpt_tokens", "Tokens read (prompt) and made (completion)", ["kind"], registry=registry)
         self.aborted = Counter("fpt_aborted", "Requests whose client left before the end", registry=registry)
-        self.ttft = Histogram(
-            "fpt_ttft_seconds", "From a request's arrival to its first token", buckets=TTFT_BUCKETS, registry=registry
-        )
+        self.ttft = Histogram("fpt_ttft_seconds", "From a request's arrival to its first token", buckets=TTFT_BUCKETS, registry=registry)
         self.itl = Histogram("fpt_itl_seconds", "From one token of a request to the next", buckets=ITL_BUCKETS, registry=registry)
         for kind in ("prompt", "completion"):
             self.tokens.labels(kind)  # 0 is told too
@@ -31,7 +31,7 @@ class Metrics:
         self._gauge("fpt_num_waiting", "Requests that wait", lambda: core.num_waiting)
         self._gauge("fpt_free_blocks", "Blocks of the cache that nobody holds", lambda: core.num_free_blocks)
 
-    def _gauge(self, name: str, text: str, value) -> None:
+    def _gauge(self, name: str, text: str, value: Callable[[], int]) -> None:
         Gauge(name, text, registry=self.registry).set_function(value)
 
     def page(self) -> bytes:

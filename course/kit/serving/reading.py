@@ -41,7 +41,7 @@ class Reading:
         self._first = await self._next()
 
     async def pieces(self) -> AsyncGenerator[Piece, None]:
-        """All of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError where tokens end before the answer."""
+        """All of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError where tokens end before that."""
         held: list[TokenOutput] = []
         while not self.ended:
             output, self._first = self._first or await self._next(), None

@@ -59,10 +59,15 @@ def check_fields(body: dict[str, Any], model: str) -> None:
     """Raises RequestError for another model than the one that is served (404), and for a field that asks for what is not done here."""
     asked = body.get("model")
     if asked is not None and asked != model:
-        raise RequestError(f"the model {asked!r:.80} does not exist; this server has {model!r}", status=404, param="model", code="model_not_found")
+        raise unknown_model(asked, model)
     for name, harmless in NOT_DONE.items():
         if body.get(name) is not None and body[name] not in harmless:
             raise RequestError(f"{name} is not done by this server: leave it out", param=name, code="unsupported_parameter")
+
+
+def unknown_model(asked: Any, model: str) -> RequestError:
+    message = f"the model {asked!r:.80} does not exist; this server has {model!r}"
+    return RequestError(message, status=404, param="model", code="model_not_found")
 
 
 def prompt_ids(
@@ -88,7 +93,8 @@ def conversation(messages: Any) -> list[dict[str, str]]:
     """A request's messages, each with a role and a text. Raises RequestError naming the message and the field."""
     if not isinstance(messages, list) or not messages:
         raise RequestError("messages must be a list of at least one {role, content}", param="messages")
-    return [{"role": _role(message, f"messages[{i}]"), "content": _content(message, f"messages[{i}]")} for i, message in enumerate(messages)]
+    places = [(message, f"messages[{i}]") for i, message in enumerate(messages)]
+    return [{"role": _role(message, place), "content": _content(message, place)} for message, place in places]
 
 
 def _role(message: Any, place: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 import sys
@@ -106,8 +107,8 @@ class Runner(uvicorn.Server):
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end())
         else:
-            self.config.timeout_graceful_shutdown = 0
-            self.should_exit = self.force_exit = True
+            self._cut()
+            self.force_exit = True
 
     async def _end(self) -> None:
         self.server.drain()
@@ -119,7 +120,13 @@ class Runner(uvicorn.Server):
             await asyncio.sleep(0.02)
         if self.server.num_open:
             print(f"Cut off after {self.patience:g} s: {self.server.num_open}", file=sys.stderr, flush=True)
-            self.config.timeout_graceful_shutdown = 0
+            self._cut()
+        self.should_exit = True
+
+    def _cut(self) -> None:
+        """End without waiting. Whose answer is cut off is told a broken connection; uvicorn would tell a traceback for each."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+        self.config.timeout_graceful_shutdown = 0
         self.should_exit = True
 
     async def _end_when_failed(self) -> None:

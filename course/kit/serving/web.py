@@ -28,13 +28,13 @@ from .core import Core
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
-from .requests import check_fields, prompt_ids, read_body
+from .requests import check_fields, prompt_ids, read_body, unknown_model
 from .shapes import Answer
 
 PAGE = Path(__file__).with_name("chat.html")
 PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; connect-src 'self'; img-src data:; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
@@ -47,7 +47,7 @@ RETRY_AFTER_SECONDS = 1
 
 @dataclass(frozen=True)
 class Parts:
-    """What the server is put together from: Day 18's functions and classes, and Day 2's render_chat. Any that keep their contract will do."""
+    """What the server is put together from: Day 18's functions and classes, Day 2's render_chat, or others that keep their contract."""
 
     AsyncEngine: Callable[[Core, int], Any]
     TextStream: Callable[[Tokenizer, SamplingParams], Any]
@@ -139,9 +139,7 @@ class Server:
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name != self.served.name:
-            return refusal(
-                RequestError(f"the model {name!r:.80} does not exist; this server has {self.served.name!r}", status=404, param="model", code="model_not_found")
-            )
+            return refusal(unknown_model(name, self.served.name))
         return JSONResponse(self._listing())
 
     def _listing(self) -> dict[str, Any]:
