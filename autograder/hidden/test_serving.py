@@ -118,6 +118,8 @@ def test_what_is_not_ended_is_no_event(student):
     """a stream that breaks off; empty lines without data"""
     equal(parsed(student, [b"\n\n\r\n: a\n\nid: 1\n\n", b"data: a\n", b"data: b"]), [[], [], []])
     equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event behind one that has ended")
+    behind = parsed(student, [b"data: [DONE]\n\ndata: a\n\n", b"data: b\n\n"])
+    equal(behind, [["[DONE]", "a"], ["b"]], what="wrong events behind [DONE], which is an event as any")
 
 
 @checks("SSEParser", timing=True)
@@ -339,8 +341,14 @@ def test_ends_that_meet(student):
     broken = encoded("a 😀")[:-1]
     look_at_stream(student, broken, "smollm2", len(broken), ("\ufffd!",), ids[:1])
     look_at_stream(student, [*broken, EOS], "smollm2", 50, (), ids[:1])
-    texts, reasons = streamed(student, [*broken, EOS], max_tokens=50, stop=(" \ufffd",))
-    equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop string")
+    for name, text in (("tiny", "a😀"), ("smollm2", "one 😀")):  # the last token gives no character at all
+        for cut in (1, 2):
+            ids = encoded(text, name)[:-cut]
+            look_at_stream(student, ids, name, len(ids), ("a!",), ids[:1])
+            look_at_stream(student, [*ids, EOS], name, 50, (), ids[:1])
+    for ids, tokens in (([*broken, EOS], 50), (broken, len(broken))):
+        texts, reasons = streamed(student, ids, max_tokens=tokens, stop=(" \ufffd",))
+        equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop")
 
 
 @checks("TextStream")
@@ -434,6 +442,23 @@ def test_steps_that_fail(student):
     played(student, Books(2, faults={6: "sixth"}), 9, slow)
     gone = [reader("a", 0.0, 9, cancelled_at=0.0303), reader("b", 0.001, 9, leaves_after=2)]
     played(student, Books(2, faults={4: "fourth"}), 9, [*gone, reader("c", 0.002, 3)])
+
+
+@checks("AsyncEngine")
+def test_many_at_a_time(student):
+    """eight run at a time; a core whose steps take minutes; steps that give nobody a token, for a long prompt is being read"""
+    played(student, Books(8), 9, [reader(name, 0.0021 * i, 3 + i) for i, name in enumerate("abcdefghij")])
+    played(student, Books(2, seconds=600.0), 9, [reader("a", 0.0, 2), reader("b", 1.0, 3), reader("c", 2.0, 1), reader("d", 9000.0, 2)])
+    quiet = {"a": 3, "b": 1, "c": 2}
+    played(student, Books(2, quiet=quiet), 9, [reader("a", 0.0, 2), reader("b", 0.0111, 3), reader("c", 0.5, 2), reader("d", 0.5222, 1)])
+
+
+@checks("AsyncEngine")
+def test_the_core_rests_while_a_reader_is_slow(student):
+    """a reader still has tokens in its queue when the core has no work: whoever comes then is served at once"""
+    slow = reader("a", 0.0, 6, pause=0.2501)
+    played(student, Books(2), 4, [slow, reader("b", 0.5, 3), reader("c", 1.1, 2), {"do": "peek", "at": 0.9}])
+    played(student, Books(2), 4, [slow, {"do": "drain", "at": 0.5}, reader("d", 0.6, 2)])
 
 
 @checks("AsyncEngine")
@@ -598,7 +623,7 @@ def test_drawn_load(student, rng):
         at, arrivals, plans, traces = 0.0, [], [], []
         start, late = 0.25 * integer(rng, 0, 400), 0.125 * integer(rng, 0, 2)
         for number in range(integer(rng, 1, 9)):
-            at += 0.25 * integer(rng, 0 if number == 0 else 1, 5)
+            at += 0.25 * integer(rng, 0 if number == 0 and not late else 1, 5)
             gaps = [0.25 * integer(rng, 1, 9) for _ in range(integer(rng, 1, 5))]
             plan = {"gaps": gaps, "refused": integer(rng, 0, 3) == 0}
             if plan["refused"] and integer(rng, 0, 1):
