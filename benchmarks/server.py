@@ -37,9 +37,9 @@ REQUESTS = 60
 TTFT_SLO, ITL_SLO = 1.0, 0.15
 PROMPT = "Write a short story about a lighthouse keeper who finds a letter, number {}."
 COUNTED = f"""\
-Each request is a chat of one question and {TOKENS} tokens at most, temperature 0, streamed. Requests come as a Poisson process (seed {SEED}),
-whether or not others have been answered; a time counts from when a request was due. A token is an event with text. Both servers have the
-same file, {paths.SMOLLM2.name}, {ROWS} requests at a time and this machine's cores. Goodput is the share of all requests, refused ones
+Each request is a chat of one question and {TOKENS} tokens at most, temperature 0, streamed. Requests come as a Poisson process
+(seed {SEED}), whether or not others have been answered; a time counts from when a request was due. A token is an event with text.
+Every server has the same file, {paths.SMOLLM2.name}, and this machine's cores. Goodput is the share of all requests, refused ones
 among them, with a first token within {TTFT_SLO:g} s and each further one within {ITL_SLO:g} s of the one before."""
 
 
