@@ -30,14 +30,15 @@ class Books:
 
     ends: requests that the core itself ends after fewer tokens than they may have. faults: which steps go wrong, by number from 1.
     unserved: requests that `add` refuses. quiet: how many steps a request is fed before one gives it a token, as a long prompt is.
+    preempted: so many more wait, whom the core has put back.
     """
 
     def __init__(
         self, max_running: int, *, seconds: float = SECONDS, ends: dict[str, int] | None = None, faults: dict[int, str] | None = None,
-        unserved: tuple[str, ...] = (), quiet: dict[str, int] | None = None,
+        unserved: tuple[str, ...] = (), quiet: dict[str, int] | None = None, preempted: int = 0,
     ) -> None:  # fmt: skip
         self.max_running, self.seconds, self.ends, self.faults, self.unserved = max_running, seconds, ends or {}, faults or {}, unserved
-        self.quiet = dict(quiet or {})
+        self.quiet, self.preempted = dict(quiet or {}), preempted
         self.waiting: list[str] = []
         self.running: list[str] = []
         self.let_in: dict[str, float] = {}
@@ -70,8 +71,8 @@ class Books:
             if given[0] == "has_work":
                 self.asked.append(time)
             return {
-                "has_work": bool(self.waiting or self.running), "num_waiting": len(self.waiting), "num_running": len(self.running),
-                "num_free_blocks": 8 - len(self.running),
+                "has_work": bool(self.waiting or self.running), "num_waiting": len(self.waiting) + self.preempted,
+                "num_running": len(self.running), "num_free_blocks": 8 - len(self.running),
             }[given[0]]  # fmt: skip
         self.busy.add(time)
         if what in ("add", "abort", "step", "stepped"):
@@ -236,11 +237,12 @@ def _is_refusal(name: str, refused: Any, status: int, code: str) -> None:
     that(refused is not None, f"request {name} was to be refused with status {status}")
     error = refused["body"].get("error", {})
     equal([refused["status"], error.get("code")], [status, code], what=f"the status and code of {name}'s refusal")
+    that(isinstance(error["message"], str) and error["message"], f"{name}'s refusal has no message", got=error["message"])
 
 
 def _waiting_at(books: Books, time: float) -> int:
     """How many waited just before a time at which no step began or ended."""
-    waiting = 0
+    waiting = books.preempted
     for name, at in books.added.items():
         first = books.let_in.get(name, float("inf"))
         gone = min(books.aborted.get(name, [float("inf")]))
