@@ -66,12 +66,13 @@ def own_parts() -> dict[str, Any]:
     """What of a student's notebook passes its checks, by name. Raises CourseError where there is no notebook."""
     day = find_day("serving")
     path = notebook_path(day)
-    if not path.exists():
+    if not day.ready or not path.exists():
         raise CourseError(f"ENGINE=mine: there is no notebook at {path}; `autograder work` puts the released one there")
     module = exercise_module(day, path)
     if module is None:
         raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
     exercises = {exercise.name for exercise in lesson(day).exercises}
+    print("Holding your notebook against Day 18's checks; this takes some seconds.", flush=True)
     session = Session(day, path)
     try:
         return {

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import nbformat
+import openai
 import pytest
 
 from autograder.cli import main
-from autograder.server import announce, model_name
+from autograder.lessons import find_day
+from autograder.server import OWN, announce, model_name, whose
 from course.kit.serving.running import CannotListen, open_port
 
+from . import lab
 from .served import AUTOGRADER, client, command, running, slow, tiny
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +30,8 @@ LONG = {"prompt": "O", "max_tokens": 1000, "temperature": 1.0}
 
 
 def read_stream(base: str, seed: int, new: int, into: dict[int, str], began: threading.Barrier | None = None) -> None:
-    with httpx.stream("POST", f"{base}/v1/completions", json={**LONG, "max_tokens": new, "seed": seed, "stream": True}, timeout=60) as answer:
+    body = {**LONG, "max_tokens": new, "seed": seed, "stream": True}
+    with httpx.stream("POST", f"{base}/v1/completions", json=body, timeout=60) as answer:
         text = ""
         for piece in answer.iter_text():
             text += piece
@@ -139,9 +144,8 @@ def test_a_model_is_called_by_its_name_or_its_file():
 
 def test_make_passes_on_what_it_is_given_and_a_hosts_name_from_the_environment_is_none():
     def line(*given: str) -> list[str]:
-        printed = subprocess.run(
-            ["make", "-n", "serve", *given], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "HOST": "x86_64-linux"}
-        ).stdout
+        env = {**os.environ, "HOST": "x86_64-linux"}
+        printed = subprocess.run(["make", "-n", "serve", *given], cwd=ROOT, capture_output=True, text=True, check=True, env=env).stdout
         text = printed.replace("\\\n", " ").splitlines()
         return shlex.split(next(each for each in text if "autograder serve" in each))[1:]
 
@@ -207,3 +211,46 @@ def test_an_engine_that_ends_by_itself_ends_the_server(capfd):
         assert not served.thread.is_alive()
         assert served.server.failed.is_set()
     assert "The engine's task has ended, so nobody can be answered any more: KeyError: 'queue'" in capfd.readouterr().err
+
+
+# A student's own parts
+
+NO_CHECK = '''def parse_params(body, *, chat, room):
+    return SamplingParams(**{name: body[name] for name in ("max_tokens", "temperature", "seed", "stream") if name in body})
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_day("serving").ready, reason="Day 18 has no lesson yet, so nobody can have solved it")
+def test_what_of_a_students_own_passes_its_checks_serves(tmp_path):
+    day = find_day("serving")
+    path = lab.put_notebook(tmp_path, day, solved=True, changed={"parse_params": NO_CHECK})
+    notebook = nbformat.read(path, as_version=4)
+    cell = next(cell for cell in notebook.cells if "class AsyncEngine" in cell.source)
+    cell.source += '\n\nprint("this is my own", AsyncEngine.__name__, flush=True)\n'
+    nbformat.write(notebook, path)
+    with command("--model", "tiny", "--engine", "mine", env={"COURSE_WORK": str(tmp_path / "work")}) as served:
+        assert "this is my own AsyncEngine" in served.printed
+        line = "Yours: AsyncEngine, TextStream, sse_event, send_events. The course's, until their checks pass: parse_params."
+        assert line in served.printed
+        with pytest.raises(openai.BadRequestError):  # the course's own looks
+            client(served.base).completions.create(model="tiny", prompt="O", temperature=3)
+        text = client(served.base).completions.create(model="tiny", prompt="O", temperature=0, max_tokens=8).choices[0].text
+        chunks = client(served.base).completions.create(model="tiny", prompt="O", temperature=0, max_tokens=8, stream=True)
+        assert "".join(chunk.choices[0].text for chunk in chunks) == text
+
+
+def test_without_a_notebook_there_is_nothing_of_ones_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["autograder", "serve", "--port", "0", "--model", "tiny", "--engine", "mine"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("autograder: ENGINE=mine: there is no notebook at ")
+
+
+def test_one_line_says_whose_the_parts_are():
+    assert whose({}) == (
+        "Yours: nothing yet. The course's, until their checks pass: AsyncEngine, TextStream, parse_params, sse_event, send_events."
+    )
+    assert whose(dict.fromkeys(OWN)) == "Yours: AsyncEngine, TextStream, parse_params, sse_event, send_events."
