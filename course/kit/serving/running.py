@@ -16,8 +16,6 @@ import uvicorn
 
 from .web import Server
 
-PATIENCE_SECONDS = 10.0
-"""How long those who are being answered are waited for at the end."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -55,7 +53,7 @@ def address(opened: socket.socket) -> str:
     return f"http://{host}:{port}"
 
 
-def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float = PATIENCE_SECONDS) -> int:
+def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float) -> int:
     """Serves until SIGINT or SIGTERM -> the exit status: 0, and 1 where the engine ended first. announce: called when requests are taken.
 
     The first signal stops the taking: whoever comes is told 503. Those who are open are answered, for at most `patience` seconds, and
