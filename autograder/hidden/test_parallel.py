@@ -211,6 +211,16 @@ def test_scattered_is_accurate(student, rng):
         close(part, cut(want, rank, 4, 0), atol=1e-3, rtol=1e-6, what=f"wrong part of the sum at rank {rank}")
 
 
+@checks("ring_reduce_scatter")
+def test_scattered_again(student, rng):
+    """one call after another with as many numbers: nothing is left of the one before"""
+    for _ in range(2):
+        xs = [whole(rng, 6) for _ in range(3)]
+        parts, _ = everywhere(student, 3, "ring_reduce_scatter", xs)
+        for rank, part in enumerate(parts):
+            close(part, cut(sum(xs), rank, 3, 0), atol=0.0, what=f"wrong part of the sum at rank {rank}")
+
+
 @checks("ring_all_gather", weight=2)
 def test_gathered_chunks(student, rng):
     """two to four ranks, every dtype, whole numbers too, chunks that are not contiguous"""
