@@ -36,13 +36,13 @@ def ring_all_reduce(x, comm):
 def ring_all_reduce(x, comm):
     if comm.world == 1:
         return x.clone()
-    rest = x.numel() % comm.world
     row = x.flatten()
+    rest = len(row) % comm.world
     if rest:
         row = torch.nn.functional.pad(row, (0, comm.world - rest))
-    return torch.cat(ring_all_gather(ring_reduce_scatter(row, comm), comm))[: x.numel()].unflatten(0, x.shape) if x.dim() else torch.cat(
-        ring_all_gather(ring_reduce_scatter(row, comm), comm)
-    )[0]
+    parts = ring_all_gather(ring_reduce_scatter(row, comm), comm)
+    return torch.cat(parts)[: x.numel()].reshape(x.shape)
+
 
 # %% wrong_ring_all_reduce_own_order
 # WRONG: each rank adds up in its own order, so the last bits differ between ranks, and sends all of x

@@ -18,14 +18,14 @@ def ring_reduce_scatter(x, comm):
 # RIGHT: a matrix with a row for each rank
 
 def ring_reduce_scatter(x, comm):
-    parts = x.reshape(comm.world, -1)
-    part = parts[comm.rank - 1]
-    for step in range(comm.world - 1):
-        comm.send((comm.rank + 1) % comm.world, part)
-        part = parts[comm.rank - 2 - step if comm.rank - 2 - step >= -comm.world else comm.rank - 2 - step + comm.world] + comm.recv(
-            (comm.rank + comm.world - 1) % comm.world
-        )
+    n = comm.world
+    parts = x.reshape(n, -1)
+    part = parts[(comm.rank - 1) % n]
+    for step in range(n - 1):
+        comm.send((comm.rank + 1) % n, part)
+        part = parts[(comm.rank - 2 - step) % n] + comm.recv((comm.rank - 1) % n)
     return part
+
 
 # %% right_ring_reduce_scatter_by_turns
 # RIGHT: even ranks send first, odd ranks receive first
