@@ -405,6 +405,15 @@ def test_embedding_at_borders(student, rng):
 
 
 @checks("vocab_parallel_embedding")
+def test_embedding_of_another_table(student, rng):
+    """a second table of the same shape, on the same ranks"""
+    for _ in range(2):
+        table, ids = normal(rng, 6, 3), torch.randint(0, 6, (1, 4), generator=rng)
+        got, _ = everywhere(student, 2, "vocab_parallel_embedding", split(table, 2), ids)
+        on_all(got, table[ids])
+
+
+@checks("vocab_parallel_embedding")
 def test_embedding_of_infinite_rows(student, rng):
     """rows of inf and nan do no harm where nobody asks for them, and come as they are where somebody does"""
     table = normal(rng, 12, 3)
