@@ -556,6 +556,7 @@ def test_each_event_as_soon_as_it_is_there(student):
     equal([time for time, what in answer.events if what == "made"], [2.5, 5.0, 7.5], what="when the events were made, in seconds")
     quick = Answer(student, events=[[0.0, b"a"], [0.0, b"b"], [0.0, b"c"]])
     whole(quick, [b"a", b"b", b"c"])
+    whole(Answer(student, events=[[4000.0, b"a"], [4000.0, b"b"]]), [b"a", b"b"])  # nobody loses patience
 
 
 @checks("send_events", weight=2)
@@ -653,6 +654,8 @@ def test_load_at_one_moment_and_none(student):
     equal([time for time, _ in sends], [0.5] * 4, what="when the requests were sent")
     equal(got, [[0.5, [0.5 + 0.25 * (4 - i)]] for i in range(4)], what="wrong traces, as arrival and token times")
     equal(loaded(student, [], [])[0], [], what="wrong traces of no request")
+    long = loaded(student, [0.0, 4000.0], [{"gaps": [8000.0, 8000.0]}, {"gaps": [1.0]}])[0]
+    equal(long, [[0.0, [8000.0, 16000.0]], [4000.0, [4001.0]]], what="wrong traces of an answer that takes hours")
 
 
 @checks("run_load")

@@ -476,6 +476,18 @@ async def send_events(receive, send, events):
 # +         raise RuntimeError("the answer failed")
 
 
+# %% wrong_events_patience, of right_events_plain
+# WRONG: an answer that takes longer than a minute is broken off
+# -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
+# +         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+
+
+# %% wrong_events_body_end_is_the_end, of right_events_plain
+# WRONG: a body that has come to its end is taken for the client's leaving
+# -             if message["type"] == "http.disconnect":
+# +             if message["type"] == "http.disconnect" or message.get("more_body") is False:
+
+
 # %% wrong_events_polls_client, of right_events_plain
 # WRONG: looks for the client every 100 ms
 # -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
