@@ -6,7 +6,7 @@ has handed it over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ class Racer(Far):
         model = self.model("tiny", dtype=dtype)
         self._line.ask("gradients", on=None, load=model)
         return model
+
+    def defined(self, *names: str) -> list[str]:
+        """Which of these names the cells have defined."""
+        return list(self._line.ask("defined", names=list(names)))
 
     def own_bytes(self) -> int:
         """Memory of the worker's own, without files that it has mapped. 0 where the system does not tell."""
@@ -78,7 +82,26 @@ class Played:
         return sum(len(each.token_times) for each in kept) / self.seconds
 
 
-def play(
+def play(racer: Racer, asked: Sequence[Asked], **how: Any) -> Played:
+    """`game`, from its beginning to its end."""
+    return side_by_side([game(racer, asked, **how)])[0]
+
+
+def side_by_side(games: list[Generator[float, None, Played]]) -> list[Played]:
+    """Plays them step by step, always the one whose clock is behind: a machine that is slow for a while is slow for all of them."""
+    clocks = dict.fromkeys(range(len(games)), 0.0)
+    done: dict[int, Played] = {}
+    while clocks:
+        number = min(clocks, key=clocks.__getitem__)
+        try:
+            clocks[number] = next(games[number])
+        except StopIteration as end:
+            done[number] = end.value
+            del clocks[number]
+    return [done[number] for number in range(len(games))]
+
+
+def game(
     racer: Racer,
     asked: Sequence[Asked],
     *,
@@ -86,10 +109,10 @@ def play(
     max_running: int,
     cache_bytes: int,
     aborts: dict[int, list[str]] | None = None,
-) -> Played:
-    """A new engine, and these requests at their arrivals. aborts: {number of a step, from 0: who is aborted before it}.
+) -> Generator[float, None, Played]:
+    """A new engine, and these requests at their arrivals: its clock after each step, and at the end what came of it.
 
-    Raises Lost, and what the engine raises.
+    aborts: {number of a step, from 0: who is aborted before it}. Raises Lost, and what the engine raises.
     """
     racer.begin_check()
     played = Played(asked)
@@ -127,6 +150,7 @@ def play(
         if not new and open_ and not engine.has_work:
             open_.clear()  # they will never be served
         number += 1
+        yield now
     played.seconds = racer.clock() - start + jumped
     if engine.has_work:
         raise Lost("has_work is true though every request has ended or was aborted")
@@ -149,7 +173,7 @@ def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_run
         each = open_.get(request_id) or due.get(request_id)
         tokens = played.tokens.setdefault(request_id, [])
         if each is None or len(tokens) == each.max_tokens:
-            raise Lost(f"step gave a token of {ascii(request_id)[:60]}, which is not open: it never came, has all its tokens, or was aborted")
+            raise Lost(f"step gave a token of {ascii(request_id)[:60]}, which is not open: not there, complete, or aborted")
         due[request_id] = each
         tokens.append(token)
         played.times.setdefault(request_id, []).append(now)
@@ -165,7 +189,7 @@ def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
     for each in played.asked:
         tokens = played.tokens.get(each.request_id, [])
         if not tokens:
-            continue
+            continue  # nothing was said
         if not all(0 <= token < model.config.vocab_size for token in tokens):
             raise Lost(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
         text = torch.tensor([each.prompt + tokens[:-1]])

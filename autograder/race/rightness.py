@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -72,7 +72,8 @@ def together(racer: Racer, model: Model, draw: Draw) -> None:
     prefix = draw.integers(0, 1023, PREFIX_TOKENS)
     prompts = [prefix + draw.integers(0, 1023, length) for length in (0, 0, 1, 7, 16, 20)]
     prompts += [prefix[:20] + draw.integers(0, 1023, 30), prefix[:-1], prefix[1:], draw.integers(0, 1023, 3)]
-    asked = [Asked(f"together {n}", prompt, answer) for n, (prompt, answer) in enumerate(zip(prompts, draw.integers(1, 24, 10), strict=True))]
+    answers = draw.integers(1, 24, len(prompts))
+    asked = [Asked(f"together {n}", prompt, answers[n]) for n, prompt in enumerate(prompts)]
     late = [replace(each, request_id=f"late {n}", arrival=0.01 * (n + 1)) for n, each in enumerate(asked[:6])]
     _right(racer, model, [*asked, *late], max_running=4, room=800)
 
@@ -108,7 +109,7 @@ def _right(
     hold_against(model, played, LEAD)
 
 
-def _whole(asked: list[Asked], tokens: dict[str, list[int]]) -> None:
+def _whole(asked: Sequence[Asked], tokens: dict[str, list[int]]) -> None:
     for each in asked:
         got = len(tokens.get(each.request_id, []))
         if got != each.max_tokens:

@@ -2,32 +2,32 @@
 
 A run draws everything from its seed. The reference says first what it can do: how fast it answers somebody who is alone, of which the
 promises are made, and how many requests a second it finishes when all are there at once, of which the offered rates are made. Then, in
-each round and at each rate, reference, student and the reference once more get the same new requests.
+each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 
-from course.kit import Model, load_model
+from course.kit import load_model
 from solutions.latency import percentile
 
 from ..grading.raised import StudentRaised, WorkerDied
-from .playing import Lost, Played, Racer, hold_against, play
+from .playing import Lost, Played, Racer, game, hold_against, play, side_by_side
 from .rightness import Part, fault_of
-from .traffic import Draw, arriving, one_by_one, requests
+from .traffic import Asked, Draw, arriving, one_by_one, requests
 
 NUM_REQUESTS = 64
 ROUNDS = 3
 RATES = (1.0, 2.0)
 """Offered, in multiples of the reference's capacity."""
-TTFT_FACTOR, ITL_FACTOR = 5.0, 3.0
+TTFT_FACTOR, ITL_FACTOR = 20.0, 8.0
 """Promises, in multiples of what the reference needs for somebody who is alone."""
 NUM_ALONE = 16
 MAX_RUNNING, CACHE_BYTES = 16, 16 * 1024**2
@@ -111,14 +111,10 @@ def race(
                 say(f"round {number + 1} of {rounds}, {rate:g} times the reference's capacity")
                 draw = Draw(outcome.seed, f"round {number}, rate {rate:g}")
                 asked = arriving(requests(draw, count, vocab), rate * promises.capacity, draw)
-                # The student runs between the two: whatever drifts meanwhile falls on both sides of him.
-                first, last = (again, reference) if number % 2 else (reference, again)
-                played = [_play(racer, asked) for racer in (first, student, last)]
-                hold_against(model, played[1])
-                one, other = (played[2], played[0]) if number % 2 else (played[0], played[2])
-                if number == 0:
-                    hold_against(model, one)
-                done[rate].append((played[1], one, other))
+                mine, one, other = side_by_side([_game(racer, asked) for racer in (student, reference, again)])
+                for played in (mine, one) if number == 0 else (mine,):
+                    hold_against(model, played)
+                done[rate].append((mine, one, other))
     except (Lost, StudentRaised, WorkerDied) as error:
         outcome.fault = fault_of(error)
         return
@@ -135,21 +131,22 @@ def race(
     outcome.seconds = round(time.monotonic() - begin, 1)
 
 
-def _play(racer: Racer, asked: Any) -> Played:
-    return play(racer, asked, max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)
+def _game(racer: Racer, asked: Sequence[Asked]) -> Generator[float, None, Played]:
+    return game(racer, asked, max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)
 
 
 def _promises(reference: Racer, again: Racer, seed: int, vocab: int, count: int) -> Promises:
     """What the reference needs for requests that come alone, and how many it finishes a second; the mean of its two workers."""
     draw = Draw(seed, "promises")
     asked = requests(draw, count, vocab)
-    capacities, ttfts, itls = [], [], []
+    ttfts, itls = [], []
     for racer in (reference, again):
-        _play(racer, asked[:NUM_ALONE])  # the warm-up
-        alone = _play(racer, one_by_one(asked[:NUM_ALONE], 1000.0)).traces
+        play(racer, asked[:NUM_ALONE], max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)  # the warm-up
+        alone = play(racer, one_by_one(asked[:NUM_ALONE], 1000.0), max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES).traces
         ttfts += [trace.ttft for trace in alone if trace]
         itls += [gap for trace in alone if trace for gap in trace.itl]
-        capacities.append(count / _play(racer, asked).seconds)
+    finished = side_by_side([_game(racer, asked) for racer in (reference, again)])
+    capacities = [count / played.seconds for played in finished]
     return Promises(TTFT_FACTOR * statistics.median(ttfts), ITL_FACTOR * statistics.median(itls), statistics.mean(capacities))
 
 
@@ -160,7 +157,9 @@ def _rate(rate: float, promises: Promises, rounds: list[tuple[Played, Played, Pl
     gaps = [gap for trace in whole for gap in trace.itl]
     return Rate(
         rate,
-        *(_goodput(played, promises) for played in (mine, first, second)),
+        goodput=_goodput(mine, promises),
+        reference=_goodput(first, promises),
+        again=_goodput(second, promises),
         ttft_p99=percentile([trace.ttft for trace in whole], 99) if whole else None,
         itl_p99=percentile(gaps, 99) if gaps else None,
         kept=_kept(mine, promises),

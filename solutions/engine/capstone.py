@@ -19,7 +19,9 @@ class CapstoneEngine:
         # Timing could find another way of multiplying in the next process; oneDNN's would keep a kernel for every number of rows.
         packed = PackedModel(model, way="linear")
         num_blocks = cache_bytes // (BLOCK_SIZE * token_bytes)
-        self._serving = ServingEngine(packed, num_blocks=num_blocks, block_size=BLOCK_SIZE, token_budget=256, max_running=max_running)
+        # A small budget: nobody's gap is long because another's prompt is.
+        budget = max(64, max_running)
+        self._serving = ServingEngine(packed, num_blocks=num_blocks, block_size=BLOCK_SIZE, token_budget=budget, max_running=max_running)
         self._requests: dict[str, Request] = {}
         self._ids: dict[Request, str] = {}
 
