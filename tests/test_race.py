@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,7 @@ def test_set_up_has_an_allowance(racer_of: Callable[[str], Racer], monkeypatch: 
     burn = "end = time.process_time() + 0.6\n{0}while time.process_time() < end: pass"
     source = "class CapstoneEngine(Naive):\n    def __init__(self, *a, **k):\n        super().__init__(*a, **k)\n        "
     source += burn.format(8 * " ")
-    assert played(racer_of(over_naive(source)), few(1)).setup_seconds >= 0.5
+    assert played(racer_of(over_naive(source)), few(1)).setup_seconds >= 0.6
     monkeypatch.setattr(playing, "SETUP_SECONDS", 0.3)
     with pytest.raises(Lost, match=r"set-up took 0\.\d s of processor time, allowed are 0\.3"):
         played(racer_of(over_naive(source)), few(1))
@@ -316,6 +317,39 @@ class CapstoneEngine(Naive):
 """
     with pytest.raises(Lost, match=r"memory grew by \d\d,\d\d\d,\d\d\d bytes, allowed are 4,194,304 for keys and values"):
         played(racer_of(over_naive(source)), few())
+
+
+def test_memory_that_the_cells_took_beforehand_counts(racer_of: Callable[[str], Racer]) -> None:
+    racer = racer_of(over_naive("taken = torch.ones(16 * 1024**2)\nclass CapstoneEngine(Naive): pass"))
+    played(racer, few(1))  # against itself nothing has grown
+    racer.baseline = racer_of(naive_source()).bytes_at_first()
+    with pytest.raises(Lost, match="memory grew by"):
+        played(racer, few(1))
+
+
+def test_what_a_thread_does_between_two_runs_is_set_up(racer_of: Callable[[str], Racer], monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """
+def burn():
+    end = time.process_time() + 2.0
+    while time.process_time() < end:
+        pass
+
+class CapstoneEngine(Naive):
+    def step(self):
+        got = super().step()
+        if not self.queue:
+            threading.Thread(target=burn, daemon=True).start()
+        return got
+"""
+    racer = racer_of(over_naive(source))
+    played(racer, few(1, label="first"))
+    until = racer.clock() + 1.0
+    deadline = time.monotonic() + 60.0
+    while racer.clock() < until and time.monotonic() < deadline:
+        time.sleep(0.05)
+    monkeypatch.setattr(playing, "SETUP_SECONDS", 0.9)
+    with pytest.raises(Lost, match="set-up took"):
+        played(racer, few(1, label="second"))
 
 
 def test_a_processs_own_clock_is_not_read(racer_of: Callable[[str], Racer]) -> None:

@@ -51,11 +51,13 @@ def enter(
             outcome.fault = f"the cells took {used:.1f} s of processor time, allowed are {SETUP_SECONDS:g}"
             return outcome
         say("is it right? four parts")
+        student.baseline = rivals.naive().bytes_at_first()
         outcome.parts = judge(student, seed)
         wrong = next((part for part in outcome.parts if part.fault), None)
         if wrong is not None:
             outcome.fault = f"{wrong.title}: {wrong.fault}"
             return outcome
+        student.close()  # it races in a new worker, where nothing is left of what was judged
         race(student, rivals.reference(), rivals.reference(), outcome, count=count, rounds=rounds, say=say)
     return outcome
 

@@ -20,7 +20,7 @@ from ..grading.far import Far, Named
 from .traffic import Asked
 
 SETUP_SECONDS = 20.0
-"""Processor seconds from a new engine's beginning until it can be asked."""
+"""Processor seconds from the worker's beginning, or the end of the run before, until a new engine can be asked."""
 SLACK_BYTES = 32 * 1024**2
 """What a worker may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
 LEAD = 1e-3
@@ -32,7 +32,18 @@ class Lost(Exception):
 
 
 class Racer(Far):
-    """A worker with an engine's cells in it."""
+    """A worker with an engine's cells in it.
+
+    ended: its clock when the last run ended; what it uses from then on is set-up. baseline: the bytes that a worker has before it has
+    done anything; None: what this one has when a run begins, which is for cells that are ours.
+    """
+
+    ended = 0.0
+    baseline: int | None = None
+
+    def close(self) -> None:
+        super().close()
+        self.ended = 0.0
 
     def load(self, dtype: torch.dtype) -> Named:
         """The model, loaded there already: its bytes and its time are nobody's."""
@@ -43,6 +54,12 @@ class Racer(Far):
     def defined(self, *names: str) -> list[str]:
         """Which of these names the cells have defined."""
         return list(self._line.ask("defined", names=list(names)))
+
+    def bytes_at_first(self) -> int:
+        """What it has with nothing but its cells and the model, in both dtypes that are raced and judged with."""
+        for dtype in (torch.float32, torch.float64):
+            self.load(dtype)
+        return self.own_bytes()
 
     def own_bytes(self) -> int:
         """Memory of the worker's own, without files that it has mapped. 0 where the system does not tell."""
@@ -117,11 +134,11 @@ def game(
     racer.begin_check()
     played = Played(asked)
     model = racer.load(dtype)
-    before, memory = racer.clock(), racer.own_bytes()
+    memory = racer.own_bytes() if racer.baseline is None else racer.baseline
     engine = racer.CapstoneEngine(model, max_running=max_running, cache_bytes=cache_bytes)
     add, abort, step = engine.add, engine.abort, engine.step
     start = racer.clock()
-    played.setup_seconds = start - before
+    played.setup_seconds = start - racer.ended
     if played.setup_seconds > SETUP_SECONDS:
         raise Lost(f"set-up took {played.setup_seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
     allowed = cache_bytes + SLACK_BYTES
@@ -151,7 +168,8 @@ def game(
             open_.clear()  # they will never be served
         number += 1
         yield now
-    played.seconds = racer.clock() - start + jumped
+    racer.ended = racer.clock()
+    played.seconds = racer.ended - start + jumped
     if engine.has_work:
         raise Lost("has_work is true though every request has ended or was aborted")
     for thing in (engine, add, abort, step):
