@@ -27,7 +27,7 @@ NUM_REQUESTS = 64
 ROUNDS = 3
 RATES = (1.0, 2.0)
 """Offered, in multiples of the reference's capacity."""
-TTFT_FACTOR, ITL_FACTOR = 20.0, 6.0
+TTFT_FACTOR, ITL_FACTOR = 20.0, 10.0
 """Promises, in multiples of what the reference needs for somebody who is alone."""
 NUM_ALONE = 16
 MAX_RUNNING, CACHE_BYTES = 16, 16 * 1024**2
