@@ -4,9 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-# Two processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
-TWO_AT_A_TIME := -n 2 --dist loadscope --no-loadscope-reorder
-# Two processes with two threads each on two cores would wait for each other, at full speed.
+# Three processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
+# On two cores: a test that waits for a server, a cluster or a browser leaves its core to another.
+SIDE_BY_SIDE := -n 3 --dist loadscope --no-loadscope-reorder
+# Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Jupyter refuses to start for root, which is whom one is in most containers.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -31,11 +32,11 @@ docs: $(VENV)/docs.done model
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME)
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE)
 
 # What needs no process besides pytest's own: no worker, no command, no kernel.
 quick: $(VENV)/dev.done
-	$(ONE_THREAD) $(BIN)/pytest $(TWO_AT_A_TIME) -m "not slow and not browser" --one-process
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not browser" --one-process
 
 # Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
 gpu: $(VENV)/course.done model

@@ -29,7 +29,9 @@ OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
 """What a student's own server is made of. Each is taken by itself, where its checks pass."""
 
 
-def serve(*, model: str, host: str, port: int, mine: bool, rows: int, max_waiting: int, max_len: int | None) -> int:
+def serve(
+    *, model: str, host: str, port: int, mine: bool, rows: int, max_waiting: int, max_len: int | None, patience: float
+) -> int:
     """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy."""
     try:
         opened = open_port(host, port)  # first: whoever has to name another port need not wait for a model
@@ -49,7 +51,7 @@ def serve(*, model: str, host: str, port: int, mine: bool, rows: int, max_waitin
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
         server = Server(core, parts(found), served, max_waiting=max_waiting)
         try:
-            return run(server, opened, lambda: announce(address(opened), served.name, host))
+            return run(server, opened, lambda: announce(address(opened), served.name, host), patience=patience)
         finally:
             core.close()
     finally:
@@ -66,12 +68,13 @@ def own_parts() -> dict[str, Any]:
     """What of a student's notebook passes its checks, by name. Raises CourseError where there is no notebook."""
     day = find_day("serving")
     path = notebook_path(day)
-    if not path.exists():
+    if not day.ready or not path.exists():
         raise CourseError(f"ENGINE=mine: there is no notebook at {path}; `autograder work` puts the released one there")
     module = exercise_module(day, path)
     if module is None:
         raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
     exercises = {exercise.name for exercise in lesson(day).exercises}
+    print("Holding your notebook against Day 18's checks; this takes some seconds.", flush=True)
     session = Session(day, path)
     try:
         return {

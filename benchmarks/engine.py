@@ -1,12 +1,13 @@
-"""The reference engine against its peers: prefill and decode of SmolLM2, tokens a second, all in one process and in turn.
+"""Every engine at every point, in one run: prefill and decode of SmolLM2, and what the machine could do in the same minute.
 
-python benchmarks/engine.py                 # all points, two hours where bfloat16 is emulated; writes results/engine.json and engine.md
-python benchmarks/engine.py --prompt 64 --batch 1 4      # some points; the others keep their rows
+python benchmarks/engine.py --budget 90     # all points, the small ones first, for 90 minutes; writes results/engine.json and engine.md
+python benchmarks/engine.py --budget 60     # and again: rows that are there stay, what was left out is measured now
+python benchmarks/engine.py --into mine.json --prompt 64 --batch 1 4 --contender "ours, float32" "ours, quantized"
 python benchmarks/engine.py --quick         # one small point, nothing written
 """
 
 import argparse
-import contextlib
+import gc
 import importlib.metadata
 import importlib.util
 import itertools
@@ -14,14 +15,16 @@ import json
 import os
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from common import RESULTS, ROOT, machine, save
+from common import RESULTS, ROOT, in_lines, machine
+from numpy.typing import NDArray
 from torch import Tensor
 
 sys.path.append(str(ROOT))
@@ -31,278 +34,533 @@ from peers import transformers_twin
 from course.kit import load_model, paths
 from course.kit.model import WeightsOnly
 from solutions.batching import decode_batch, prefill_batch
-from solutions.costs import Machine, kv_cache_bytes, measure_machine
-from solutions.engine import StaticEngine
+from solutions.costs import kv_cache_bytes, measure_machine
+from solutions.engine import PackedModel, StaticEngine
+from solutions.engine.products import HALVES, WAYS
+from solutions.engine.quantized import QuantizedEngine, QuantizedModel, best_instruction_set
+from solutions.engine.quantized.drafted import continue_drafted
+from solutions.engine.sequence import most_probable
 from solutions.kv_cache import KVCache
 
-COUNTED = """\
-Every contender gets the same weights, the same random prompts of one length and the same number of threads, in one process, one
-directly after the other, in rounds; the first round is not counted. Prefill is the time from the call to the first token's
-logits; decode is the time from there to the last token's, greedy. "Day 11" is `prefill_batch` and `decode_batch` as students
-write them; "engine" is `StaticEngine` of `solutions/engine`; "compiled", where it was asked for, is the engine after
-`compile_decode` (compiling takes a minute or more at each point and is not in the figures); "transformers" is `generate` of the same
-weights with its own cache. A ratio is taken within a round; the table has the median of the rounds."""
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-BATCHES = [1, 4, 16, 32]
-PROMPTS = [64, 512]
-LEAST_MEDIAN = 1.2
+BATCHES = [1, 4, 8, 16, 32]
+PROMPTS = [64, 512, 2048]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+GUESSES = 4
+FIRST = {64: 9, 512: 6, 2048: 6}
+"""Of the passages of the lessons, by the prompt's length, the first row's: one whose answer does not repeat itself."""
+REPEATS, PROSE = "repeating text", "prose"
 LLAMA = "llama.cpp, 4 bits"
-HAS_LLAMA = importlib.util.find_spec("llama_cpp") is not None
+CONTENDERS = [
+    "transformers, float32",
+    "transformers, bfloat16",
+    LLAMA,
+    "ours, float32",
+    "ours, bfloat16",
+    "ours, float16",
+    "ours, quantized",
+    f"ours, quantized + speculative, {REPEATS}",
+    f"ours, quantized + speculative, {PROSE}",
+]
+OTHERS = ["Day 11, float32", "Day 11, bfloat16", "compiled, float32", "compiled, bfloat16"]
+COUNTED = f"""\
+Every contender gets the same weights, prompts of one length and the same number of threads, in one process, one directly after the other,
+in rounds whose order turns round. A point of up to 2,048 tokens has three rounds, and one before them that is not counted; up to 8,192
+two, and above one. The table has medians of the rounds. Prefill is from the call to the first token's logits; decode from there to the
+last token's, greedy, in tokens of all rows. "CPU" is processor time of all threads for a token: beside wall time it tells what waited.
+
+transformers is `generate` of the same weights with its own cache; llama.cpp and the quantized engine read the GGUF file as it is (4 bits,
+the embedding 8); ours in numbers is `StaticEngine`. Their prompts are random tokens: their time does not depend on them. Speculative:
+lookup drafts of Day 15, {GUESSES} guesses at most, checked by the quantized engine; its tokens are the quantized engine's own, and its
+time depends on the text. "{REPEATS}" is a passage said again and again, where a lookup finds what comes; "{PROSE}" is running text of the
+course's lessons; the first row's passage was chosen as one where a lookup finds little, and those of further rows as they come: a small
+model's greedy text often repeats itself, and then it pays there, too. "Tokens a pass" is what the slowest row got from a pass.
+
+Roofs: what this machine did in the same minute. Arithmetic is the fastest product of two matrices (1,024 columns and rows) of all ways
+that `solutions/engine/products.py` knows; a token costs two operations for each weight. Bandwidth is a plain sum over 256 MB; a decode
+step reads each weight once, and the keys and values of all rows. The bounds are those alone: attention's own arithmetic comes on top."""
+
+Clock = Callable[[], NDArray[np.float64]]
 
 
-@dataclass
-class Run:
-    """Seconds of one generation."""
-
-    prefill: float
-    decode: float
+def clock() -> NDArray[np.float64]:
+    """Wall and processor seconds: their differences are what something took."""
+    return np.array([time.perf_counter(), time.process_time()])
 
 
+Run = dict[str, Any]
+"""prefill, decode: wall and processor seconds of one generation; passes: of decode, where it is not a pass a token."""
 Contender = Callable[[Tensor, int], Run]
 
 
-def day11(model: WeightsOnly) -> Contender:
+# ---- contenders ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def weights(dtype: str) -> WeightsOnly:
+    return load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
+
+
+@cache
+def packed(dtype: str) -> PackedModel:
+    made = PackedModel(weights(dtype))
+    print(f"{dtype}: {made.products.line}", flush=True)
+    return made
+
+
+@cache
+def plain(dtype: str) -> PackedModel:
+    return PackedModel(weights(dtype), "linear")
+
+
+@cache
+def twin(dtype: str) -> Any:
+    return transformers_twin(weights(dtype))
+
+
+@cache
+def blocks() -> QuantizedModel:
+    return QuantizedModel(paths.SMOLLM2, len(best_instruction_set()))
+
+
+def greedy(ids: Tensor, new: int, prefill: Callable[[Tensor], Tensor], decode: Callable[[Tensor], Tensor]) -> Run:
+    start = clock()
+    token = likeliest(prefill(ids))
+    first = clock()
+    for _ in range(new - 1):
+        token = likeliest(decode(token))
+    return {"prefill": first - start, "decode": clock() - first}
+
+
+def likeliest(logits: Tensor) -> Tensor:
+    return torch.tensor(most_probable(logits)).unsqueeze(1)
+
+
+def day11(dtype: str) -> Contender:
+    model = weights(dtype)
+
     def run(ids: Tensor, new: int) -> Run:
+        num_pad = torch.zeros(len(ids), dtype=torch.int64)
+        memory = KVCache(model.config, len(ids), ids.shape[1] + new, model.dtype)
         with torch.no_grad():
-            start = time.perf_counter()
-            num_pad = torch.zeros(len(ids), dtype=torch.int64)
-            cache = KVCache(model.config, len(ids), ids.shape[1] + new, model.dtype)
-            token = prefill_batch(model, ids, num_pad, cache).argmax(-1, keepdim=True)
-            first = time.perf_counter()
-            for _ in range(new - 1):
-                token = decode_batch(model, token, num_pad, cache).argmax(-1, keepdim=True)
-        return Run(first - start, time.perf_counter() - first)
+            return greedy(
+                ids, new, lambda ids: prefill_batch(model, ids, num_pad, memory), lambda ids: decode_batch(model, ids, num_pad, memory)
+            )
 
     return run
 
 
-def engine(model: WeightsOnly, batch: int, max_len: int, *, compiled: bool) -> Contender:
-    made = StaticEngine(model, batch, max_len)
-    if compiled:
-        made.compile_decode()
+def ours(dtype: str) -> Contender:
+    def run(ids: Tensor, new: int) -> Run:
+        made = StaticEngine(packed(dtype), len(ids), ids.shape[1] + new)
+        return greedy(ids, new, made.prefill, made.decode)
+
+    return run
+
+
+def compiled(dtype: str) -> Contender:
+    made: dict[tuple[int, int], StaticEngine] = {}
 
     def run(ids: Tensor, new: int) -> Run:
-        start = time.perf_counter()
-        token = made.prefill(ids).argmax(-1, keepdim=True)
-        first = time.perf_counter()
-        for _ in range(new - 1):
-            token = made.decode(token).argmax(-1, keepdim=True)
-        return Run(first - start, time.perf_counter() - first)
+        if tuple(ids.shape) not in made:
+            made.clear()
+            engine = made[len(ids), ids.shape[1]] = StaticEngine(plain(dtype), len(ids), ids.shape[1] + new)
+            engine.compile_decode()
+            greedy(ids, 3, engine.prefill, engine.decode)  # compiling is not in the figures
+        engine = made[len(ids), ids.shape[1]]
+        return greedy(ids, new, engine.prefill, engine.decode)
 
     return run
 
 
-def transformers_generate(model: WeightsOnly) -> Contender:
+def transformers_generate(dtype: str) -> Contender:
     from transformers import GenerationConfig, LogitsProcessorList
 
-    theirs = transformers_twin(model)
-
     def run(ids: Tensor, new: int) -> Run:
-        seen: list[float] = []
+        seen: list[NDArray[np.float64]] = []
 
         def note(ids: Tensor, scores: Tensor) -> Tensor:
-            seen.append(time.perf_counter())
+            seen.append(clock())
             return scores
 
         settings = GenerationConfig(do_sample=False, max_new_tokens=new, min_new_tokens=new, pad_token_id=0, eos_token_id=None)
-        start = time.perf_counter()
-        theirs.generate(ids, attention_mask=torch.ones_like(ids), generation_config=settings, logits_processor=LogitsProcessorList([note]))
+        mask, theirs = torch.ones_like(ids), twin(dtype)
+        start = clock()
+        theirs.generate(ids, attention_mask=mask, generation_config=settings, logits_processor=LogitsProcessorList([note]))
         assert len(seen) == new
-        return Run(seen[0] - start, seen[-1] - seen[0])
+        return {"prefill": seen[0] - start, "decode": seen[-1] - seen[0]}
 
     return run
 
 
-def point(contenders: dict[str, Contender], ids: Tensor, new: int, rounds: int) -> dict[str, list[Run]]:
-    """Runs of all contenders, in turn; the order turns round from round to round, and the first round is left out."""
-    runs: dict[str, list[Run]] = {name: [] for name in contenders}
-    names = list(contenders)
-    for number in range(rounds + 1):
-        for name in names if number % 2 else reversed(names):
-            run = contenders[name](ids, new)
-            if number:
+def llama_cpp(ids: Tensor, new: int) -> Run:
+    made = LlamaCpp(paths.SMOLLM2, len(ids), ids.shape[1] + new, torch.get_num_threads())
+    try:
+        _, prefill, decode = made.run(ids, new, clock)
+    finally:
+        made.close()
+    return {"prefill": prefill, "decode": decode}
+
+
+def quantized(ids: Tensor, new: int) -> Run:
+    made = QuantizedEngine(model=blocks(), batch=len(ids), max_len=ids.shape[1] + new)
+    try:
+        made.compile()
+        return greedy(ids, new, made.prefill, made.decode)
+    finally:
+        made.close()
+
+
+def speculative(kind: str) -> Contender:
+    def run(ids: Tensor, new: int) -> Run:
+        prompts = texts(kind, *ids.shape)
+        made = QuantizedEngine(model=blocks(), batch=len(ids), max_len=ids.shape[1] + new, guesses=GUESSES)
+        try:
+            made.compile()
+            start = clock()
+            first = most_probable(made.prefill(torch.tensor(prompts)))
+            begun = clock()
+            drafted = continue_drafted(made, prompts, first, new)
+            ended = clock()
+            assert all(len(row) == new for row in drafted.tokens)
+            return {"prefill": begun - start, "decode": ended - begun, "passes": drafted.passes}
+        finally:
+            made.close()
+
+    return run
+
+
+@cache
+def lessons() -> list[int]:
+    """Running text of the lessons, as tokens."""
+    files = sorted(ROOT.glob("course/day*/lesson.md"))
+    prose = [part for path in files for part in path.read_text(encoding="utf-8").split("\n\n") if len(part) > 300 and "```" not in part]
+    return load_model("smollm2").tokenizer.encode("\n\n".join(prose))
+
+
+def texts(kind: str, B: int, T: int) -> list[list[int]]:
+    """B prompts of T tokens each, another passage of the lessons in each: running text, or its first tokens again and again."""
+    whole = lessons()
+    first = FIRST.get(T, 0) if kind == PROSE else 0
+    starts = [((first + row) * 1009) % (len(whole) - T) for row in range(B)]
+    if kind == PROSE:
+        return [whole[start : start + T] for start in starts]
+    return [(whole[start : start + 20] * (T // 20 + 1))[:T] for start in starts]
+
+
+def contender(name: str) -> Contender:
+    which, _, rest = name.partition(", ")
+    if name == LLAMA:
+        return llama_cpp
+    if name == "ours, quantized":
+        return quantized
+    if "speculative" in name:
+        return speculative(rest.split(", ")[1])
+    return {"ours": ours, "transformers": transformers_generate, "Day 11": day11, "compiled": compiled}[which](rest)
+
+
+# ---- what the machine can do ---------------------------------------------------------------------------------------
+
+
+def arithmetic(dtype: torch.dtype, size: int = 1024, rounds: int = 4) -> float:
+    """FLOP/s of the fastest way of a product of two matrices, the shortest of some rounds."""
+    x, weight = torch.randn(size, size).to(dtype), torch.randn(size, size).half().to(dtype)
+    best = float("inf")
+    for way in WAYS:
+        if dtype not in way.dtypes or (dtype == torch.float16 and not way.kept):
+            continue  # without instructions for float16 its own product takes a second
+        try:
+            kept = way.prepare(weight)
+            for _ in range(rounds):
+                start = time.perf_counter()
+                way.multiply(x, kept)
+                best = min(best, time.perf_counter() - start)
+        except Exception:
+            continue
+    return 2 * size**3 / best
+
+
+def roofs() -> dict[str, float]:
+    with torch.no_grad():
+        return {
+            "bandwidth": measure_machine().bandwidth,
+            "float32": arithmetic(torch.float32),
+            "16 bits": max(arithmetic(dtype) for dtype in HALVES),
+        }
+
+
+def width_of(name: str) -> str:
+    """Of a contender's weights: float32, 16 bits or 4 bits."""
+    return "4 bits" if name == LLAMA or "quantized" in name else "float32" if "float32" in name else "16 bits"
+
+
+def read_bytes(width: str, B: int, T: int, new: int) -> float:
+    """What a decode step reads: weights, and keys and values as they are in the middle of the new tokens, of the same width or float16."""
+    size = 4 if width == "float32" else 2
+    stored = paths.SMOLLM2.stat().st_size if width == "4 bits" else weights("float32").num_parameters * size
+    return stored + kv_cache_bytes(weights("float32").config, T + new // 2, B, size)
+
+
+def flops(B: int, T: int) -> float:
+    """Of a prefill's products with weights: every token through the layers, the last of each row through the head."""
+    config, parameters = weights("float32").config, weights("float32").num_parameters
+    head = config.vocab_size * config.hidden_size
+    return 2.0 * B * (T * (parameters - head) + head)
+
+
+# ---- a point -------------------------------------------------------------------------------------------------------
+
+
+def rounds_of(B: int, T: int) -> tuple[int, int]:
+    """Rounds that count, and rounds before them."""
+    return (3, 1) if B * T <= 2048 else (2, 0) if B * T <= 8192 else (1, 0)
+
+
+def estimate(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int) -> float | None:
+    """Seconds that a contender will take at a point, from its nearest smaller one; None where it has none yet."""
+    known = [row for row in rows if row["contender"] == name and row["batch"] <= B and row["prompt"] <= T]
+    if not known:
+        return None
+    near = max(known, key=lambda row: row["batch"] * row["prompt"])
+    longer = 1 + T / 2048  # attention's share grows with the text
+    prefill = B * T / near["prefill"] * longer
+    decode = (new - 1) * near["batch"] / near["decode"] * max(1.0, B / near["batch"]) ** 0.7 * longer
+    return (prefill + decode) * sum(rounds_of(B, T))
+
+
+def memory(name: str, B: int, T: int, new: int) -> float:
+    """Bytes of keys and values; transformers' cache is copied as it grows."""
+    size = 4 if width_of(name) == "float32" else 2
+    config = weights("float32").config
+    return kv_cache_bytes(config, T + new, B, size) * (3 if "transformers" in name else 1)
+
+
+def available() -> float:
+    lines = Path("/proc/meminfo").read_text().splitlines() if Path("/proc/meminfo").exists() else []
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+    return found[0] if found else float("inf")
+
+
+def refusal(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int, left: float, longest: float) -> str | None:
+    """Why a row is not measured, None if it is."""
+    if name == LLAMA and importlib.util.find_spec("llama_cpp") is None:
+        return "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
+    if (needed := memory(name, B, T, new)) > 0.5 * available():
+        return f"its keys and values need {needed / 1e9:.0f} GB"
+    seconds = estimate(rows, name, B, T, new)
+    if seconds is not None and seconds > longest * 60:
+        return f"would take {seconds / 60:.0f} minutes, more than --longest {longest:g}"
+    if left <= 0:
+        return "the budget was spent"
+    if seconds is not None and seconds > left:
+        return f"would take {seconds:.0f} s, more than was left of the budget"
+    return None
+
+
+def measured(names: list[str], B: int, T: int, new: int, pause: float = 0.3) -> dict[str, list[Run]]:
+    """Runs of the contenders, in turn; the order turns round from round to round."""
+    ids = torch.randint(5, weights("float32").config.vocab_size, (B, T), generator=torch.Generator().manual_seed(T + B))
+    counted, before = rounds_of(B, T)
+    made = {name: contender(name) for name in names}
+    runs: dict[str, list[Run]] = {name: [] for name in names}
+    for number in range(-before, counted):
+        for name in names if number % 2 else names[::-1]:
+            time.sleep(pause)  # until the threads of the one before sleep, too
+            run = made[name](ids, new)
+            gc.collect()
+            if number >= 0:
                 runs[name].append(run)
     return runs
 
 
-def summary(runs: dict[str, list[Run]], model: WeightsOnly, B: int, T: int, new: int, peaks: Machine) -> list[dict[str, Any]]:
-    """A row for each contender: tokens/s, ratio to transformers, bytes read; and what the machine could do beside it."""
-    rows = []
-    for name, found in runs.items():
-        size = 2 if name == LLAMA else model.dtype.itemsize  # of a value in the cache
-        weights = paths.SMOLLM2.stat().st_size if name == LLAMA else model.num_parameters * size
-        kv = kv_cache_bytes(model.config, T + new // 2, B, size)
-        prefill, decode = (statistics.median(getattr(run, part) for run in found) for part in ("prefill", "decode"))
-        theirs = runs["transformers"]
-        ratios = {
-            part: statistics.median(getattr(t, part) / getattr(o, part) for o, t in zip(found, theirs, strict=True))
-            for part in ("prefill", "decode")
-        }
-        rows.append(
-            {
-                "dtype": str(model.dtype).removeprefix("torch."),
-                "prompt": T,
-                "batch": B,
-                "engine": name,
-                "prefill_tokens_per_second": B * T / prefill,
-                "decode_tokens_per_second": B * (new - 1) / decode,
-                "prefill_over_transformers": ratios["prefill"],
-                "decode_over_transformers": ratios["decode"],
-                "decode_bytes_per_second": (weights + kv) * (new - 1) / decode,
-                "peak_flops": peaks.peak_flops,
-                "bandwidth": peaks.bandwidth,
-                "runs": [asdict(run) for run in found],
-            }
-        )
-        if name == LLAMA:
-            rows[-1]["version"] = importlib.metadata.version("llama-cpp-python")
-    return rows
+def row(name: str, B: int, T: int, new: int, runs: list[Run], roof: dict[str, float]) -> dict[str, Any]:
+    seconds = {part: statistics.median(float(run[part][0]) for run in runs) for part in ("prefill", "decode")}
+    cpu = {part: statistics.median(float(run[part][1]) for run in runs) for part in ("prefill", "decode")}
+    made = B * (new - 1)
+    passes = statistics.median(run.get("passes", new - 1) for run in runs)
+    result = {
+        "prompt": T,
+        "batch": B,
+        "contender": name,
+        "new": new,
+        "prefill": B * T / seconds["prefill"],
+        "decode": made / seconds["decode"],
+        "prefill_cpu_ms": 1e3 * cpu["prefill"] / (B * T),
+        "decode_cpu_ms": 1e3 * cpu["decode"] / made,
+        "tokens_a_pass": (new - 1) / passes,
+        "bytes_a_second": read_bytes(width_of(name), B, T, new) * passes / seconds["decode"],
+        "flops": flops(B, T) / seconds["prefill"],
+        "rounds": len(runs),
+        "load": os.getloadavg()[0],
+        **{f"roof_{key}": value for key, value in roof.items()},
+    }
+    if name == LLAMA:
+        result["version"] = importlib.metadata.version("llama-cpp-python")
+    return result
 
 
-def roof(rows: list[dict[str, Any]]) -> float:
-    """The highest bandwidth of a plain sum that was measured beside any row, bytes/s: no share is taken of a lower one."""
-    return max(row["bandwidth"] for row in rows)
+# ---- the page ------------------------------------------------------------------------------------------------------
 
 
-def table(rows: list[dict[str, Any]], bandwidth: float) -> list[str]:
+def key(row: dict[str, Any]) -> tuple[int, int, int]:
+    names = CONTENDERS + OTHERS
+    return row["prompt"], row["batch"], names.index(row["contender"])
+
+
+def roof_lines(rows: list[dict[str, Any]], T: int, B: int) -> Iterator[str]:
+    """Of a point: what its minute allows, for each width of weights. Where a point was measured in several runs, the best of them."""
+    best = {name: max(row[f"roof_{name}"] for row in rows) for name in ("bandwidth", "float32", "16 bits")}
+    new = rows[0]["new"]
+    for width in ("float32", "16 bits", "4 bits"):
+        step = read_bytes(width, B, T, new) / best["bandwidth"]
+        prefill = f"*{B * T / (flops(B, T) / best[width]):.0f}*" if width in best else ""
+        told = f"{best['bandwidth'] / 1e9:.1f} GB/s" + (f", {best[width] / 1e9:.0f} GFLOP/s" if width in best else "")
+        yield f"| {T} | {B} | *roof, {width}: {told}* | {prefill} | | | *{B / step:.0f}* | | | |"
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
-        "| dtype | prompt | B | engine | prefill tokens/s | vs transformers | decode tokens/s | vs transformers | of bandwidth |",
-        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
+        "| prompt | B | engine | prefill, tokens/s | CPU ms a token | of arithmetic | decode, tokens/s | CPU ms a token | of bandwidth "
+        "| tokens a pass |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for r in rows:
-        lines.append(
-            f"| {r['dtype']} | {r['prompt']} | {r['batch']} | {r['engine']} | {r['prefill_tokens_per_second']:.0f} "
-            f"| {r['prefill_over_transformers']:.2f} | {r['decode_tokens_per_second']:.1f} | {r['decode_over_transformers']:.2f} "
-            f"| {r['decode_bytes_per_second'] / bandwidth:.0%} |"
-        )
+    for (T, B), group in itertools.groupby(sorted(rows, key=key), key=lambda row: (row["prompt"], row["batch"])):
+        here = list(group)
+        for r in here:
+            width = width_of(r["contender"])
+            width = "" if width == "4 bits" else width  # of whole numbers no arithmetic is measured
+            share = f"{r['flops'] / r[f'roof_{width}']:.0%}" if width else ""
+            several = f"{r['tokens_a_pass']:.2f}" if "speculative" in r["contender"] else ""
+            lines.append(
+                f"| {T} | {B} | {r['contender']} | {r['prefill']:.0f} | {r['prefill_cpu_ms']:.2f} | {share} | {r['decode']:.1f} "
+                f"| {r['decode_cpu_ms']:.2f} | {r['bytes_a_second'] / r['roof_bandwidth']:.0%} | {several} |"
+            )
+        lines += roof_lines(here, T, B)
     return lines
 
 
-def verdict(rows: list[dict[str, Any]]) -> tuple[bool, list[str]]:
-    """Whether the engine is ahead at every point and by 1.2 in the median, and a line for each of ours: where is it behind?"""
-    good, lines = False, []
-    for name in dict.fromkeys(row["engine"] for row in rows if row["engine"] not in ("transformers", LLAMA)):
-        ratios = {
-            (part, *key(row)): row[f"{part}_over_transformers"] for row in rows if row["engine"] == name for part in ("prefill", "decode")
-        }
-        middle, low, high = statistics.median(ratios.values()), min(ratios.values()), max(ratios.values())
-        behind = [f"{part} at {dtype}, prompt {T}, B = {B}: {r:.2f}" for (part, dtype, T, B), r in ratios.items() if r < 1]
-        named = f": {'; '.join(behind)}" if len(behind) <= 4 else ", as the table shows"
-        where = f" Behind at {len(behind)}{named}." if behind else " Behind nowhere."
-        lines.append(f"{name} over transformers: {low:.2f} to {high:.2f} over {len(ratios)} figures, median {middle:.2f}.{where}")
-        if name == "engine":
-            good = not behind and middle >= LEAST_MEDIAN
-    return good, lines
+PAIRS = [
+    ("ours, float32", "transformers, float32"),
+    ("ours, bfloat16", "transformers, bfloat16"),
+    ("ours, quantized", LLAMA),
+    (f"ours, quantized + speculative, {REPEATS}", "ours, quantized"),
+    (f"ours, quantized + speculative, {PROSE}", "ours, quantized"),
+]
 
 
-def llama_cpp(contender: LlamaCpp) -> Contender:
-    def run(ids: Tensor, new: int) -> Run:
-        _, prefill, decode = contender.run(ids, new)
-        return Run(prefill, decode)
+def verdict(rows: list[dict[str, Any]]) -> list[str]:
+    """Ours over its peer, and where it is behind."""
+    at = {(row["contender"], row["prompt"], row["batch"]): row for row in rows}
+    lines = []
+    for name, peer in PAIRS:
+        for part in ("prefill", "decode"):
+            if "speculative" in name and part == "prefill":
+                continue  # the same one
+            ratios = {
+                (T, B): row[part] / at[peer, T, B][part] for (who, T, B), row in at.items() if who == name and (peer, T, B) in at
+            }
+            if ratios:
+                behind = [f"prompt {T}, B = {B}: {ratio:.2f}" for (T, B), ratio in ratios.items() if ratio < 1]
+                told = f"Behind at {'; '.join(behind)}." if behind else "Behind nowhere."
+                values = list(ratios.values())
+                points = "1 point" if len(values) == 1 else f"{len(values)} points"
+                lines.append(
+                    f"{name} over {peer}, {part}: {min(values):.2f} to {max(values):.2f} over {points}, "
+                    f"median {statistics.median(values):.2f}. {told}"
+                )
+    return lines
 
-    return run
+
+def not_measured(left_out: list[dict[str, Any]]) -> list[str]:
+    """What has no row, with the reason: points of one contender and one reason in one line."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for each in left_out:
+        grouped.setdefault((each["contender"], each["why"]), []).append(f"{each['prompt']} x {each['batch']}")
+    return [f"Not measured (prompt x B): {name} at {', '.join(points)}: {why}." for (name, why), points in grouped.items()]
 
 
-def llama_cpp_note(rows: list[dict[str, Any]]) -> str:
-    if not any(row["engine"] == LLAMA for row in rows):
-        return "llama.cpp: not measured; it takes part where `llama-cpp-python` is installed (extra `llama`, compiled for minutes)."
-    versions = ", ".join(dict.fromkeys(row["version"] for row in rows if row["engine"] == LLAMA))
-    weights = f"{paths.SMOLLM2.stat().st_size / 1e6:.0f} MB of weights"
-    return f'"{LLAMA}" is llama.cpp (llama-cpp-python {versions}) on the GGUF file as it is, {weights}.'
+def page(result: dict[str, Any]) -> str:
+    rows = result["rows"]
+    lines = ["# The engines and their peers, SmolLM2-135M", "", *table(rows), ""]
+    lines += [*spaced(verdict(rows)), *spaced(not_measured(result["left_out"]))]
+    lines += [f"Machine: {result['machine']}; {result['versions']}.", ""]
+    lines += spaced([f"{dtype}: {line}." for dtype, line in result["products"].items()])
+    return "\n".join([*lines, COUNTED])
+
+
+def spaced(lines: list[str]) -> list[str]:
+    return [part for line in lines for part in (line, "")]
+
+
+def versions() -> str:
+    parts = [f"torch {torch.__version__}", f"transformers {importlib.metadata.version('transformers')}"]
+    if importlib.util.find_spec("llama_cpp") is not None:
+        parts.append(f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')}")
+    return ", ".join([*parts, f"{torch.get_num_threads()} threads"])
+
+
+def known(path: Path) -> dict[str, Any]:
+    """What earlier runs left in the file. A file of another form has none of these rows."""
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    good = all("contender" in row for row in found.get("rows", []))
+    return {"rows": found.get("rows", []) if good else [], "products": found.get("products", {}) if good else {}}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=COUNTED)
+    parser = argparse.ArgumentParser(description=COUNTED, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch", type=int, nargs="+", default=BATCHES)
     parser.add_argument("--prompt", type=int, nargs="+", default=PROMPTS)
-    parser.add_argument("--dtype", choices=DTYPES, nargs="+", default=list(DTYPES))
+    every = CONTENDERS + OTHERS
+    parser.add_argument("--contender", nargs="+", choices=every, default=CONTENDERS, metavar="NAME", help="; ".join(every))
     parser.add_argument("--new", type=int, default=33, help="new tokens of a row")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--large-rounds", type=int, default=2, help="rounds where a prefill has more than 4,000 tokens")
-    parser.add_argument("--compile", action="store_true", help="measure the compiled step too: some minutes more at each point")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--budget", type=float, default=120, help="minutes; what does not fit is listed as not measured")
+    parser.add_argument("--longest", type=float, default=12, help="minutes that one contender may take at one point")
+    parser.add_argument("--into", type=Path, default=RESULTS / "engine.json", help="rows that are in it are not measured again")
+    parser.add_argument("--quick", action="store_true", help="one point, nothing written")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.batch, arguments.prompt, arguments.dtype, arguments.new = [1], [64], ["float32"], 9
-    compiled = tempfile.TemporaryDirectory()  # of this run alone: the shared one may hold a file that another process was killed over
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = compiled.name
-    torch.manual_seed(0)
-    rows = [] if arguments.quick else known_rows()
-    for dtype in arguments.dtype:
-        model = load_model("smollm2", dtype=DTYPES[dtype]).weights_only()
-        theirs, simple = transformers_generate(model), day11(model)
-        for T in arguments.prompt:
-            for B in arguments.batch:
-                contenders = {"Day 11": simple, "engine": engine(model, B, T + arguments.new, compiled=False), "transformers": theirs}
-                if arguments.compile:
-                    contenders["compiled"] = engine(model, B, T + arguments.new, compiled=True)
-                ids = torch.randint(5, model.config.vocab_size, (B, T))
-                peaks = measure_machine()  # at each point, in the same minute: what a shared machine can do changes from hour to hour
-                rounds = arguments.large_rounds if B * T > 4000 else arguments.rounds
-                with contextlib.ExitStack() as closing:
-                    if dtype == "float32" and HAS_LLAMA:
-                        theirs_too = LlamaCpp(paths.SMOLLM2, B, T + arguments.new, torch.get_num_threads())
-                        closing.callback(theirs_too.close)
-                        contenders[LLAMA] = llama_cpp(theirs_too)
-                    found = summary(point(contenders, ids, arguments.new, rounds), model, B, T, arguments.new, peaks)
-                rows = sorted([r for r in rows if key(r) != key(found[0])] + found, key=key)
-                print("\n".join(table(found, peaks.bandwidth)[2:]), flush=True)
-                if not arguments.quick:
-                    here = machine()
-                    save("engine", {"machine": here, "rows": rows}, page(rows, here))
-                torch._dynamo.reset()
-    good, lines = verdict(rows)
-    print("\n".join(lines))
-    return 0 if good else 1
+        arguments.batch, arguments.prompt, arguments.new = [1], [64], 9
+    start = time.monotonic()
+    result = {"rows": [], "products": {}} if arguments.quick else known(arguments.into)
+    rows: list[dict[str, Any]] = result["rows"]
+    left_out: list[dict[str, Any]] = []
+    points = sorted(itertools.product(arguments.prompt, arguments.batch), key=lambda point: (point[0] * point[1], point))
+    for T, B in points:
+        there = {row["contender"] for row in rows if (row["prompt"], row["batch"]) == (T, B)}
+        left = arguments.budget * 60 - (time.monotonic() - start)
+        names = []
+        for name in arguments.contender:
+            if name in there:
+                continue
+            why = refusal(rows, name, B, T, arguments.new, left, arguments.longest)
+            if why:
+                left_out.append({"contender": name, "prompt": T, "batch": B, "why": why})
+            else:
+                names.append(name)
+                left -= estimate(rows, name, B, T, arguments.new) or 0
+        if names:
+            roof = roofs()
+            runs = measured(names, B, T, arguments.new)
+            made = [row(name, B, T, arguments.new, found, roof) for name, found in runs.items()]
+            rows += made
+            rows.sort(key=key)
+            print("\n".join(table(made)[2:]), flush=True)
+        for dtype in DTYPES:
+            if f"ours, {dtype}" in names:
+                result["products"][dtype] = packed(dtype).products.line
+        result = {"machine": machine(), "versions": versions(), **result, "left_out": left_out, "rows": rows}
+        if names and not arguments.quick:
+            keep(arguments.into, result)
+    result = {"machine": machine(), "versions": versions(), **result, "left_out": left_out, "rows": rows}
+    print("\n".join([*verdict(rows), *not_measured(left_out)]))
+    if not arguments.quick:
+        keep(arguments.into, result)
+    return 0
 
 
-def key(row: dict[str, Any]) -> tuple[str, int, int]:
-    """The point a row belongs to."""
-    return row["dtype"], row["prompt"], row["batch"]
-
-
-def known_rows() -> list[dict[str, Any]]:
-    """Rows of earlier runs: a run of some points leaves the others as they are."""
-    path = RESULTS / "engine.json"
-    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
-
-
-def not_measured(rows: list[dict[str, Any]]) -> list[str]:
-    """The points that have no row yet: some take many minutes where bfloat16 is emulated."""
-    here = {key(row) for row in rows}
-    missing = [point for point in itertools.product(DTYPES, PROMPTS, BATCHES) if point not in here]
-    lines = [f"Not measured: {dtype}, prompt {T}, B = {B}." for dtype, T, B in missing]
-    if not any(row["engine"] == "compiled" for row in rows):
-        lines.append("Not measured: the compiled step, at any point (`--compile`).")
-    return lines
-
-
-def page(rows: list[dict[str, Any]], here: str) -> str:
-    """The table as Markdown. here: the machine it was measured on."""
-    import transformers
-
-    flops, bandwidths = ([row[what] / 1e9 for row in rows] for what in ("peak_flops", "bandwidth"))
-    speeds = (
-        f"{min(flops):.0f} to {max(flops):.0f} GFLOP/s in float32 and {min(bandwidths):.1f} to {max(bandwidths):.1f} GB/s for a plain sum, "
-        f"measured at different hours. The roof of the last column is the highest of these, {roof(rows) / 1e9:.1f} GB/s"
-    )
-    versions = f"torch {torch.__version__}, transformers {transformers.__version__}, {torch.get_num_threads()} threads"
-    return "\n".join(
-        [
-            "# The reference engine and its peers, SmolLM2-135M",
-            "",
-            *table(rows, roof(rows)),
-            "",
-            *verdict(rows)[1],
-            *not_measured(rows),
-            "",
-            llama_cpp_note(rows),
-            "",
-            f"Machine: {here}; {speeds}; {versions}.",
-            "",
-            COUNTED,
-        ]
-    )
+def keep(path: Path, result: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(in_lines(result) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(page(result).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

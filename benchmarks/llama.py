@@ -1,6 +1,7 @@
 """llama.cpp as a contender, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,18 @@ class LlamaCpp:
         self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
         self.slots = llama_cpp.llama_batch_init(batch * max_len, 0, 1)
 
-    def run(self, ids: Tensor, new: int) -> tuple[list[list[int]], float, float]:
-        """New tokens of each row, seconds to the first token's logits, seconds from there to the last one's."""
+    def run(self, ids: Tensor, new: int, clock: Callable[[], Any] = time.perf_counter) -> tuple[list[list[int]], Any, Any]:
+        """New tokens of each row, seconds to the first token's logits, seconds from there to the last one's: differences of a clock."""
         api, (B, T) = self.api, ids.shape
         api.llama_memory_clear(api.llama_get_memory(self.context), True)
-        start = time.perf_counter()
+        start = clock()
         token = self._decode(ids.numpy().ravel(), np.tile(np.arange(T), B), np.repeat(np.arange(B), T))
-        first = time.perf_counter()
+        first = clock()
         tokens = [token]
         for step in range(new - 1):
             token = self._decode(token, np.full(B, T + step), np.arange(B))
             tokens.append(token)
-        return np.stack(tokens, axis=1).tolist(), first - start, time.perf_counter() - first
+        return np.stack(tokens, axis=1).tolist(), first - start, clock() - first
 
     def _decode(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """One call of llama.cpp; the most probable token after each row's last one."""

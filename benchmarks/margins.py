@@ -1,6 +1,6 @@
 """Which tokens the quantized engine changes: 200 texts, float32's greedy tokens, and how sure float32 was of each.
 
-python benchmarks/margins.py                        # some 5 minutes; writes results/margins.json and margins.md
+python benchmarks/margins.py                        # two minutes of one core; writes results/margins.json and margins.md
 python benchmarks/margins.py --texts 20             # fewer texts, nothing written
 """
 
@@ -18,6 +18,7 @@ sys.path.append(str(ROOT))
 from llama import LlamaCpp
 
 from course.kit import load_model, paths
+from solutions.engine.packed import PackedModel
 from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
 from solutions.engine.static import StaticEngine
 
@@ -50,7 +51,7 @@ def pieces(count: int) -> Iterator[list[int]]:
 
 def continued(count: int) -> Iterator[Tensor]:
     """The texts: each piece, and float32's greedy tokens behind it, (1, length + NEW)."""
-    model = load_model("smollm2").weights_only()
+    model = PackedModel(load_model("smollm2").weights_only(), "linear")  # the same roundings wherever it runs
     by_length: dict[int, list[list[int]]] = {}
     for piece in pieces(count):
         by_length.setdefault(len(piece), []).append(piece)

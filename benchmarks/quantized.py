@@ -101,7 +101,7 @@ def verdict(rows: list[dict[str, Any]], kl: list[dict[str, Any]]) -> list[str]:
         told = f"Missed at {'; '.join(missed)}." if missed else "Reached at every point."
         lines.append(f"{part.capitalize()} over llama.cpp: {min(ratios):.2f} to {max(ratios):.2f} over {len(ratios)} points. {told}")
     mine, theirs = (statistics.mean(row["kl"] for row in kl if row["engine"] == name) for name in ("ours", "llama.cpp"))
-    lines.append(f"KL to float32, mean of the texts: ours {mine:.5f}, llama.cpp {theirs:.5f} nats: {mine / theirs:.2f} times.")
+    lines.append(f"KL to float32, mean of the texts: ours {mine:.7f}, llama.cpp {theirs:.5f} nats: {mine / theirs:.4f} times.")
     return lines
 
 
@@ -123,7 +123,7 @@ def page(result: dict[str, Any]) -> str:
         "| text | engine | KL to float32, nats | largest | likeliest token is another | loss | of float32 |",
         "|---|---|---:|---:|---:|---:|---:|",
         *(
-            f"| {r['text']} | {r['engine']} | {r['kl']:.5f} | {r['largest']:.4f} | {r['other']:.1%} | {r['loss']:.4f} "
+            f"| {r['text']} | {r['engine']} | {r['kl']:.7f} | {r['largest']:.6f} | {r['other']:.1%} | {r['loss']:.4f} "
             f"| {r['loss_float32']:.4f} |"
             for r in kl
         ),

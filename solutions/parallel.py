@@ -227,8 +227,8 @@ def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communic
     """Logits of all positions, computed by all ranks together.
 
     shard: this rank's part, from `shard_model`; config: the whole model's; ids (B, T), the same on every rank -> (B, T, V), the same on
-    every rank. One all-reduce for the embeddings, two for each of L layers, and one all-gather for the logits; the residual stream and
-    the norms are computed on every rank from the same numbers. Nothing that is given is changed.
+    every rank, on the ids' device. One all-reduce for the embeddings, two for each of L layers, and one all-gather for the logits; the
+    residual stream and the norms are computed on every rank from the same numbers. Nothing that is given is changed.
     """
     ### BEGIN SOLUTION
     T = ids.shape[1]

@@ -1,7 +1,7 @@
 """What a test found out and a reader should see though it passed: `record_property("says", text)` brings it to the end of the output.
 
-And which tests one process of several runs (`make test` has two): those of a file that share a server or a class stay together, all
-others go to whoever is free. The long ones begin, so that no core waits for the other at the end.
+And which tests one process of several runs (`make test` has three): those of a file that share a server or a class stay together, all
+others go to whoever is free. The long ones begin, so that no core is without work at the end.
 
 `--one-process` (`make quick`) skips a test where it starts another process: a worker, a command, a kernel. That is where the time goes.
 """
@@ -18,7 +18,7 @@ import pytest
 LONG_FIRST = (
     "test_instructor", "test_demo", "test_browser", "test_days", "test_cluster", "test_certify", "test_resume", "test_bundle",
     "test_bridge", "test_accessibility", "test_site", "test_near", "test_attacks", "test_mutation", "test_mistakes", "test_grading",
-    "test_kernel",
+    "test_kernel", "test_serve", "test_serve_command", "test_serve_load", "test_chat_page",
 )  # fmt: skip
 """Files with a test, or a shared set-up, of many seconds. The others follow in the order of their names."""
 APART = ("test_days", "test_near", "test_certify", "test_attacks", "test_mistakes", "test_mutation")

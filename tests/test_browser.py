@@ -332,6 +332,7 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browse
     table = scroll_to_all(page, "kv_heads_of:")
     page.screenshot(path=shots / "day17_wrong.png")
     assert "fail" in table
+    assert "[[0], [1], [0], [1]]" in table
     assert re.search(r"ring_all_reduce: (\d+) of \1", scroll_to_all(page, "ring_all_reduce:"))
     scroll_until(page, "img[alt^='A matrix W']")
     page.screenshot(path=shots / "day17_cuts.png")
@@ -351,6 +352,43 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browse
     assert stepped.startswith("Round 3 of 6")
     assert "Each rank has one chunk of the sum" in stepped
     assert words.inner_text().startswith("Round 2 of 2: rank 0 sends the sum to ranks 1, 2 and 3.")
+    page.close()
+
+
+def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_aborted(browser, desk, shots):
+    """The figure of the queue follows its list without a kernel; a closed tab whose request goes on is told; a real client is answered."""
+    right = ("sse_event", "SSEParser", "parse_params", "token_logprobs", "TextStream")
+    slip = ("AsyncEngine", "            self.core.abort(request_id)\n", "            pass\n")
+    page = with_a_slip(browser, desk, "serving", slip, until='check("AsyncEngine")', right=right)
+    table = scroll_to_all(page, "AsyncEngine:")
+    page.screenshot(path=shots / "day18_wrong.png")
+    assert "fail" in table
+    assert re.search(r"TextStream: (\d+) of \1", scroll_to_all(page, "TextStream:"))
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(5):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    stepped = words.inner_text()
+    page.screenshot(path=shots / "day18_stepper.png")
+    figure.get_by_label("a closed tab").select_option("is never noticed")
+    page.wait_for_timeout(200)
+    assert before.startswith("No step yet.")
+    assert stepped.startswith("Step 5, 80 to 100 ms: a token for A. A token of B for nobody. A ended. Running: nobody. Waiting: C, D.")
+    assert "67 tokens, 47 of them for nobody; refused: E, G" in words.inner_text()
+    page.close()
+
+    page = show_executed(browser, desk, "serving")
+    curve = ".jp-CodeCell:has-text('speed.axhline(400') .jp-OutputArea-output img"
+    scroll_until(page, curve)
+    page.screenshot(path=shots / "day18_knee.png")
+    said = ".jp-CodeCell:has-text('def my_server') .jp-OutputArea-output"
+    scroll_until(page, said)
+    page.screenshot(path=shots / "day18_client.png")
+    assert "The| capital| of| France| is| Paris|.|" in page.locator(said).first.inner_text()
     page.close()
 
 

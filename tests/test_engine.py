@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import torch
+
 from course.kit import load_model, load_tokenizer, paths
 from solutions.batching import generate_batch
 from solutions.engine import PackedModel, StaticEngine

@@ -23,21 +23,21 @@ def random(*shape, dtype=torch.float32, seed=0):
 
 
 class Clock:
-    """Goes on by 1 whenever it is read: so every product takes 1, and what its own way adds."""
+    """Goes on by a millisecond whenever it is read: so every product takes one, and what its own way adds."""
 
     def __init__(self):
         self.now = 0.0
 
     def __call__(self):
-        self.now += 1
+        self.now += 1e-3
         return self.now
 
 
-def way(clock, name, seconds, multiply=linear, fits=lambda weight: True):
-    """A way that takes so long, with a form of its own."""
+def way(clock, name, milliseconds, multiply=linear, fits=lambda weight: True):
+    """A way that takes so long beside the one millisecond, with a form of its own."""
 
     def timed(x, kept):
-        clock.now += seconds(len(x)) if callable(seconds) else seconds
+        clock.now += 1e-3 * (milliseconds(len(x)) if callable(milliseconds) else milliseconds)
         return multiply(x, kept)
 
     return Way(name, name, lambda weight: weight, timed, fits=fits)
@@ -103,7 +103,7 @@ def test_where_one_matrix_of_many_is_wrong_it_alone_is_multiplied_by_linear():
     weights = [random(24, 16, seed=i) for i in range(6)]
     weights[4][3, 3] = 1e6
     clipped = way(clock, "clipped", -0.5, lambda x, kept: linear(x, kept.clamp(-1000, 1000)))
-    products, made = chosen(clipped, weights=weights, clock=clock)
+    _, made = chosen(clipped, weights=weights, clock=clock)
     assert [product.names[0] for product in made] == ["clipped"] * 4 + ["linear", "clipped"]
     named = Products("clipped", ways=(LINEAR, clipped)).make(weights)  # also where it was asked for
     assert [product.names[0] for product in named] == ["clipped"] * 4 + ["linear", "clipped"]
@@ -119,20 +119,21 @@ def test_float32_weights_are_kept_in_16_bits_only_where_nothing_is_lost():
     assert not fp16.fits(exact * 1e6)
     assert set(Products("fp16").make([inexact])[0].names) == {"linear"}
     clock = Clock()
-    hasty = replace(fp16, multiply=lambda x, kept: setattr(clock, "now", clock.now - 0.9) or fp16.multiply(x, kept))
+    hasty = replace(fp16, multiply=lambda x, kept: setattr(clock, "now", clock.now - 0.0009) or fp16.multiply(x, kept))
     assert set(chosen(hasty, weights=[inexact], clock=clock)[0].choices[40, 24]) == {"linear"}
 
 
 def test_timing_ends_in_time():
-    """However long a product takes, each way gets five turns for each number of rows, after one to warm up."""
+    """However long a product takes, a way that has begun gets five turns, after one to warm up, and none begins when time is up."""
     clock, calls = Clock(), Counter()
 
     def slow(x, kept):
         calls["slow"] += 1
         return linear(x, kept)
 
-    products, made = chosen(way(clock, "slow", 1000, slow), clock=clock)
-    assert calls["slow"] == len(SAMPLES) * (FEWEST + 2)  # one held against F.linear's numbers
+    products, made = chosen(way(clock, "slow", 1e6, slow), clock=clock)
+    checks = len(SAMPLES)
+    assert calls["slow"] == checks + 1 + FEWEST
     assert made[0].names == ("linear",) * 4
     assert products.seconds < 1001 * calls["slow"] + 200
 

@@ -159,6 +159,18 @@ def test_cells_import_what_their_code_says_and_a_magic_nothing():
     ]  # fmt: skip
 
 
+def test_a_folder_of_the_kit_counts_where_a_cell_imports_from_it(monkeypatch):
+    read = Path.read_bytes
+
+    def key_beside(topic: str, change: bytes) -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", lambda path: read(path) + (change if path.match("course/kit/serving/running.py") else b""))
+            return execute.key(find_day(topic), READY)
+
+    assert key_beside("serving", b"# changed") != key_beside("serving", b"")
+    assert key_beside("costs", b"# changed") == key_beside("costs", b"")
+
+
 def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
     day = find_day("softmax")
     ran = solved_notebook(day)

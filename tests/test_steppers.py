@@ -23,9 +23,9 @@ from course.kit.draft_stepper import ANSWER, DRAFTS, MAX_NGRAM, MOST, WRONG, rou
 from course.kit.draft_stepper import PROMPT as ROUND_PROMPT
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
-from course.kit.ranks import Communicator, run_ranks
 from course.kit.queue_stepper import LEAVES, LIMITS, NOTICED, PLACES, STEP, who_is_served
 from course.kit.queue_stepper import REQUESTS as PEOPLE
+from course.kit.ranks import Communicator, run_ranks
 from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
 from course.kit.ring_stepper import WAYS, WORLDS, round_of_messages
 from course.kit.roofline_steps import DOUBLINGS, up_the_roof
@@ -700,7 +700,8 @@ def served(places: int, limit: int, closed: str) -> list[str]:
         said += [f"{name} came at {ms} ms and was refused: {n} waited." for name, ms, n in refused if begin <= ms < end]
         ended = [name for name in read if had[name][-1] == end and len(had[name]) == asked[name]]
         said += [f"{names(ended)} ended."] if ended else []
-        said += [f"{LEAVES[0]} closes the tab."] if LEAVES[0] in read and len(had[LEAVES[0]]) == LEAVES[1] and had[LEAVES[0]][-1] == end else []
+        closes = LEAVES[0] in read and len(had[LEAVES[0]]) == LEAVES[1] and had[LEAVES[0]][-1] == end
+        said += [f"{LEAVES[0]} closes the tab."] if closes else []
         told.append(" ".join([*said, f"Running: {names(running) or 'nobody'}. Waiting: {names(waiting) or 'nobody'}."]))
     wait = max(times[0] - arrival for name, arrival, _ in PEOPLE if (times := had.get(name)))
     turned_away = names([name for name, _, _ in refused]) or "nobody"

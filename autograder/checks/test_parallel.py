@@ -125,7 +125,7 @@ def heads_of(student, config, rank, world):
     got = student.kv_heads_of(config, rank, world)
     name = getattr(got, "type_name", type(got).__name__)
     that(name == "range", "the result is no range", expected="a range", got=name)
-    return list(got)
+    return list(range(got.start, got.stop, got.step))
 
 
 @checks("kv_heads_of", weight=2)
@@ -220,12 +220,18 @@ def test_scattered_alone(student):
     ring_traffic(traffic, 0, 0)
 
 
+def listed(chunks):
+    name = getattr(chunks, "type_name", type(chunks).__name__)
+    that(isinstance(chunks, list | tuple), "the chunks do not come in a list", expected="a list", got=name)
+
+
 @checks("ring_all_gather", weight=2)
 def test_gathered_by_hand(student):
     """four ranks, a number each: 60, 64, 68, 72 on all of them"""
     chunks = [torch.tensor([value]) for value in (60.0, 64.0, 68.0, 72.0)]
     gathered, traffic = everywhere(student, 4, "ring_all_gather", chunks, _unchanged=True)
     for rank, got in enumerate(gathered):
+        listed(got)
         that(len(got) == 4, f"rank {rank} has another number of chunks", expected=4, got=len(got))
         close(torch.cat(list(got)), [60.0, 64.0, 68.0, 72.0], atol=0.0, what=f"wrong chunks at rank {rank}")
     ring_traffic(traffic, 3, 12)

@@ -21,10 +21,13 @@ def serve(
     rows: Annotated[int, typer.Option(min=1, help="Requests that run at a time.")] = 8,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; who comes then is told 429.")] = 64,
     max_len: Annotated[int | None, typer.Option(min=2, help="Tokens of prompt and answer together; 2048 or the model's limit.")] = None,
+    patience: Annotated[float, typer.Option(min=0, help="At the end, seconds that open answers are waited for.")] = 10,
 ) -> None:
     """Serves a model: a chat page, and OpenAI's API for clients. Ctrl-C ends it when all answers are finished."""
     if engine not in ("reference", "mine"):
         raise CourseError(f"ENGINE must be reference or mine, got {engine}")
     from ..server import serve as run
 
-    raise typer.Exit(run(model=model, host=host, port=port, mine=engine == "mine", rows=rows, max_waiting=waiting, max_len=max_len))
+    mine = engine == "mine"
+    status = run(model=model, host=host, port=port, mine=mine, rows=rows, max_waiting=waiting, max_len=max_len, patience=patience)
+    raise typer.Exit(status)

@@ -13,7 +13,7 @@ import torch
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checks.paged import one_of
 from autograder.checks.served import Answer, Books, fraction, integer, loaded, played, reader, whole
-from autograder.checks.test_serving import EOS, GONE, START, asked, encoded, parsed, refused, streamed, tokenizer_of, traced
+from autograder.checks.test_serving import EOS, GONE, OTHER, START, asked, encoded, parsed, refused, streamed, tokenizer_of, traced
 
 LETTERS = ("a", "b", " ", ":", "é", "€", "😀", '"', "\\", "\t", "\x0b", "\x1c", "\x85", "\u2028", "0")
 
@@ -118,6 +118,8 @@ def test_what_is_not_ended_is_no_event(student):
     """a stream that breaks off; empty lines without data"""
     equal(parsed(student, [b"\n\n\r\n: a\n\nid: 1\n\n", b"data: a\n", b"data: b"]), [[], [], []])
     equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event behind one that has ended")
+    behind = parsed(student, [b"data: [DONE]\n\ndata: a\n\n", b"data: b\n\n"])
+    equal(behind, [["[DONE]", "a"], ["b"]], what="wrong events behind [DONE], which is an event as any")
 
 
 @checks("SSEParser", timing=True)
@@ -139,7 +141,7 @@ def test_old_events_cost_nothing(student, race):
 
 GOOD: dict[str, tuple[Any, ...]] = {
     "max_tokens": (1, 2, 50), "temperature": (0, 0.0, 2, 2.0, 1, 0.7), "top_p": (1, 1.0, 0.001, 0.9), "n": (1,),
-    "seed": (0, 1, -1, 2**63 - 1, -(2**63)), "stop": ("a", "a b\n", ["é"], ["a", "b", "c", "dd"]),
+    "seed": (0, 1, -1, 2**63 - 1, -(2**63)), "stop": ("a", "a b\n", "<|im_end|>", ["é"], ["a", "b", "c", "dd"]),
 }  # fmt: skip
 BAD: dict[str, tuple[Any, ...]] = {
     "max_tokens": (0, -5, 2.0, 2.5, True, False, "5", [5], {}, math.nan, math.inf),
@@ -282,10 +284,10 @@ def _whole(data: bytes) -> bool:
     return True
 
 
-def look_at_stream(student, ids: list[int], name: str, tokens: int, stops: tuple[str, ...], extra: list[int]) -> None:
+def look_at_stream(student, ids: list[int], tokens: int, stops: tuple[str, ...], extra: list[int]) -> None:
     """Every push of an answer against what may be shown; behind the end nothing."""
-    tokenizer = tokenizer_of(name)
-    texts, reasons = streamed(student, [*ids, *extra], name, max_tokens=tokens, stop=stops)
+    tokenizer = tokenizer_of("tiny")
+    texts, reasons = streamed(student, [*ids, *extra], max_tokens=tokens, stop=stops)
     data, before, reason, due, whys = b"", "", None, [], []
     for number, i in enumerate([*ids, *extra], start=1):
         if reason is None:
@@ -312,35 +314,40 @@ WORDS = ("one", " two", " three", " é€", " 😀", "\n", " the", " thr", ".", 
 @checks("TextStream", weight=3)
 def test_drawn_answers(student, rng):
     """drawn texts and stop strings: every push, every end"""
-    for name in ("smollm2", "tiny"):
-        for _ in range(20):
-            ids = encoded("".join(one_of(rng, WORDS) for _ in range(integer(rng, 1, 7))), name)
-            text = tokenizer_of(name).decode(ids)
-            stops: list[str] = []
-            for _ in range(integer(rng, 0, 3)):
-                begin = integer(rng, 0, max(0, len(text) - 1))
-                part = text[begin : begin + integer(rng, 1, 5)]
-                stops.append(part if integer(rng, 0, 1) else part + one_of(rng, ("z", "e", "!")))
-            tokens = one_of(rng, (len(ids), max(1, len(ids) - 1), 100))
-            ids = ids[:tokens]
-            extra = one_of(rng, ([], [EOS], [EOS, ids[0]])) if tokens == 100 else [ids[0], EOS]
-            look_at_stream(student, ids, name, tokens, tuple(stops), extra)
+    for _ in range(30):
+        ids = encoded("".join(one_of(rng, WORDS) for _ in range(integer(rng, 1, 7))))
+        text = tokenizer_of("tiny").decode(ids)
+        stops: list[str] = []
+        for _ in range(integer(rng, 0, 3)):
+            begin = integer(rng, 0, max(0, len(text) - 1))
+            part = text[begin : begin + integer(rng, 1, 5)]
+            stops.append(part if integer(rng, 0, 1) else part + one_of(rng, ("z", "e", "!")))
+        tokens = one_of(rng, (len(ids), max(1, len(ids) - 1), 100))
+        ids = ids[:tokens]
+        extra = one_of(rng, ([], [EOS], [EOS, ids[0]])) if tokens == 100 else [ids[0], EOS]
+        look_at_stream(student, ids, tokens, tuple(stops), extra)
 
 
 @checks("TextStream", weight=2)
 def test_ends_that_meet(student):
     """EOS as the first token and as the last that is allowed; a stop string with the last token; half a character in the end"""
     ids = encoded("one two three")
-    look_at_stream(student, [EOS], "smollm2", 1, ("a",), ids[:1])
-    look_at_stream(student, [*ids, EOS], "smollm2", len(ids) + 1, ("threes",), ids[:1])
-    look_at_stream(student, ids, "smollm2", len(ids), ("three", "two three"), [EOS])
-    look_at_stream(student, ids, "smollm2", len(ids), ("ee!", "three!"), [EOS])
-    look_at_stream(student, ids[:1], "smollm2", 1, ("one",), ids[:1])
+    look_at_stream(student, [EOS], 1, ("a",), ids[:1])
+    look_at_stream(student, [*ids, EOS], len(ids) + 1, ("threes",), ids[:1])
+    look_at_stream(student, ids, len(ids), ("three", "two three"), [EOS])
+    look_at_stream(student, ids, len(ids), ("ee!", "three!"), [EOS])
+    look_at_stream(student, ids[:1], 1, ("one",), ids[:1])
     broken = encoded("a 😀")[:-1]
-    look_at_stream(student, broken, "smollm2", len(broken), ("\ufffd!",), ids[:1])
-    look_at_stream(student, [*broken, EOS], "smollm2", 50, (), ids[:1])
-    texts, reasons = streamed(student, [*broken, EOS], max_tokens=50, stop=(" \ufffd",))
-    equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop string")
+    look_at_stream(student, broken, len(broken), ("\ufffd!",), ids[:1])
+    look_at_stream(student, [*broken, EOS], 50, (), ids[:1])
+    for text in ("a😀", "one 😀"):  # the last token gives no character at all
+        for cut in (1, 2):
+            ids = encoded(text)[:-cut]
+            look_at_stream(student, ids, len(ids), ("a!",), ids[:1])
+            look_at_stream(student, [*ids, EOS], 50, (), ids[:1])
+    for ids, tokens in (([*broken, EOS], 50), (broken, len(broken))):
+        texts, reasons = streamed(student, ids, max_tokens=tokens, stop=(" \ufffd",))
+        equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop")
 
 
 @checks("TextStream")
@@ -358,7 +365,7 @@ def test_two_answers_side_by_side(student, rng):
     ids = [encoded(text) for text in texts]
     limits = [100, len(ids[1]) - 1]
     stops = (("four",), ("fourth",))
-    given = [[student.tokenizer("smollm2"), student.SamplingParams(max_tokens=limits[i], stop=stops[i])] for i in (0, 1)]
+    given = [[student.tokenizer("tiny"), student.SamplingParams(max_tokens=limits[i], stop=stops[i])] for i in (0, 1)]
     order, left = [], [list(each) for each in ids]
     while any(left):
         which = integer(rng, 0, 1)
@@ -367,7 +374,7 @@ def test_two_answers_side_by_side(student, rng):
     came = student.scene("pushes", student.TextStream, given, order, "finish_reason").result
     for which in (0, 1):
         got = [each for (at, _), each in zip(order, came, strict=True) if at == which]
-        due = ["one two three ", "stop"] if which == 0 else [tokenizer_of("smollm2").decode(ids[1][:-1]), "length"]
+        due = ["one two three ", "stop"] if which == 0 else [tokenizer_of("tiny").decode(ids[1][:-1]), "length"]
         equal(["".join(text for text, _ in got), got[-1][1]], due, what="wrong text and finish_reason of one of two streams")
 
 
@@ -376,10 +383,10 @@ def test_a_long_answer_costs_no_more_a_token(student, race):
     """speed: 2,048 tokens against 256"""
 
     def answer(rng, size):
-        return [[0, integer(rng, 300, 40_000)] for _ in range(size)]
+        return [[0, integer(rng, 300, 1_000)] for _ in range(size)]
 
     def push(s, inputs, state):
-        given = [[s.tokenizer("smollm2"), s.SamplingParams(max_tokens=10_000, stop=("\n\n\nEND",))]]
+        given = [[s.tokenizer("tiny"), s.SamplingParams(max_tokens=10_000, stop=("\n\n\nEND",))]]
         return s.scene("pushes", s.TextStream, given, inputs, "finish_reason").result
 
     cause = "What has been shown is not read again."
@@ -434,6 +441,32 @@ def test_steps_that_fail(student):
     played(student, Books(2, faults={6: "sixth"}), 9, slow)
     gone = [reader("a", 0.0, 9, cancelled_at=0.0303), reader("b", 0.001, 9, leaves_after=2)]
     played(student, Books(2, faults={4: "fourth"}), 9, [*gone, reader("c", 0.002, 3)])
+
+
+@checks("AsyncEngine")
+def test_more_wait_than_may(student):
+    """three that ran wait again, put back by the core: more than may come anew, and nobody is taken"""
+    for max_waiting in (1, 2, 3):
+        books = played(student, Books(2, preempted=3), max_waiting, [reader("a", 0.5, 3)])
+        equal(list(books.added), [], what=f"which requests were added while three wait and {max_waiting} may")
+    played(student, Books(2, preempted=3), 4, [reader("a", 0.0, 3)])
+
+
+@checks("AsyncEngine")
+def test_many_at_a_time(student):
+    """eight run at a time; a core whose steps take minutes; steps that give nobody a token, for a long prompt is being read"""
+    played(student, Books(8), 9, [reader(name, 0.0021 * i, 3 + i) for i, name in enumerate("abcdefghij")])
+    played(student, Books(2, seconds=600.0), 9, [reader("a", 0.0, 2), reader("b", 1.0, 3), reader("c", 2.0, 1), reader("d", 9000.0, 2)])
+    quiet = {"a": 3, "b": 1, "c": 2}
+    played(student, Books(2, quiet=quiet), 9, [reader("a", 0.0, 2), reader("b", 0.0111, 3), reader("c", 0.5, 2), reader("d", 0.5222, 1)])
+
+
+@checks("AsyncEngine")
+def test_the_core_rests_while_a_reader_is_slow(student):
+    """a reader still has tokens in its queue when the core has no work: whoever comes then is served at once"""
+    slow = reader("a", 0.0, 6, pause=0.2501)
+    played(student, Books(2), 4, [slow, reader("b", 0.5, 3), reader("c", 1.1, 2), {"do": "peek", "at": 0.9}])
+    played(student, Books(2), 4, [slow, {"do": "drain", "at": 0.5}, reader("d", 0.6, 2)])
 
 
 @checks("AsyncEngine")
@@ -503,7 +536,7 @@ def test_drawn_answers_and_disconnects(student, rng):
         events = [[gap, body] for gap, body in zip(gaps, bodies, strict=True)]
         total = sum(gaps)
         gone = one_of(rng, (None, total * fraction(rng) + 0.01, total * fraction(rng) + 0.01, total + 5))
-        messages = [[0.0, START]] * integer(rng, 0, 2) + ([] if gone is None else [[gone, GONE]])
+        messages = [[0.0, one_of(rng, (START, OTHER))] for _ in range(integer(rng, 0, 2))] + ([] if gone is None else [[gone, GONE]])
         answer = Answer(student, events=events, messages=messages)
         due = [body for i, body in enumerate(bodies) if gone is None or sum(gaps[: i + 1]) < gone]
         left = gone is not None and gone < total
@@ -523,6 +556,7 @@ def test_each_event_as_soon_as_it_is_there(student):
     equal([time for time, what in answer.events if what == "made"], [2.5, 5.0, 7.5], what="when the events were made, in seconds")
     quick = Answer(student, events=[[0.0, b"a"], [0.0, b"b"], [0.0, b"c"]])
     whole(quick, [b"a", b"b", b"c"])
+    whole(Answer(student, events=[[4000.0, b"a"], [4000.0, b"b"]]), [b"a", b"b"])  # nobody loses patience
 
 
 @checks("send_events", weight=2)
@@ -532,7 +566,7 @@ def test_hanging_up_in_every_moment(student):
     equal([len(early.sent), early.returned[0]], [1, 0.25], what="how many messages were sent, and when the answer returned")
     last = Answer(student, events=[[0.5, b"a"]], messages=[[1.25, GONE]], send_seconds=1.0)
     equal(last.returned[0], 1.25, what="when the answer returned, in seconds")
-    whole(Answer(student, events=[[0.5, b"a"]], messages=[[0.2, START], [0.3, START], [9.0, GONE]]), [b"a"])
+    whole(Answer(student, events=[[0.5, b"a"]], messages=[[0.2, START], [0.3, OTHER], [9.0, GONE]]), [b"a"])
     slow = Answer(student, events=[[1.0, b"a"]] * 4, messages=[[2.5, GONE]], closing=0.75)
     whole(slow, [b"a", b"a"], ended=False)
     equal([slow.closed, slow.returned[0]], [3.25, 3.25], what="when the generator was closed, and when the answer returned")
@@ -598,7 +632,7 @@ def test_drawn_load(student, rng):
         at, arrivals, plans, traces = 0.0, [], [], []
         start, late = 0.25 * integer(rng, 0, 400), 0.125 * integer(rng, 0, 2)
         for number in range(integer(rng, 1, 9)):
-            at += 0.25 * integer(rng, 0 if number == 0 else 1, 5)
+            at += 0.25 * integer(rng, 0 if number == 0 and not late else 1, 5)
             gaps = [0.25 * integer(rng, 1, 9) for _ in range(integer(rng, 1, 5))]
             plan = {"gaps": gaps, "refused": integer(rng, 0, 3) == 0}
             if plan["refused"] and integer(rng, 0, 1):
@@ -620,6 +654,8 @@ def test_load_at_one_moment_and_none(student):
     equal([time for time, _ in sends], [0.5] * 4, what="when the requests were sent")
     equal(got, [[0.5, [0.5 + 0.25 * (4 - i)]] for i in range(4)], what="wrong traces, as arrival and token times")
     equal(loaded(student, [], [])[0], [], what="wrong traces of no request")
+    long = loaded(student, [0.0, 4000.0], [{"gaps": [8000.0, 8000.0]}, {"gaps": [1.0]}])[0]
+    equal(long, [[0.0, [8000.0, 16000.0]], [4000.0, [4001.0]]], what="wrong traces of an answer that takes hours")
 
 
 @checks("run_load")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BY_HAND = ROOT / "docs" / "site"
 
 FIRST = ("first_hour",)
-TO_LOOK_UP = ("cheat_sheet",)
+TO_LOOK_UP = ("cheat_sheet", "serving")
 TO_TEACH = ("first_class", "instructor", "grading", "clusters", "ci_template")
 TO_TRUST = ("certification", "mutants", "attacks")
 TO_CHANGE = ("contributing",)

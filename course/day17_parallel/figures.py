@@ -33,8 +33,8 @@ def cuts() -> None:
     """The lesson's two matrices on two ranks: the first cut by outputs, the second by inputs."""
     first, second, x = [[1, 0], [0, 1], [2, 1], [1, 3]], [1, 1, 1, 1], [1, 2]
     y = [sum(w * value for w, value in zip(row, x, strict=True)) for row in first]
-    fig, ax = plots.figure(width=9.2, height=3.9)
-    bare(ax, 17.0, 6.4)
+    fig, ax = plots.figure(width=9.2, height=3.6)
+    bare(ax, 17.0, 5.9)
     names = (
         (0, "x, on both"), (3.0, "W, stored (out, in),\ncut by rows"), (6.6, "y"), (9.2, "W2, cut by columns"), (14.4, "parts of\na sum"),
     )  # fmt: skip

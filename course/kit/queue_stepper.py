@@ -1,4 +1,4 @@
-"""A figure to step through: requests come, wait, are refused, are served; one reader closes the tab. A row a request, below it the queue."""
+"""A figure to step through: requests come, wait, are refused, are served; one reader closes the tab. A row a request, then the queue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DRAW = """
   function played(places, limit, noticed) {
     const steps = [], waiting = [], running = [];
     const all = data.requests.map(([name, arrival, asked]) =>
-      ({ name, arrival, asked, times: [], nobody: 0, refused: false, gone: Infinity, reads: name === data.leaves[0] ? data.leaves[1] : asked }));
+      ({ name, arrival, asked, times: [], nobody: 0, refused: false, reads: name === data.leaves[0] ? data.leaves[1] : asked }));
     const arriving = [...all];
     let clock = 0;
     const come = (until, step) => {
@@ -57,14 +57,15 @@ _DRAW = """
         const made = row.times.length;
         if (made > row.reads) { row.nobody += 1; step.nobody.push(row.name); } else step.tokens.push(row.name);
         if (made === row.asked && made <= row.reads) step.ended.push(row.name);
-        if (made === row.reads && made < row.asked) { step.left.push(row.name); row.gone = clock; }
+        if (made === row.reads && made < row.asked) step.left.push(row.name);
         if (made === row.asked || (noticed && made > row.reads)) running.splice(running.indexOf(row), 1);
       }
       steps.push(Object.assign(step, { running: running.map((row) => row.name), waiting: waiting.map((row) => row.name) }));
     }
     const waits = all.filter((row) => row.times.length).map((row) => row.times[0] - row.arrival);
     const sum = (list) => list.reduce((total, n) => total + n, 0);
-    return { steps, all, wait: Math.max(...waits), tokens: sum(all.map((row) => row.times.length)), nobody: sum(all.map((row) => row.nobody)) };
+    const tokens = sum(all.map((row) => row.times.length)), nobody = sum(all.map((row) => row.nobody));
+    return { steps, all, wait: Math.max(...waits), tokens, nobody };
   }
 
   const left = 34, width = 680, rowHeight = 22, floor = 236;
@@ -79,8 +80,9 @@ _DRAW = """
       const y = 4 + i * rowHeight;
       s += text(4, y + 14, row.name, "font-weight='bold'");
       if (row.refused) {
-        s += text(x(row.arrival) + 2, y + 14, "429", "font-size='12' font-weight='bold'" + (row.arrival < clock ? "" : " fill-opacity='0.35'"));
-        s += box(x(row.arrival) - 2, y, 3, 17, "%RED%", row.arrival < clock ? "" : "fill-opacity='0.35'");
+        const pale = row.arrival < clock ? "" : " fill-opacity='0.35'";
+        s += text(x(row.arrival) + 2, y + 14, "429", "font-size='12' font-weight='bold'" + pale);
+        s += box(x(row.arrival) - 2, y, 3, 17, "%RED%", pale);
         return;
       }
       const first = row.times[0] - data.step;
@@ -99,7 +101,8 @@ _DRAW = """
     s += "<path d='M" + left + " " + floor + " h" + width + "' stroke='%GREY%' fill='none'/>";
     s += text(10, y(limit) + 4, limit, "font-size='11'");
     if (step) s += "<path d='M" + x(clock) + " 0 V" + floor + "' stroke='%ORANGE%' stroke-width='2'/>";
-    const legend = [["%LIGHT%", "waits"], ["%GREEN%", "a token"], ["%ORANGE%", "for nobody"], ["%RED%", "refused"], ["%BLUE%", "how many wait"]];
+    const legend = [["%LIGHT%", "waits"], ["%GREEN%", "a token"], ["%ORANGE%", "for nobody"], ["%RED%", "refused"],
+      ["%BLUE%", "how many wait"]];
     legend.forEach(([fill, name], i) => {
       s += box(left + i * 120, 245, 12, 12, fill) + text(left + i * 120 + 17, 256, name, "font-size='12'");
     });

@@ -52,8 +52,10 @@ def choose(
     """The engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
 
     dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
-    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers. Raises ModelError for a model that cannot be loaded, NoKernels or
-    ModelError for "quantized" where the machine or the file is not made for it, ValueError for a max_len that the model does not have.
+    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers.
+
+    Raises ModelError for a model that cannot be loaded, NoKernels or ModelError for "quantized" where the machine or the file is not made
+    for it, ValueError for a max_len that the model does not have.
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')

@@ -12,7 +12,7 @@ everywhere names a way.
 | `weight first` | as it is, and stands on the left of the product | every dtype |
 | `packed` | in the order that oneDNN's kernels read it in | float32, bfloat16, float16, as far as the processor has the instructions |
 | `as float32` | as it is, and made float32 for each product | bfloat16 and float16 |
-| `fp16` | in 16 bits, in FBGEMM's order; sums are float32 | bfloat16, float16, and float32 where every number of the weight is one of float16 |
+| `fp16` | as float16 in FBGEMM's order; sums are float32 | bfloat16, float16; float32 where each weight is a float16 number |
 | `transposed` | as (in, out) | float32, float64 |
 """
 
@@ -33,7 +33,8 @@ BOUNDS = (1, 8, 32)
 SAMPLES = (1, 4, 16, 96)
 """Rows that each of these is timed with."""
 SECONDS = 3.0
-"""For all timing of one model. It ends soon after: each way gets its five turns."""
+"""For all timing of one model on a quiet machine. On a busy one each comparison that has begun gets its five turns; after twice as long
+none begins. What the ways need to prepare weights comes on top of it, about a second for SmolLM2."""
 TURNS, FEWEST = 12, 5
 GAIN = 0.9
 """Who is to be kept instead takes less than this share of the time: another form of the weight is memory, and a timing has noise."""
@@ -42,7 +43,7 @@ HOPELESS = 3
 POOL_BYTES = 48e6
 """Weights are timed in turn, as many as no cache holds: in a decode step each comes from memory."""
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 5e-6, torch.bfloat16: 1e-3, torch.float16: 1e-4}
-"""Of the distance to F.linear's result, relative to its length. In float32 two of F.linear's own routines differ by 5e-7 where a sum has
+"""Of the distance to F.linear's result, relative to its length. In float32 two of torch's own routines differ by 5e-7 where a sum has
 576 terms and by 2e-6 where it has 14,336; weights rounded to float16 would be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is
 rounded once, and only what lies at a boundary is rounded to the other side: up to 2e-4 of bfloat16, 4e-5 of float16."""
 HALVES = (torch.bfloat16, torch.float16)
@@ -211,11 +212,12 @@ class Products:
         forms: dict[str, list[Any]] = {"": list(pool)}
         right = [way for way in candidates if way is LINEAR or self._is_right(way, forms, pool, samples)]
         each = SECONDS * share / (len(samples) * len(candidates))
+        end = self.clock() + 2 * SECONDS * share
         best, chosen = LINEAR, []
         for rows in samples:
             x = torch.randn(rows, pool[0].shape[1], generator=torch.Generator().manual_seed(rows)).to(pool[0].dtype)
             for way in right:
-                if way is not best and self._is_faster(way, best, forms, x, each):
+                if way is not best and self.clock() < end and self._is_faster(way, best, forms, x, each):
                     best = way
             chosen.append(best.name)
         return tuple(chosen)

@@ -182,6 +182,65 @@ class AsyncEngine:
         self.wake.set()
 
 
+# %% right_engine_cleared_often
+# RIGHT: what wakes it is cleared before and behind a step: it is needed by an idle loop alone
+class AsyncEngine:
+    def __init__(self, core, max_waiting):
+        self.core, self.max_waiting = core, max_waiting
+        self.queues = {}
+        self.wake = asyncio.Event()
+        self.draining = False
+
+    async def run(self):
+        while True:
+            if not self.core.has_work:
+                if self.draining:
+                    return
+                self.wake.clear()
+                await self.wake.wait()
+                continue
+            try:
+                self.wake.clear()
+                outputs = await self.core.step()
+                self.wake.clear()
+            except Exception as error:
+                for request_id in list(self.queues):
+                    self.queues[request_id].put_nowait(error)
+                    self.forget(request_id)
+                continue
+            for output in outputs:
+                queue = self.queues.get(output.request_id)
+                if queue is not None:
+                    queue.put_nowait(output)
+
+    async def generate(self, request_id, prompt_ids, params):
+        if self.draining:
+            raise RequestError("shutting down", status=503, code="shutting_down", kind="server_error")
+        if self.core.num_waiting >= self.max_waiting:
+            raise RequestError("too many wait", status=429, code="queue_full", kind="rate_limit_error")
+        self.core.add(request_id, prompt_ids, params)
+        queue = asyncio.Queue()
+        self.queues[request_id] = queue
+        self.wake.set()
+        try:
+            for _ in range(params.max_tokens):
+                item = await queue.get()
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+        finally:
+            self.forget(request_id)
+
+    def forget(self, request_id):
+        if request_id in self.queues:
+            del self.queues[request_id]
+            self.core.abort(request_id)
+
+    def drain(self):
+        self.draining = True
+        self.wake.set()
+
+
 # %% right_engine_cleared_behind
 # RIGHT: what woke it is taken back behind the wait: it looks once more before it sleeps
 class AsyncEngine:
@@ -929,3 +988,76 @@ class AsyncEngine:
 # +                 while self.core.num_running and queue.empty():
 # +                     await asyncio.sleep(0.005)
 # +                 item = await queue.get()
+
+
+# %% wrong_engine_failed_not_aborted_by_run, of right_engine_plain
+# WRONG: requests that a step failed are aborted when their readers come to it
+#                       self.queues[request_id].put_nowait(error)
+# -                     self.forget(request_id)
+
+
+# %% wrong_engine_failure_of_the_waiting, of right_engine_plain
+# WRONG: only readers that wait for a token get the exception
+# -                 for request_id in list(self.queues):
+# +                 for request_id in [name for name in self.queues if self.queues[name].empty()]:
+
+
+# %% wrong_engine_patience, of right_engine_plain
+# WRONG: a reader that waits for ten seconds gives up
+# -                 item = await queue.get()
+# +                 item = await asyncio.wait_for(queue.get(), 10.0)
+
+
+# %% wrong_engine_four_a_step, of right_engine_plain
+# WRONG: of a step's outputs only the first four are given out
+# -             for output in outputs:
+# +             for output in outputs[:4]:
+
+
+# %% wrong_engine_rests_without_outputs, of right_engine_plain
+# WRONG: a step that gives no token is taken for the end of the work
+# -             for output in outputs:
+# +             if not outputs:
+# +                 self.wake.clear()
+# +                 await self.wake.wait()
+# +             for output in outputs:
+
+
+# %% wrong_engine_woken_by_the_first, of right_engine_plain
+# WRONG: only the first open request wakes it
+# -         self.wake.set()
+# +         if len(self.queues) == 1:
+# +             self.wake.set()
+#           try:
+
+
+# %% wrong_engine_wakes_at_once_only, of right_engine_plain
+# WRONG: a cancelled `run` waits on
+# -                 await self.wake.wait()
+# +                 try:
+# +                     await self.wake.wait()
+# +                 except asyncio.CancelledError:
+# +                     pass
+#                   continue
+
+
+# %% wrong_engine_others_forgotten, of right_engine_plain
+# WRONG: whoever leaves takes all queues along
+# -             del self.queues[request_id]
+# -             self.core.abort(request_id)
+# +             self.core.abort(request_id)
+# +             self.queues.clear()
+
+
+# %% wrong_engine_copies, of right_engine_plain
+# WRONG: an output is made anew, without its log probabilities
+# -                 yield item
+# +                 yield TokenOutput(item.request_id, item.token_id)
+
+
+# %% wrong_engine_slow_end, of right_engine_plain
+# WRONG: a reader's end takes 5 ms
+#           finally:
+# -             self.forget(request_id)
+# +             await asyncio.sleep(0.005)
+# +             self.forget(request_id)

@@ -285,6 +285,14 @@ class SSEParser:
 # +         events = []
 
 
+# %% wrong_sse_parser_done_ends, of right_sse_parser_plain
+# WRONG: what stands behind [DONE] in the same piece is lost
+# -                 self.lines = []
+# +                 self.lines = []
+# +                 if events and events[-1] == "[DONE]":
+# +                     return events
+
+
 # %% wrong_sse_parser_splitlines, of right_sse_parser_plain
 # WRONG: a data line is cut at other characters than newlines
 # -                     events.append("\n".join(self.lines))

@@ -364,6 +364,15 @@ class TextStream:
 # +         if self.finish_reason:
 
 
+# %% wrong_text_stream_no_text_no_end, of right_text_stream_plain
+# WRONG: a last token that completes no character ends nothing
+# -         text, stopped = self.watch.push(self.decoder.push(token_id))
+# +         piece = self.decoder.push(token_id)
+# +         if not piece:
+# +             return ""
+# +         text, stopped = self.watch.push(piece)
+
+
 # %% wrong_text_stream_none_behind, of right_text_stream_plain
 # WRONG: after the end push gives None
 # -             return ""

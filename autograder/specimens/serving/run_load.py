@@ -237,6 +237,12 @@ async def run_load(send, arrivals, clock, sleep):
 # +                 times.append(clock() - arrivals[i])
 
 
+# %% wrong_load_exceptions_in_place, of right_load_plain
+# WRONG: an exception stands in its request's place
+# -         traces.append(await task)
+# +         traces.append((await asyncio.gather(task, return_exceptions=True))[0])
+
+
 # %% wrong_load_tuple_traces, of right_load_plain
 # WRONG: pairs in place of traces
 # -         return Trace(planned, times)

@@ -447,6 +447,47 @@ async def send_events(receive, send, events):
 # +             await asyncio.sleep(0.01)
 
 
+# %% wrong_events_receives_first, of right_events_plain
+# WRONG: waits for a message before it begins
+# -     sending = asyncio.create_task(answer())
+# +     if (await receive())["type"] == "http.disconnect":
+# +         return
+# +     sending = asyncio.create_task(answer())
+
+
+# %% wrong_events_closed_for_the_client_only, of right_events_plain
+# WRONG: the generator is closed only where the client has left
+# -         await events.aclose()
+# +         if listening.done() and not listening.cancelled():
+# +             await events.aclose()
+
+
+# %% wrong_events_text_bodies, of right_events_plain
+# WRONG: bodies are text
+# -             await send({"type": "http.response.body", "body": event, "more_body": True})
+# +             await send({"type": "http.response.body", "body": event.decode(), "more_body": True})
+
+
+# %% wrong_events_another_exception, of right_events_plain
+# WRONG: what goes wrong is passed on as another exception
+# -     if not sending.cancelled():
+# -         sending.result()
+# +     if not sending.cancelled() and sending.exception():
+# +         raise RuntimeError("the answer failed")
+
+
+# %% wrong_events_patience, of right_events_plain
+# WRONG: an answer that takes longer than a minute is broken off
+# -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
+# +         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+
+
+# %% wrong_events_body_end_is_the_end, of right_events_plain
+# WRONG: a body that has come to its end is taken for the client's leaving
+# -             if message["type"] == "http.disconnect":
+# +             if message["type"] == "http.disconnect" or message.get("more_body") is False:
+
+
 # %% wrong_events_polls_client, of right_events_plain
 # WRONG: looks for the client every 100 ms
 # -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 import sys
@@ -15,8 +16,6 @@ import uvicorn
 
 from .web import Server
 
-PATIENCE_SECONDS = 10.0
-"""How long those who are being answered are waited for at the end."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -54,7 +53,7 @@ def address(opened: socket.socket) -> str:
     return f"http://{host}:{port}"
 
 
-def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float = PATIENCE_SECONDS) -> int:
+def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float) -> int:
     """Serves until SIGINT or SIGTERM -> the exit status: 0, and 1 where the engine ended first. announce: called when requests are taken.
 
     The first signal stops the taking: whoever comes is told 503. Those who are open are answered, for at most `patience` seconds, and
@@ -106,8 +105,8 @@ class Runner(uvicorn.Server):
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end())
         else:
-            self.config.timeout_graceful_shutdown = 0
-            self.should_exit = self.force_exit = True
+            self._cut()
+            self.force_exit = True
 
     async def _end(self) -> None:
         self.server.drain()
@@ -119,7 +118,13 @@ class Runner(uvicorn.Server):
             await asyncio.sleep(0.02)
         if self.server.num_open:
             print(f"Cut off after {self.patience:g} s: {self.server.num_open}", file=sys.stderr, flush=True)
-            self.config.timeout_graceful_shutdown = 0
+            self._cut()
+        self.should_exit = True
+
+    def _cut(self) -> None:
+        """End without waiting. Whose answer is cut off is told a broken connection; uvicorn would tell a traceback for each."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
+        self.config.timeout_graceful_shutdown = 0
         self.should_exit = True
 
     async def _end_when_failed(self) -> None:

@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import torch
-
 from solutions.batching import left_pad
-from solutions.speculative import greedy_verify
 
 from .engine import QuantizedEngine
 
@@ -42,6 +39,17 @@ class Lookup:
         return []
 
 
+def verified(best: Sequence[int], draft: Sequence[int]) -> list[int]:
+    """Day 15's `greedy_verify`, of the most probable tokens themselves: the draft as far as it is the model's, then the model's own.
+
+    torch is not asked for them: the threads that it leaves waiting would take the processor from the engine's own.
+    """
+    kept = 0
+    while kept < len(draft) and draft[kept] == best[kept]:
+        kept += 1
+    return list(best[: kept + 1])
+
+
 @dataclass(frozen=True)
 class Drafted:
     """tokens: of each row. passes: of the model, the prompt's not counted. read: tokens in them."""
@@ -56,7 +64,7 @@ def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], 
 
     Each pass reads a row's newest token and at most engine.guesses behind it, and never more than it may still make.
     """
-    first = engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0)).argmax(-1).tolist()
+    first = engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0)).numpy().argmax(-1).tolist()
     return continue_drafted(engine, prompts, first, max_new_tokens)
 
 
@@ -77,7 +85,7 @@ def continue_drafted(
         logits = engine.verify(given)
         kept = []
         for text, row, tokens, each in zip(texts, made, given, logits, strict=True):
-            new = greedy_verify(each, torch.tensor(tokens[1:], dtype=torch.int64)) if tokens else []
+            new = verified(each.numpy().argmax(-1).tolist(), tokens[1:])
             text.extend(new)
             row += new
             kept.append(len(new))

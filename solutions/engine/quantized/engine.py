@@ -73,8 +73,9 @@ class QuantizedEngine:
     """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
     prefill(ids, num_pad), then decode(ids) step by step, as `StaticEngine` has them; `generate` does both. Weights stay as the file has
-    them, inputs of a product are rounded to 8 bits, keys and values are kept in float16; all else, and the logits, are float32. A row's
-    logits depend on its own text alone, to the last bit: not on who stands beside it, nor on how many threads there are.
+    them. Inputs of a product are rounded to 8 bits, and so is what that has rounded away: 16 bits in all, in two products of 8. Keys and
+    values are kept in float16; all else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not
+    on who stands beside it, nor on how many threads there are.
     """
 
     def __init__(
@@ -114,11 +115,11 @@ class QuantizedEngine:
         """What a pass writes to and the next one overwrites: for each row, then for each thread, then the logits."""
         m, threads = self.model, self.crew.threads
         mixed = m.heads * m.head_dim
-        floats = [(rows, m.width), (rows, m.width), (rows, mixed + 2 * m.key_heads * m.head_dim)]
-        inputs = [(rows, max(m.width, mixed) // 32 * BLOCK), (rows, m.inner // 32 * BLOCK)]
-        each = [(threads, 4, longest), (threads, 2, rows, 32), (threads, max(m.width, mixed))]
+        floats = [(rows, m.width), (2 * rows, m.width), (2 * rows, mixed + 2 * m.key_heads * m.head_dim)]
+        inputs = [(2 * rows, max(m.width, mixed) // 32 * BLOCK), (2 * rows, m.inner // 32 * BLOCK)]  # each row in two of 8 bits
+        each = [(threads, 4, longest), (threads, 2, 2 * rows, 32), (threads, max(m.width, mixed))]
         made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
-        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (self.batch * (1 + self.guesses), m.vocab_size)])
+        return *made, *(np.zeros(shape, np.float32) for shape in [*each, (2 * self.batch * (1 + self.guesses), m.vocab_size)])
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
         """One pass over rows ids (R,), each of a sequence at a position; logits of the wanted, in memory that the next pass writes to."""
@@ -170,7 +171,7 @@ class QuantizedEngine:
             if size > 1 + self.guesses:
                 raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make it with more")
             if self.lengths[row] + size > self.max_len:
-                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make the engine with a longer max_len")
+                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make it with a longer max_len")
         rows = np.repeat(np.arange(len(tokens)), sizes)
         positions = np.concatenate([self.lengths[row] + np.arange(size) for row, size in enumerate(sizes)])
         ids = self._known(np.concatenate([np.asarray(each, np.int64) for each in tokens]))

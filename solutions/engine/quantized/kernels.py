@@ -285,7 +285,7 @@ def meet(code: Code, barrier: Vector, threads: Vector) -> None:
     builder.position_at_end(out)
 
 
-product4_1, product4_2, product4_4, product4_8 = (product(4, rows) for rows in (1, 2, 4, 8))
-product8_1, product8_2, product8_4, product8_8 = (product(8, rows) for rows in (1, 2, 4, 8))
+product4_2, product4_4, product4_8 = (product(4, rows) for rows in (2, 4, 8))
+product8_2, product8_4, product8_8 = (product(8, rows) for rows in (2, 4, 8))
 scores_1, scores_2, scores_3, scores_4 = (scores(queries) for queries in (1, 2, 3, 4))
 mixed_1, mixed_2, mixed_3, mixed_4 = (mixed(queries) for queries in (1, 2, 3, 4))

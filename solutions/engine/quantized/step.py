@@ -24,11 +24,9 @@ from .kernels import (
     mixed_2,
     mixed_3,
     mixed_4,
-    product4_1,
     product4_2,
     product4_4,
     product4_8,
-    product8_1,
     product8_2,
     product8_4,
     product8_8,
@@ -74,48 +72,49 @@ def share(count, me, threads):
 
 
 @kept
-def multiply4(isa, tiles, first, last, inputs, rows, out, out_stride, blocks):
-    """Tiles first to last - 1 of a weight of 4 bits, for all rows."""
-    lanes, stride = len(isa), blocks * BLOCK
+def multiply4(isa, tiles, first, last, inputs, rows, out, blocks):
+    """Tiles first to last - 1 of a weight of 4 bits, for all rows of inputs, which are two each -> the first `rows` rows of out."""
+    lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
     for tile in range(first, last):
-        w, o = tiles + tile * blocks * 20 * lanes, out + (tile - first) * 4 * lanes
+        w, o = tiles + tile * blocks * 20 * lanes, out.ctypes.data + (tile - first) * 4 * lanes
         r = 0
-        while r < rows:
-            q, here, left = inputs + r * stride, o + r * out_stride, rows - r
+        while r < 2 * rows:
+            q, here, left = inputs + r * stride, o + r * out_stride, 2 * rows - r
             if left >= 8:
                 product4_8(isa, w, q, stride, here, out_stride, blocks)
                 r += 8
             elif left >= 4:
                 product4_4(isa, w, q, stride, here, out_stride, blocks)
                 r += 4
-            elif left >= 2:
+            else:
                 product4_2(isa, w, q, stride, here, out_stride, blocks)
                 r += 2
-            else:
-                product4_1(isa, w, q, stride, here, out_stride, blocks)
-                r += 1
+    for r in range(rows):
+        for i in range((last - first) * lanes):
+            out[r, i] += out[rows + r, i]
 
 
 @kept
-def multiply8(isa, tiles, first, last, inputs, rows, out, out_stride, blocks):
-    lanes, stride = len(isa), blocks * BLOCK
+def multiply8(isa, tiles, first, last, inputs, rows, out, blocks):
+    """Tiles first to last - 1 of a weight of 8 bits, for all rows of inputs, which are two each -> the first `rows` rows of out."""
+    lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
     for tile in range(first, last):
-        w, o = tiles + tile * blocks * 34 * lanes, out + (tile - first) * 4 * lanes
+        w, o = tiles + tile * blocks * 34 * lanes, out.ctypes.data + (tile - first) * 4 * lanes
         r = 0
-        while r < rows:
-            q, here, left = inputs + r * stride, o + r * out_stride, rows - r
+        while r < 2 * rows:
+            q, here, left = inputs + r * stride, o + r * out_stride, 2 * rows - r
             if left >= 8:
                 product8_8(isa, w, q, stride, here, out_stride, blocks)
                 r += 8
             elif left >= 4:
                 product8_4(isa, w, q, stride, here, out_stride, blocks)
                 r += 4
-            elif left >= 2:
+            else:
                 product8_2(isa, w, q, stride, here, out_stride, blocks)
                 r += 2
-            else:
-                product8_1(isa, w, q, stride, here, out_stride, blocks)
-                r += 1
+    for r in range(rows):
+        for i in range((last - first) * lanes):
+            out[r, i] += out[rows + r, i]
 
 
 @kept
@@ -141,6 +140,23 @@ def normed(x, weight, epsilon, out):
     factor = np.float32(1) / np.sqrt(total / np.float32(len(x)) + epsilon)
     for i in range(len(x)):
         out[i] = x[i] * factor * weight[i]
+
+
+@kept
+def quantize_twice(isa, x, coarse, rest):
+    """A row, or a part of one, as two rows of blocks: what 8 bits hold of it, and the same of what they have rounded away.
+
+    With the first alone, as llama.cpp has it, other tokens come where float32 is not sure: a channel that is much larger than its
+    neighbours leaves them few steps. x is written over.
+    """
+    blocks = len(x) // 32
+    quantize(isa, x.ctypes.data, coarse.ctypes.data, blocks)
+    numbers, scales = coarse.view(np.int8), coarse.view(np.float32)
+    for b in range(blocks):
+        scale = scales[(b * BLOCK + 32) // 4]
+        for i in range(32):
+            x[32 * b + i] -= scale * np.float32(numbers[b * BLOCK + i])
+    quantize(isa, x.ctypes.data, rest.ctypes.data, blocks)
 
 
 @kept
@@ -203,8 +219,7 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
     width = np.float32(1) / np.sqrt(np.float32(Dh))
     mine, my_scratch, my_halves = h[me], scratch[me], halves[me]
 
-    # Addresses, and bytes from a row to the next.
-    to_inputs, to_inner, x_row, heads_row = inputs.ctypes.data, inner_inputs.ctypes.data, D * 4, heads.shape[1] * 4
+    to_inputs, to_inner = inputs.ctypes.data, inner_inputs.ctypes.data
     begin, end = share(R, me, threads)
     for r in range(begin, end):
         look_up(isa, embedding, ids[r], D, x[r])
@@ -214,11 +229,11 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         for r in range(begin, end):
             x[r] += added[r]
             normed(x[r], attention_norm[layer], epsilon, mine)
-            quantize(isa, mine.ctypes.data, inputs[r].ctypes.data, D // 32)
+            quantize_twice(isa, mine[:D], inputs[r], inputs[R + r])
         meet(isa, wait, threads)
 
         begin, end = share((H + 2 * K) * Dh // lanes, me, threads)
-        multiply4(isa, qkv[layer].ctypes.data, begin, end, to_inputs, R, heads[0, begin * lanes :].ctypes.data, heads_row, D // 32)
+        multiply4(isa, qkv[layer].ctypes.data, begin, end, to_inputs, R, heads[:, begin * lanes :], D // 32)
         meet(isa, wait, threads)
 
         begin, end = share(R * K, me, threads)
@@ -241,34 +256,34 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
             row = heads[r].reshape(H + 2 * K, Dh)
             out = mine[: group * Dh].reshape(group, Dh)
             attend(isa, row[g * group : (g + 1) * group], keys[layer, s, g], values[layer, s, g], p + 1, my_scratch, out)
-            first = g * group * Dh // 32
-            quantize(isa, out.ctypes.data, inputs[r, first * BLOCK :].ctypes.data, group * Dh // 32)
+            first = g * group * Dh // 32 * BLOCK
+            quantize_twice(isa, out.reshape(group * Dh), inputs[r, first:], inputs[R + r, first:])
         meet(isa, wait, threads)
 
         begin, end = share(D // lanes, me, threads)
-        multiply4(isa, o_proj[layer].ctypes.data, begin, end, to_inputs, R, added[0, begin * lanes :].ctypes.data, x_row, H * Dh // 32)
+        multiply4(isa, o_proj[layer].ctypes.data, begin, end, to_inputs, R, added[:, begin * lanes :], H * Dh // 32)
         meet(isa, wait, threads)
 
         begin, end = share(R, me, threads)
         for r in range(begin, end):
             x[r] += added[r]
             normed(x[r], mlp_norm[layer], epsilon, mine)
-            quantize(isa, mine.ctypes.data, inputs[r].ctypes.data, D // 32)
+            quantize_twice(isa, mine[:D], inputs[r], inputs[R + r])
         meet(isa, wait, threads)
 
         begin, end = share(F // 32, me, threads)  # 32 numbers are a block of the next product's input, so nobody need wait between
         tiles = 32 // lanes
         for unit in range(begin, end):
             g, u = my_halves[0], my_halves[1]
-            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, g.ctypes.data, 128, D // 32)
-            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, u.ctypes.data, 128, D // 32)
+            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, g, D // 32)
+            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, u, D // 32)
             swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, R * tiles)
             for r in range(R):
-                quantize(isa, g[r].ctypes.data, inner_inputs[r, unit * BLOCK :].ctypes.data, 1)
+                quantize_twice(isa, g[r], inner_inputs[r, unit * BLOCK :], inner_inputs[R + r, unit * BLOCK :])
         meet(isa, wait, threads)
 
         begin, end = share(D // lanes, me, threads)
-        multiply4(isa, down[layer].ctypes.data, begin, end, to_inner, R, added[0, begin * lanes :].ctypes.data, x_row, F // 32)
+        multiply4(isa, down[layer].ctypes.data, begin, end, to_inner, R, added[:, begin * lanes :], F // 32)
         meet(isa, wait, threads)
 
     begin, end = share(len(wanted), me, threads)
@@ -276,9 +291,9 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         r = wanted[w]
         x[r] += added[r]
         normed(x[r], last_norm, epsilon, mine)
-        quantize(isa, mine.ctypes.data, inputs[w].ctypes.data, D // 32)
+        quantize_twice(isa, mine[:D], inputs[w], inputs[len(wanted) + w])
     meet(isa, wait, threads)
     if len(wanted) > 0:
         begin, end = share(V // lanes, me, threads)
-        multiply8(isa, embedding.ctypes.data, begin, end, to_inputs, len(wanted), logits[0, begin * lanes :].ctypes.data, V * 4, D // 32)
+        multiply8(isa, embedding.ctypes.data, begin, end, to_inputs, len(wanted), logits[:, begin * lanes :], D // 32)
     meet(isa, wait, threads)
