@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def race(
     notebook: Annotated[Path | None, typer.Option(help="Another file than work/capstone/capstone.ipynb.")] = None,
     local: Annotated[
-        bool, typer.Option("--local", help="Runs your code without walls, so that torch.compile works; the board says: not verified.")
+        bool, typer.Option("--local", help="Runs your code without walls, for machines that have none; the board says: not verified.")
     ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws the same requests again; else a new seed is drawn, and told.")] = None,
     name: Annotated[str, typer.Option(help="A pseudonym for the board; without one you stand there without a name.")] = "",

@@ -106,6 +106,8 @@ def race(
     promises = outcome.promises = _promises(reference, again, outcome.seed, vocab, count)
     done: dict[float, list[tuple[Played, Played, Played]]] = {rate: [] for rate in RATES}
     try:
+        # The rivals are warm by now; the student's worker may be a new one.
+        play(student, requests(Draw(outcome.seed, "warm-up"), NUM_ALONE, vocab), max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)
         for number in range(rounds):
             for rate in RATES:
                 say(f"round {number + 1} of {rounds}, {rate:g} times the reference's capacity")
