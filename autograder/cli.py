@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from .commands import certifying, course, grading, handing_in, handing_out, regrading, reporting, serving, student
+from .commands import certifying, course, grading, handing_in, handing_out, racing, regrading, reporting, serving, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -33,6 +33,7 @@ reporting.register(app)
 regrading.register(app)
 certifying.register(app)
 serving.register(app)
+racing.register(app)
 
 
 def main() -> None:

@@ -697,4 +697,5 @@ def test_no_hidden_check_is_named_in_a_release_notebook(path: Path) -> None:
 
 def test_a_notebook_stands_only_where_the_builder_puts_it() -> None:
     expected = {lessons.release_notebook_path(day) for day in READY} | {lessons.ROOT / "course" / "start_here.ipynb"}
+    expected.add(lessons.capstone_path())
     assert set(ALL_NOTEBOOKS) - {path for path in ALL_NOTEBOOKS if ".ipynb_checkpoints" in path.parts} <= expected

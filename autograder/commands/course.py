@@ -41,12 +41,13 @@ def build(day: DayArgument = None) -> None:
 
 def release(day: DayArgument = None) -> None:
     """Builds the students' notebooks under course/, by nbgrader's own release step."""
-    from ..lessons import build_release, build_source, build_start
+    from ..lessons import build_capstone, build_release, build_source, build_start
 
     for each in chosen_days(day):
         build_source(each)
         console.print(f"{build_release(each)}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"{build_start()}", markup=False, highlight=False, soft_wrap=True)
+    for path in filter(None, (build_start(), build_capstone())):
+        console.print(f"{path}", markup=False, highlight=False, soft_wrap=True)
 
 
 def work() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..grading.records import Record
 from ..nbgrader_bridge.pages import shown, without_repeats
+from ..race.running import Outcome
 from ..render import text_detail
 from ..verdicts import Verdict
 from .results import ExerciseResult, Result, lost
@@ -94,3 +95,29 @@ def _test(name: str, place: str, exercise: ExerciseResult, verdicts: list[Verdic
         "tags": [exercise.exercise],
         "visibility": "visible",
     }
+
+
+def race_results(outcome: Outcome, not_verified: str = "") -> dict[str, Any]:
+    """results.json of the capstone: a test for each part of being right, and a place on the leaderboard for a score that is verified."""
+    tests = [
+        {
+            "name": part.title, "number": f"{place}", "score": part.points, "max_score": 1,
+            "status": "passed" if part.points else "failed", "output": part.fault or "", "visibility": "visible",
+        }
+        for place, part in enumerate(outcome.parts, start=1)
+    ]  # fmt: skip
+    made: dict[str, Any] = {
+        "score": outcome.points,
+        "execution_time": outcome.seconds,
+        "output": outcome.fault or ("inconclusive: the reference differs from itself" if outcome.inconclusive else ""),
+        "output_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "extra_data": {"race": outcome.as_data(), "not_verified": not_verified},
+        "tests": tests,
+    }
+    if outcome.score is not None and not not_verified:
+        board = [{"name": "goodput x reference", "value": round(outcome.score, 2), "order": "desc"}]
+        board += [{"name": f"tokens/s at {rate.rate:g}x", "value": round(rate.goodput)} for rate in outcome.rates]
+        made["leaderboard"] = board
+    return made

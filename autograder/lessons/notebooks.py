@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 START = "start_here"
 DAYS = "{{ days }}"
+CAPSTONE = "capstone"
+ENGINE = "CapstoneEngine"
+ENGINE_CELL = "{{ CapstoneEngine }}"
 
 # Written out in full: JupyterLab marks a notebook as modified when it has to complete this.
 LANGUAGE = {
@@ -101,6 +104,31 @@ def start_bytes(root: Path = ROOT) -> bytes:
         for cell in page(root / "course" / f"{START}.md", root)
     ]
     return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
+
+
+def capstone_path(root: Path = ROOT) -> Path:
+    return root / "course" / CAPSTONE / f"{CAPSTONE}.ipynb"
+
+
+def build_capstone(root: Path = ROOT) -> Path | None:
+    """Write course/capstone/capstone.ipynb from capstone.md, if it changed. -> its path; None where the course has no capstone"""
+    path = capstone_path(root)
+    if not path.with_suffix(".md").exists():
+        return None
+    write_if_changed(path, capstone_bytes(root))
+    return path
+
+
+def capstone_bytes(root: Path = ROOT) -> bytes:
+    """The notebook of the race: no check and no points of nbgrader's. The engine that it begins with stands in the solutions, whole."""
+    module = (root / "solutions" / f"{CAPSTONE}.py").read_text(encoding="utf-8")
+    engine = marks.source_of(module, marks.definitions(module)[ENGINE])
+    cells = [_plain_cell(cell.role, cell.source) for cell in page(capstone_path(root).with_suffix(".md"), root)]
+    for cell in cells:
+        if cell.source == ENGINE_CELL:
+            cell.source, cell.id = engine, _id("exercise", ENGINE)
+            cell.metadata["course"] = {"role": "exercise", "exercise": ENGINE}
+    return as_bytes(_notebook(cells, {"slug": CAPSTONE, "topic": CAPSTONE, "version": __version__}))
 
 
 def header(day: Day) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.errors import CourseError
-from autograder.lessons.notebooks import START, copy_figures
+from autograder.lessons.notebooks import START, capstone_path, copy_figures
 from autograder.lessons.release import release_notebook_path
 from autograder.lessons.syllabus import ROOT, Day, syllabus
 
@@ -36,6 +36,10 @@ def prepare_work(work: Path | None = None, root: Path = ROOT) -> list[Path]:
             was_there = (folder / day.slug / f"{day.slug}.ipynb").exists()
             path = copy_to_work(day, folder)
             new += [] if was_there else [path]
+    capstone = capstone_path(root)
+    target = folder / capstone.parent.name / capstone.name
+    if capstone.exists() and _copy_once(capstone, target):
+        new.append(target)
     return new
 
 

@@ -1,0 +1,132 @@
+"""The board: entries kept in one file, and a page of them. Whoever gives no name stands there without one."""
+
+from __future__ import annotations
+
+import html
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from course.kit.paths import ROOT
+
+from .. import __version__
+from ..files import write_whole
+from ..grading.records import machine_name
+from .running import Outcome
+
+NAMELESS = "somebody"
+MOST_NAME = 40
+MOST_ENTRIES = 1000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A race that gave a score. rates: of each offered rate its multiple of the capacity, goodputs, score and tails, as `Rate` has them.
+
+    not_verified: "" or why nobody should compare it.
+    """
+
+    name: str
+    score: float
+    rates: list[dict[str, Any]]
+    differs: float
+    seed: int
+    machine: str
+    commit: str
+    not_verified: str
+
+
+def entry_of(outcome: Outcome, name: str, not_verified: str) -> Entry:
+    """Of an outcome that has a score."""
+    assert outcome.score is not None
+    assert outcome.differs is not None
+    rates = [{**asdict(rate), "score": rate.score} for rate in outcome.rates]
+    name = name.strip()[:MOST_NAME] or NAMELESS
+    return Entry(name, outcome.score, rates, outcome.differs, outcome.seed, machine(), commit(), not_verified)
+
+
+def machine() -> str:
+    """The system and the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return machine_name()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return f"{machine_name()}, {model}" if model else machine_name()
+
+
+def commit() -> str:
+    """The course's commit, with + where files differ from it; without git its version."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return f"version {__version__}"
+    return told.stdout.strip()
+
+
+def add(folder: Path, entry: Entry) -> Path:
+    """Puts an entry on the board in a folder. -> its page"""
+    kept = folder / "entries.json"
+    try:
+        entries = [Entry(**each) for each in json.loads(kept.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError):
+        entries = []
+    entries = [*entries, entry][-MOST_ENTRIES:]
+    write_whole(kept, json.dumps([asdict(each) for each in entries], indent=1, ensure_ascii=False).encode())
+    target = folder / "index.html"
+    write_whole(target, page(entries).encode())
+    return target
+
+
+def page(entries: list[Entry]) -> str:
+    """The board as one file without scripts or outside requests: verified entries first, the best on top."""
+    ordered = sorted(entries, key=lambda each: (bool(each.not_verified), -each.score))
+    multiples = [rate["rate"] for rate in ordered[0].rates] if ordered else []
+    heads = ["", "name", "score"]
+    heads += [f"{what} at {multiple:g}x" for multiple in multiples for what in ("tokens/s", "reference", "TTFT p99", "ITL p99")]
+    heads += ["differs", "seed", "commit", "machine", ""]
+    rows = [_row(place, each) for place, each in enumerate(ordered, start=1)]
+    return PAGE.format(heads="".join(f"<th>{head}</th>" for head in heads), rows="\n".join(rows))
+
+
+def _row(place: int, entry: Entry) -> str:
+    cells = [str(place), entry.name, f"{entry.score:.2f}"]
+    for rate in entry.rates:
+        cells += [f"{rate['goodput']:,.0f}", f"{(rate['reference'] + rate['again']) / 2:,.0f}", _ms(rate["ttft_p99"]), _ms(rate["itl_p99"])]
+    cells += [f"{entry.differs:+.1%}", str(entry.seed), entry.commit, entry.machine]
+    cells.append(f"not verified: {entry.not_verified}" if entry.not_verified else "")
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def _ms(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1000 * seconds:.1f} ms"
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>The race</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .3rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }}
+th:nth-child(2), td:nth-child(2), th:nth-last-child(-n+3), td:nth-last-child(-n+3) {{ text-align: left; }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #eee; background: #161616; }} th, td {{ border-color: #444; }} }}
+</style>
+<h1>The race</h1>
+<p>Score: goodput over that of the course's engine in the same run, the geometric mean over both offered rates. tokens/s: of requests that
+kept both promises, per second of processor time, with the course's engine beside it. Rates are multiples of that engine's capacity.
+differs: the course's engine against itself. Scores of different machines are not comparable.</p>
+<table>
+<thead><tr>{heads}</tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table>
+</html>
+"""

@@ -1,0 +1,83 @@
+"""An entry to the race: a capstone notebook in, an outcome out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from course.kit.paths import ROOT
+
+from ..course_table import earlier_sources
+from ..errors import CourseError
+from ..grading import zygotes
+from ..grading.limits import cpu_seconds
+from ..grading.submission import Cell, read_submission
+from ..grading.threads import one_thread
+from ..lessons import capstone_path
+from .playing import SETUP_SECONDS, Racer
+from .rightness import judge
+from .rivals import LIMITS, TOPIC, Rivals
+from .running import NUM_REQUESTS, ROUNDS, Outcome, race
+
+ENGINE = "CapstoneEngine"
+
+
+def student_cells(notebook: Path) -> list[Cell]:
+    """The setup cell as it was released, and the student's own. Raises CourseError for a file that is no such notebook."""
+    released = json.loads(capstone_path(ROOT).read_text(encoding="utf-8"))
+    ours = {}
+    for cell in released["cells"]:
+        if cell["cell_type"] == "code" and cell["metadata"]["course"]["role"] != "exercise":
+            source = cell["source"]
+            ours[cell["id"]] = source if isinstance(source, str) else "".join(source)
+    return [Cell("setup", ours["setup"]), *read_submission(notebook, TOPIC, ours).cells]
+
+
+def enter(
+    cells: list[Cell], seed: int, *, count: int = NUM_REQUESTS, rounds: int = ROUNDS, say: Callable[[str], None] = lambda line: None
+) -> Outcome:
+    """Judges an engine, and where all of it is right, lets it race. count, rounds: shorter ones are for tests."""
+    outcome = Outcome(seed)
+    racer = Racer(TOPIC, cells, earlier_sources(TOPIC), limits=LIMITS, seed=seed)
+    with one_thread(), closing(Rivals()) as rivals, closing(racer) as student:
+        student.start()
+        if ENGINE not in student.defined(ENGINE):
+            broken = student.cell_outcomes.get(ENGINE)
+            outcome.fault = f"there is no {ENGINE}" + (f": its cell did not run to its end: {broken.message}" if broken else "")
+            return outcome
+        if (used := student.clock()) > SETUP_SECONDS:
+            outcome.fault = f"the cells took {used:.1f} s of processor time, allowed are {SETUP_SECONDS:g}"
+            return outcome
+        say("is it right? four parts")
+        student.baseline = rivals.naive().bytes_at_first()
+        outcome.parts = judge(student, seed)
+        wrong = next((part for part in outcome.parts if part.fault), None)
+        if wrong is not None:
+            outcome.fault = f"{wrong.title}: {wrong.fault}"
+            return outcome
+        student.close()  # it races in a new worker, where nothing is left of what was judged
+        race(student, rivals.reference(), rivals.reference(), outcome, count=count, rounds=rounds, say=say)
+    return outcome
+
+
+def verified(local: bool) -> str:
+    """"" where a result can be held against others: the code had no way around the clock. Else why not."""
+    if local:
+        return "run with --local, without walls"
+    if zygotes.level() not in zygotes.SAFE_LEVELS:
+        return f"this machine has isolation level {zygotes.level()} only"
+    if cpu_seconds(1) is None:
+        return "this system does not tell another process's processor time"
+    return ""
+
+
+def notebook_of(path: Path | None) -> Path:
+    """The notebook to enter. Raises CourseError where there is none."""
+    from ..desk import desk_folder
+
+    found = path or (desk_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
+    if not found.exists():
+        raise CourseError(f"no notebook at {found}: `autograder work` puts the released one there, or name yours with --notebook")
+    return found

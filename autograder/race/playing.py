@@ -1,0 +1,221 @@
+"""Plays requests to an engine in a worker. Time and memory are read from outside, and each token is held against the model.
+
+The clock is the worker's processor time, all its threads together, and jumps over what nobody waits in. A token's time is when `step`
+has handed it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course.kit import Model
+from solutions.latency import Trace
+
+from ..grading.far import Far, Named
+from .traffic import Asked
+
+SETUP_SECONDS = 20.0
+"""Processor seconds from the worker's beginning, or the end of the run before, until a new engine can be asked."""
+SLACK_BYTES = 32 * 1024**2
+"""What a worker may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
+LEAD = 1e-3
+"""A token may be any whose logit, in float64, is less than so far below the largest: float32 knows no better."""
+
+
+class Lost(Exception):
+    """The engine broke the rules, in one line: there is no score."""
+
+
+class Racer(Far):
+    """A worker with an engine's cells in it.
+
+    ended: its clock when the last run ended; what it uses from then on is set-up. baseline: the bytes that a worker has before it has
+    done anything; None: what this one has when a run begins, which is for cells that are ours.
+    """
+
+    ended = 0.0
+    baseline: int | None = None
+
+    def close(self) -> None:
+        super().close()
+        self.ended = 0.0
+
+    def load(self, dtype: torch.dtype) -> Named:
+        """The model, loaded there already: its bytes and its time are nobody's."""
+        model = self.model("tiny", dtype=dtype)
+        self._line.ask("gradients", on=None, load=model)
+        return model
+
+    def defined(self, *names: str) -> list[str]:
+        """Which of these names the cells have defined."""
+        return list(self._line.ask("defined", names=list(names)))
+
+    def bytes_at_first(self) -> int:
+        """What it has with nothing but its cells and the model, in both dtypes that are raced and judged with."""
+        for dtype in (torch.float32, torch.float64):
+            self.load(dtype)
+        return self.own_bytes()
+
+    def own_bytes(self) -> int:
+        """Memory of the worker's own, without files that it has mapped. 0 where the system does not tell."""
+        try:
+            status = Path(f"/proc/{self._line.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return 0
+        sizes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
+        return 1024 * sum(map(int, sizes))
+
+
+@dataclass
+class Played:
+    """What came of a list of requests. tokens and times: of each request, as handed over; times in seconds of the clock.
+
+    seconds: the clock at the end. setup_seconds: of processor time. grown_bytes: the most by which the worker's own memory grew.
+    """
+
+    asked: Sequence[Asked]
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+    times: dict[str, list[float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    setup_seconds: float = 0.0
+    grown_bytes: int = 0
+
+    @property
+    def traces(self) -> list[Trace | None]:
+        """Of each request, in order; None of one that did not get all its tokens."""
+        return [
+            Trace(each.arrival, self.times[each.request_id]) if len(self.times.get(each.request_id, [])) == each.max_tokens else None
+            for each in self.asked
+        ]
+
+    def goodput(self, ttft: float, itl: float) -> float:
+        """Tokens a second of the requests that were whole, and kept both promises."""
+        kept = [each for each in self.traces if each is not None and each.ttft <= ttft and all(gap <= itl for gap in each.itl)]
+        return sum(len(each.token_times) for each in kept) / self.seconds
+
+
+def play(racer: Racer, asked: Sequence[Asked], **how: Any) -> Played:
+    """`game`, from its beginning to its end."""
+    return side_by_side([game(racer, asked, **how)])[0]
+
+
+def side_by_side(games: list[Generator[float, None, Played]]) -> list[Played]:
+    """Plays them step by step, always the one whose clock is behind: a machine that is slow for a while is slow for all of them."""
+    clocks = dict.fromkeys(range(len(games)), 0.0)
+    done: dict[int, Played] = {}
+    while clocks:
+        number = min(clocks, key=clocks.__getitem__)
+        try:
+            clocks[number] = next(games[number])
+        except StopIteration as end:
+            done[number] = end.value
+            del clocks[number]
+    return [done[number] for number in range(len(games))]
+
+
+def game(
+    racer: Racer,
+    asked: Sequence[Asked],
+    *,
+    dtype: torch.dtype = torch.float32,
+    max_running: int,
+    cache_bytes: int,
+    aborts: dict[int, list[str]] | None = None,
+) -> Generator[float, None, Played]:
+    """A new engine, and these requests at their arrivals: its clock after each step, and at the end what came of it.
+
+    aborts: {number of a step, from 0: who is aborted before it}. Raises Lost, and what the engine raises.
+    """
+    racer.begin_check()
+    played = Played(asked)
+    model = racer.load(dtype)
+    memory = racer.own_bytes() if racer.baseline is None else racer.baseline
+    engine = racer.CapstoneEngine(model, max_running=max_running, cache_bytes=cache_bytes)
+    add, abort, step = engine.add, engine.abort, engine.step
+    start = racer.clock()
+    played.setup_seconds = start - racer.ended
+    if played.setup_seconds > SETUP_SECONDS:
+        raise Lost(f"set-up took {played.setup_seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
+    allowed = cache_bytes + SLACK_BYTES
+    jumped, number = 0.0, 0
+    pending = sorted(asked, key=lambda each: each.arrival)
+    open_: dict[str, Asked] = {}
+    while pending or open_:
+        now = racer.clock() - start + jumped
+        if not open_ and pending[0].arrival > now:
+            jumped += pending[0].arrival - now
+            now = pending[0].arrival
+        while pending and pending[0].arrival <= now:
+            each = pending.pop(0)
+            open_[each.request_id] = each
+            add(each.request_id, each.prompt, each.max_tokens)
+        for request_id in (aborts or {}).get(number, []):
+            open_.pop(request_id, None)
+            abort(request_id)
+        new = step()
+        now = racer.clock() - start + jumped
+        _take(new, played, open_, now, max_running)
+        played.grown_bytes = max(played.grown_bytes, racer.own_bytes() - memory)
+        if played.grown_bytes > allowed:
+            grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
+            raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {SLACK_BYTES:,} beside them")
+        if not new and open_ and not engine.has_work:
+            open_.clear()  # they will never be served
+        number += 1
+        yield now
+    racer.ended = racer.clock()
+    played.seconds = racer.ended - start + jumped
+    if engine.has_work:
+        raise Lost("has_work is true though every request has ended or was aborted")
+    for thing in (engine, add, abort, step):
+        racer.forget(thing)
+    return played
+
+
+def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:
+    """Stamps what a step has handed over. Raises Lost for what nobody is due."""
+    if not isinstance(new, list):
+        raise Lost(f"step gave no list of (request_id, token_id) but {type(new).__name__}")
+    due: dict[str, Asked] = {}
+    for pair in new:
+        match pair:
+            case (str(request_id), int(token)) if not isinstance(token, bool):
+                pass
+            case _:
+                raise Lost(f"step gave {ascii(pair)[:60]} where (request_id, token_id) was due")
+        each = open_.get(request_id) or due.get(request_id)
+        tokens = played.tokens.setdefault(request_id, [])
+        if each is None or len(tokens) == each.max_tokens:
+            raise Lost(f"step gave a token of {ascii(request_id)[:60]}, which is not open: not there, complete, or aborted")
+        due[request_id] = each
+        tokens.append(token)
+        played.times.setdefault(request_id, []).append(now)
+        if len(tokens) == each.max_tokens:
+            del open_[request_id]
+    if len(due) > max_running:
+        raise Lost(f"a step gave tokens of {len(due)} requests, max_running is {max_running}")
+
+
+@torch.no_grad()
+def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
+    """Raises Lost at the first token that is not the model's most probable one. model: in float64."""
+    for each in played.asked:
+        tokens = played.tokens.get(each.request_id, [])
+        if not tokens:
+            continue  # nothing was said
+        if not all(0 <= token < model.config.vocab_size for token in tokens):
+            raise Lost(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
+        text = torch.tensor([each.prompt + tokens[:-1]])
+        logits = model(text)[0, len(each.prompt) - 1 :]  # (tokens, V)
+        best = logits.amax(dim=-1)
+        behind = best - logits.gather(1, torch.tensor(tokens)[:, None])[:, 0]
+        wrong = (behind >= lead).nonzero().flatten().tolist()
+        if wrong:
+            place = wrong[0]
+            due, by = int(logits[place].argmax()), float(behind[place])
+            raise Lost(f"token {place} of {each.request_id} is {tokens[place]}; the model says {due}, whose logit is {by:.3g} larger")

@@ -1,0 +1,61 @@
+"""The engines that a race is measured by: the course's, and the one that every notebook begins with. Each in a worker of its own.
+
+Their workers come of a zygote that no submission's worker comes of, so nobody finds the reference in its own process.
+"""
+
+from __future__ import annotations
+
+import math
+
+from course.kit.paths import ROOT
+
+from ..course_table import earlier_sources
+from ..grading import zygotes
+from ..grading.limits import Limits
+from ..grading.submission import Cell
+from ..grading.warm import Zygote
+from .playing import Racer
+
+TOPIC = "capstone"
+LIMITS = Limits(call_seconds=30.0, cell_seconds=20.0, check_seconds=120.0, submission_seconds=3600.0)
+"""Of a student's worker in a race: a check is one list of requests."""
+OURS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf)
+PARTS = ("blocks", "packed", "products", "runner", "scheduler", "sequence", "serving")
+"""Modules of the course's engine that its worker imports."""
+
+
+class Rivals:
+    """Makes workers that hold the course's engine or the naive one. `close` ends all of them."""
+
+    def __init__(self) -> None:
+        self._zygote: Zygote | None = None
+        self._made: list[Racer] = []
+
+    def reference(self) -> Racer:
+        engine = ROOT / "solutions" / "engine"
+        parts = {f"engine.{name}": (engine / f"{name}.py").read_text(encoding="utf-8") for name in PARTS}
+        package = {"engine": "__path__ = []"}  # its own __init__ would bring the whole of it
+        return self._racer((engine / "capstone.py").read_text(encoding="utf-8"), {**earlier_sources(TOPIC), **package, **parts})
+
+    def naive(self) -> Racer:
+        return self._racer(naive_source(), earlier_sources(TOPIC))
+
+    def close(self) -> None:
+        for racer in self._made:
+            racer.close()
+        if self._zygote is not None:
+            self._zygote.close()
+
+    def _racer(self, source: str, earlier: dict[str, str]) -> Racer:
+        racer = Racer(TOPIC, [Cell("CapstoneEngine", source)], earlier, limits=OURS, parent=self._parent)
+        self._made.append(racer)
+        return racer
+
+    def _parent(self) -> Zygote:
+        if self._zygote is None or not self._zygote.alive:
+            self._zygote = Zygote(OURS, zygotes.level())
+        return self._zygote
+
+
+def naive_source() -> str:
+    return (ROOT / "solutions" / "capstone.py").read_text(encoding="utf-8")
