@@ -4,9 +4,9 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-# Three processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
-# On two cores: a test that waits for a server, a cluster or a browser leaves its core to another.
-SIDE_BY_SIDE := -n 3 --dist loadscope --no-loadscope-reorder
+# Two processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
+# A third one saves minutes on two cores, but what measures processor time is then wrong now and then.
+SIDE_BY_SIDE := -n 2 --dist loadscope --no-loadscope-reorder
 # Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Jupyter refuses to start for root, which is whom one is in most containers.

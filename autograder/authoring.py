@@ -44,6 +44,10 @@ class Student(Protocol):
         """The outcomes of the steps of a `grading.story.Story`, which are sent together."""
         ...
 
+    def scene(self, name: str, *given: Any) -> Any:
+        """A scene of `grading.scenes`, played around functions or classes of the student's."""
+        ...
+
     def ranks(self, world: int) -> Any:
         """So many ranks that can send to each other: see `grading.ranks.Ranks`."""
         ...

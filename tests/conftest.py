@@ -1,6 +1,6 @@
 """What a test found out and a reader should see though it passed: `record_property("says", text)` brings it to the end of the output.
 
-And which tests one process of several runs (`make test` has three): those of a file that share a server or a class stay together, all
+And which tests one process of several runs (`make test` has two): those of a file that share a server or a class stay together, all
 others go to whoever is free. The long ones begin, so that no core is without work at the end.
 
 `--one-process` (`make quick`) skips a test where it starts another process: a worker, a command, a kernel. That is where the time goes.

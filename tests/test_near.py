@@ -142,8 +142,16 @@ class Agreed(Kept):
         return found
 
 
+TOLD_APART = {
+    "wrong_ring_reduce_scatter_kept.py": "what one rank remembers, all do where they share a memory, as in a notebook",
+    "wrong_engine_spins.py": "a scene that is stopped names the student's line in a notebook only",
+}
+"""Wrong versions that a notebook and grading tell differently, and why."""
+
+
 def compared(topic: str) -> list[Specimen]:
-    return [s for s in wrong([topic]) if topic == QUICK_TOPIC or hashlib.sha256(s.file.encode()).digest()[0] % ONE_IN == 0]
+    every = [s for s in wrong([topic]) if s.file not in TOLD_APART]
+    return [s for s in every if topic == QUICK_TOPIC or hashlib.sha256(s.file.encode()).digest()[0] % ONE_IN == 0]
 
 
 def agreement_of(topic: str, record_property: Any) -> list[str]:

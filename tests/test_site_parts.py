@@ -167,8 +167,8 @@ def test_a_folder_of_the_kit_counts_where_a_cell_imports_from_it(monkeypatch):
             patch.setattr(Path, "read_bytes", lambda path: read(path) + (change if path.match("course/kit/serving/running.py") else b""))
             return execute.key(find_day(topic), READY)
 
-    assert key_beside("serving", b"# changed") != key_beside("serving", b"")
-    assert key_beside("costs", b"# changed") == key_beside("costs", b"")
+    assert key_beside("serving", b"\nMORE = 1") != key_beside("serving", b"")
+    assert key_beside("costs", b"\nMORE = 1") == key_beside("costs", b"")
 
 
 def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..grading.records import Record
 from ..nbgrader_bridge.pages import shown, without_repeats
-from ..race.running import Outcome
 from ..render import text_detail
 from ..verdicts import Verdict
 from .results import ExerciseResult, Result, lost
+
+if TYPE_CHECKING:  # a race needs torch, and an export does not
+    from ..race.running import Outcome
 
 
 def results_json(result: Result) -> bytes:
