@@ -210,19 +210,8 @@ def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(browser,
     page.screenshot(path=shots / "day12_wrong.png")
     assert "fail" in table
     assert re.search(r"finish: (\d+) of \1", scroll_to_all(page, "finish:"))
-    scroll_until(page, ".course-stepper")
-    figure = page.locator(".course-stepper").first
-    words = figure.locator("[data-part=words]")
-    before = words.inner_text()
-    figure.locator("[data-part=next]").focus()
-    for _ in range(3):
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(200)
-    stepped = words.inner_text()
-    page.screenshot(path=shots / "day12_stepper.png")
-    figure.get_by_label("the query sees").select_option("keys 0 to 4")
-    page.wait_for_timeout(200)
-    assert len({before, stepped, words.inner_text()}) == 3
+    before, stepped, chosen = steps(page, 3, shots / "day12_stepper.png", "the query sees", "keys 0 to 4")
+    assert len({before, stepped, chosen}) == 3
     page.close()
 
 
@@ -286,21 +275,10 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
     page.screenshot(path=shots / "day15_wrong.png")
     assert "fail" in table
     assert re.search(r"greedy_verify: (\d+) of \1", scroll_to_all(page, "greedy_verify:"))
-    scroll_until(page, ".course-stepper")
-    figure = page.locator(".course-stepper").first
-    words = figure.locator("[data-part=words]")
-    before = words.inner_text()
-    figure.locator("[data-part=next]").focus()
-    for _ in range(3):
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(200)
-    stepped = words.inner_text()
-    page.screenshot(path=shots / "day15_stepper.png")
-    figure.get_by_label("the draft").select_option("is always right")
-    page.wait_for_timeout(200)
+    before, stepped, chosen = steps(page, 3, shots / "day15_stepper.png", "the draft", "is always right")
     assert before.startswith("Nothing has been read yet.")
     assert stepped.startswith("Pass 2: 0 of 4 guesses stay.")
-    assert words.inner_text().startswith("Pass 2: 4 of 4 guesses stay.")
+    assert chosen.startswith("Pass 2: 4 of 4 guesses stay.")
     page.close()
 
 
@@ -336,22 +314,11 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browse
     assert re.search(r"ring_all_reduce: (\d+) of \1", scroll_to_all(page, "ring_all_reduce:"))
     scroll_until(page, "img[alt^='A matrix W']")
     page.screenshot(path=shots / "day17_cuts.png")
-    scroll_until(page, ".course-stepper")
-    figure = page.locator(".course-stepper").first
-    words = figure.locator("[data-part=words]")
-    before = words.inner_text()
-    figure.locator("[data-part=next]").focus()
-    for _ in range(3):
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(200)
-    stepped = words.inner_text()
-    page.screenshot(path=shots / "day17_stepper.png")
-    figure.get_by_label("the sum is made").select_option("through rank 0")
-    page.wait_for_timeout(200)
+    before, stepped, chosen = steps(page, 3, shots / "day17_stepper.png", "the sum is made", "through rank 0")
     assert before.startswith("Nothing has been sent")
     assert stepped.startswith("Round 3 of 6")
     assert "Each rank has one chunk of the sum" in stepped
-    assert words.inner_text().startswith("Round 2 of 2: rank 0 sends the sum to ranks 1, 2 and 3.")
+    assert chosen.startswith("Round 2 of 2: rank 0 sends the sum to ranks 1, 2 and 3.")
     page.close()
 
 
@@ -364,21 +331,10 @@ def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_abo
     page.screenshot(path=shots / "day18_wrong.png")
     assert "fail" in table
     assert re.search(r"TextStream: (\d+) of \1", scroll_to_all(page, "TextStream:"))
-    scroll_until(page, ".course-stepper")
-    figure = page.locator(".course-stepper").first
-    words = figure.locator("[data-part=words]")
-    before = words.inner_text()
-    figure.locator("[data-part=next]").focus()
-    for _ in range(5):
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(200)
-    stepped = words.inner_text()
-    page.screenshot(path=shots / "day18_stepper.png")
-    figure.get_by_label("a closed tab").select_option("is never noticed")
-    page.wait_for_timeout(200)
+    before, stepped, chosen = steps(page, 5, shots / "day18_stepper.png", "a closed tab", "is never noticed")
     assert before.startswith("No step yet.")
     assert stepped.startswith("Step 5, 80 to 100 ms: a token for A. A token of B for nobody. A ended. Running: nobody. Waiting: C, D.")
-    assert "67 tokens, 47 of them for nobody; refused: E, G" in words.inner_text()
+    assert "67 tokens, 47 of them for nobody; refused: E, G" in chosen
     page.close()
 
     page = show_executed(browser, desk, "serving")
@@ -413,6 +369,23 @@ def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until:
     page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
     lab.run_all_cells(page)
     return page
+
+
+def steps(page, times: int, shot: Path, label: str, option: str) -> tuple[str, str, str]:
+    """What a day's figure says at first, after so many steps by the keyboard (a picture is taken), and with another choice in its list."""
+    scroll_until(page, ".course-stepper")
+    figure = page.locator(".course-stepper").first
+    words = figure.locator("[data-part=words]")
+    before = words.inner_text()
+    figure.locator("[data-part=next]").focus()
+    for _ in range(times):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(200)
+    stepped = words.inner_text()
+    page.screenshot(path=shot)
+    figure.get_by_label(label).select_option(option)
+    page.wait_for_timeout(200)
+    return before, stepped, words.inner_text()
 
 
 def show_executed(browser, desk, topic: str):
