@@ -7,14 +7,17 @@ python benchmarks/engine.py --quick         # one small point, nothing written
 """
 
 import argparse
+import atexit
 import gc
 import importlib.metadata
 import importlib.util
 import itertools
 import json
 import os
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,7 +31,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 sys.path.append(str(ROOT))
-from llama import LlamaCpp
+from llama import FORMATS, LlamaCpp, build, quantize
 from peers import transformers_twin
 
 from course.kit import load_model, paths
@@ -49,11 +52,13 @@ GUESSES = 4
 FIRST = {64: 9, 512: 6, 2048: 6}
 """Of the passages of the lessons, by the prompt's length, the first row's: one whose answer does not repeat itself."""
 REPEATS, PROSE = "repeating text", "prose"
-LLAMA = "llama.cpp, 4 bits"
+LLAMA = "llama.cpp, same file"
+LLAMA_OWN = "llama.cpp, its fastest format"
 CONTENDERS = [
     "transformers, float32",
     "transformers, bfloat16",
     LLAMA,
+    LLAMA_OWN,
     "ours, float32",
     "ours, bfloat16",
     "ours, float16",
@@ -69,11 +74,13 @@ two, and above one. The table has medians of the rounds. Prefill is from the cal
 last token's, greedy, in tokens of all rows. "CPU" is processor time of all threads for a token: beside wall time it tells what waited.
 
 transformers is `generate` of the same weights with its own cache; llama.cpp and the quantized engine read the GGUF file as it is (4 bits,
-the embedding 8); ours in numbers is `StaticEngine`. Their prompts are random tokens: their time does not depend on them. Speculative:
-lookup drafts of Day 15, {GUESSES} guesses at most, checked by the quantized engine; its tokens are the quantized engine's own, and its
-time depends on the text. "{REPEATS}" is a passage said again and again, where a lookup finds what comes; "{PROSE}" is running text of the
-course's lessons; the first row's passage was chosen as one where a lookup finds little, and those of further rows as they come: a small
-model's greedy text often repeats itself, and then it pays there, too. "Tokens a pass" is what the slowest row got from a pass.
+the embedding 8). "Its fastest format" is a file that llama.cpp's own quantizer made of it: of all whose groups fit rows of 576, the one
+with the shortest run (below). Ours in numbers is `StaticEngine`. Their prompts are random tokens: their time does not depend on them.
+Speculative: lookup drafts of Day 15, {GUESSES} guesses at most, checked by the quantized engine; its tokens are the quantized engine's
+own, and its time depends on the text. "{REPEATS}" is a passage said again and again, where a lookup finds what comes; "{PROSE}" is
+running text of the course's lessons; the first row's passage was chosen as one where a lookup finds little, and those of further rows as
+they come: a small model's greedy text often repeats itself, and then it pays there, too. "Tokens a pass" is what the slowest row got from
+a pass.
 
 Roofs: what this machine did in the same minute. Arithmetic is the fastest product of two matrices (1,024 columns and rows) of all ways
 that `solutions/engine/products.py` knows; a token costs two operations for each weight. Bandwidth is a plain sum over 256 MB; a decode
@@ -192,13 +199,45 @@ def transformers_generate(dtype: str) -> Contender:
     return run
 
 
-def llama_cpp(ids: Tensor, new: int) -> Run:
-    made = LlamaCpp(paths.SMOLLM2, len(ids), ids.shape[1] + new, torch.get_num_threads())
-    try:
-        _, prefill, decode = made.run(ids, new, clock)
-    finally:
-        made.close()
-    return {"prefill": prefill, "decode": decode}
+def llama_cpp(file: Path) -> Contender:
+    def run(ids: Tensor, new: int) -> Run:
+        made = LlamaCpp(file, len(ids), ids.shape[1] + new, torch.get_num_threads())
+        try:
+            _, prefill, decode = made.run(ids, new, clock)
+        finally:
+            made.close()
+        return {"prefill": prefill, "decode": decode}
+
+    return run
+
+
+@cache
+def own_formats() -> dict[str, Path]:
+    """Files that llama.cpp's quantizer makes of the model, for as long as this process runs."""
+    folder = Path(tempfile.mkdtemp(prefix="formats-"))
+    atexit.register(shutil.rmtree, folder)
+    made = {kind: folder / f"{kind}.gguf" for kind in FORMATS}
+    for kind, file in made.items():
+        quantize(paths.SMOLLM2, kind, file)
+    return made
+
+
+@cache
+def seconds_of_formats() -> dict[str, float]:
+    """Wall seconds of a run with each format, prompt 64, 33 new tokens, at one row and at eight, added: the best of four, in turn."""
+    best: dict[str, float] = {}
+    for _ in range(4):
+        for kind, file in own_formats().items():
+            took = 0.0
+            for B in (1, 8):
+                run = llama_cpp(file)(torch.full((B, 64), 5), 33)
+                took += float(run["prefill"][0] + run["decode"][0])
+            best[kind] = min(took, best.get(kind, took))
+    return best
+
+
+def fastest_format() -> Path:
+    return own_formats()[min(seconds_of_formats(), key=seconds_of_formats().__getitem__)]
 
 
 def quantized(ids: Tensor, new: int) -> Run:
@@ -249,8 +288,8 @@ def texts(kind: str, B: int, T: int) -> list[list[int]]:
 
 def contender(name: str) -> Contender:
     which, _, rest = name.partition(", ")
-    if name == LLAMA:
-        return llama_cpp
+    if name in (LLAMA, LLAMA_OWN):
+        return llama_cpp(paths.SMOLLM2 if name == LLAMA else fastest_format())
     if name == "ours, quantized":
         return quantized
     if "speculative" in name:
@@ -290,7 +329,7 @@ def roofs() -> dict[str, float]:
 
 def width_of(name: str) -> str:
     """Of a contender's weights: float32, 16 bits or 4 bits."""
-    return "4 bits" if name == LLAMA or "quantized" in name else "float32" if "float32" in name else "16 bits"
+    return "4 bits" if "llama.cpp" in name or "quantized" in name else "float32" if "float32" in name else "16 bits"
 
 
 def read_bytes(width: str, B: int, T: int, new: int) -> float:
@@ -342,7 +381,7 @@ def available() -> float:
 
 def refusal(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int, left: float, longest: float) -> str | None:
     """Why a row is not measured, None if it is."""
-    if name == LLAMA and importlib.util.find_spec("llama_cpp") is None:
+    if "llama.cpp" in name and importlib.util.find_spec("llama_cpp") is None:
         return "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
     if (needed := memory(name, B, T, new)) > 0.5 * available():
         return f"its keys and values need {needed / 1e9:.0f} GB"
@@ -377,7 +416,7 @@ def row(name: str, B: int, T: int, new: int, runs: list[Run], roof: dict[str, fl
     cpu = {part: statistics.median(float(run[part][1]) for run in runs) for part in ("prefill", "decode")}
     made = B * (new - 1)
     passes = statistics.median(run.get("passes", new - 1) for run in runs)
-    result = {
+    return {
         "prompt": T,
         "batch": B,
         "contender": name,
@@ -393,9 +432,6 @@ def row(name: str, B: int, T: int, new: int, runs: list[Run], roof: dict[str, fl
         "load": os.getloadavg()[0],
         **{f"roof_{key}": value for key, value in roof.items()},
     }
-    if name == LLAMA:
-        result["version"] = importlib.metadata.version("llama-cpp-python")
-    return result
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------
@@ -442,6 +478,7 @@ PAIRS = [
     ("ours, float32", "transformers, float32"),
     ("ours, bfloat16", "transformers, bfloat16"),
     ("ours, quantized", LLAMA),
+    ("ours, quantized", LLAMA_OWN),
     (f"ours, quantized + speculative, {REPEATS}", "ours, quantized"),
     (f"ours, quantized + speculative, {PROSE}", "ours, quantized"),
 ]
@@ -455,9 +492,7 @@ def verdict(rows: list[dict[str, Any]]) -> list[str]:
         for part in ("prefill", "decode"):
             if "speculative" in name and part == "prefill":
                 continue  # the same one
-            ratios = {
-                (T, B): row[part] / at[peer, T, B][part] for (who, T, B), row in at.items() if who == name and (peer, T, B) in at
-            }
+            ratios = {(T, B): row[part] / at[peer, T, B][part] for (who, T, B), row in at.items() if who == name and (peer, T, B) in at}
             if ratios:
                 behind = [f"prompt {T}, B = {B}: {ratio:.2f}" for (T, B), ratio in ratios.items() if ratio < 1]
                 told = f"Behind at {'; '.join(behind)}." if behind else "Behind nowhere."
@@ -484,6 +519,11 @@ def page(result: dict[str, Any]) -> str:
     lines += [*spaced(verdict(rows)), *spaced(not_measured(result["left_out"]))]
     lines += [f"Machine: {result['machine']}; {result['versions']}.", ""]
     lines += spaced([f"{dtype}: {line}." for dtype, line in result["products"].items()])
+    if result["formats"]:
+        told = ", ".join(f"{kind} {seconds:.3f}" for kind, seconds in sorted(result["formats"].items(), key=lambda each: each[1]))
+        lines += spaced(
+            [f"llama.cpp's own formats, seconds of a run at one row and one at eight (prompt 64, 33 new tokens), added: {told}."]
+        )
     return "\n".join([*lines, COUNTED])
 
 
@@ -494,7 +534,7 @@ def spaced(lines: list[str]) -> list[str]:
 def versions() -> str:
     parts = [f"torch {torch.__version__}", f"transformers {importlib.metadata.version('transformers')}"]
     if importlib.util.find_spec("llama_cpp") is not None:
-        parts.append(f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')}")
+        parts.append(build())
     return ", ".join([*parts, f"{torch.get_num_threads()} threads"])
 
 
@@ -502,7 +542,7 @@ def known(path: Path) -> dict[str, Any]:
     """What earlier runs left in the file. A file of another form has none of these rows."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     good = all("contender" in row for row in found.get("rows", []))
-    return {"rows": found.get("rows", []) if good else [], "products": found.get("products", {}) if good else {}}
+    return {key: found.get(key, empty) if good else empty for key, empty in (("rows", []), ("products", {}), ("formats", {}))}
 
 
 def main() -> int:
@@ -520,7 +560,7 @@ def main() -> int:
     if arguments.quick:
         arguments.batch, arguments.prompt, arguments.new = [1], [64], 9
     start = time.monotonic()
-    result = {"rows": [], "products": {}} if arguments.quick else known(arguments.into)
+    result = {"rows": [], "products": {}, "formats": {}} if arguments.quick else known(arguments.into)
     rows: list[dict[str, Any]] = result["rows"]
     left_out: list[dict[str, Any]] = []
     points = sorted(itertools.product(arguments.prompt, arguments.batch), key=lambda point: (point[0] * point[1], point))
@@ -547,6 +587,8 @@ def main() -> int:
         for dtype in DTYPES:
             if f"ours, {dtype}" in names:
                 result["products"][dtype] = packed(dtype).products.line
+        if LLAMA_OWN in names:
+            result["formats"] = seconds_of_formats()
         result = {"machine": machine(), "versions": versions(), **result, "left_out": left_out, "rows": rows}
         if names and not arguments.quick:
             keep(arguments.into, result)

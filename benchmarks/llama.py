@@ -1,33 +1,66 @@
 """llama.cpp as a contender, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
 
+import ctypes
+import importlib.metadata
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+FORMATS = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "IQ4_NL": 25}
+"""Formats of llama.cpp's quantizer with groups of 32, as rows of 576 need (those with groups of 256 it replaces), by their numbers in
+llama.h (`llama_ftype`)."""
+
+
+def quantize(source: Path, kind: str, into: Path) -> None:
+    """A GGUF file of another format, by llama.cpp's own quantizer. From a quantized file: good for speed, not for quality.
+
+    Raises RuntimeError where the quantizer does not do it.
+    """
+    api = library()
+    settings = api.llama_model_quantize_default_params()
+    settings.ftype, settings.allow_requantize = FORMATS[kind], True
+    if api.llama_model_quantize(str(source).encode(), str(into).encode(), ctypes.byref(settings)) != 0:
+        raise RuntimeError(f"llama.cpp did not make {kind} of {source}")
+
+
+def build() -> str:
+    """Version of the binding, and the instructions that its llama.cpp was compiled for."""
+    parts = [part.partition("=") for part in library().llama_print_system_info().decode().replace("CPU :", "|").split("|")]
+    found = [name.strip() for name, _, value in parts if value.strip() not in ("", "0")]
+    return f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')} ({', '.join(found)})"
+
+
+@cache
+def library() -> Any:
+    """llama_cpp, its log switched off."""
+    import llama_cpp
+
+    api: Any = llama_cpp
+    api.silent = api.llama_log_callback(lambda level, text, data: None)  # it must live as long as the library calls it
+    api.llama_log_set(api.silent, None)
+    api.llama_backend_init()
+    return api
+
 
 class LlamaCpp:
     """`batch` sequences of up to max_len tokens each, with so many threads. The weights stay as the file has them."""
 
     def __init__(self, path: Path, batch: int, max_len: int, threads: int) -> None:
-        import llama_cpp
-
-        self.api: Any = llama_cpp
-        self.quiet = llama_cpp.llama_log_callback(lambda level, text, data: None)  # it must live as long as the library calls it
-        llama_cpp.llama_log_set(self.quiet, None)
-        llama_cpp.llama_backend_init()
-        self.model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
-        settings = llama_cpp.llama_context_default_params()
+        api = self.api = library()
+        self.model = api.llama_model_load_from_file(str(path).encode(), api.llama_model_default_params())
+        settings = api.llama_context_default_params()
         settings.n_ctx, settings.n_batch, settings.n_seq_max = batch * max_len, batch * max_len, batch
         settings.n_threads = settings.n_threads_batch = threads
-        self.context = llama_cpp.llama_init_from_model(self.model, settings)
+        self.context = api.llama_init_from_model(self.model, settings)
         if not self.model or not self.context:
             raise RuntimeError(f"llama.cpp did not load {path}")
-        self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
-        self.slots = llama_cpp.llama_batch_init(batch * max_len, 0, 1)
+        self.vocab_size = api.llama_vocab_n_tokens(api.llama_model_get_vocab(self.model))
+        self.slots = api.llama_batch_init(batch * max_len, 0, 1)
 
     def run(self, ids: Tensor, new: int, clock: Callable[[], Any] = time.perf_counter) -> tuple[list[list[int]], Any, Any]:
         """New tokens of each row, seconds to the first token's logits, seconds from there to the last one's: differences of a clock."""

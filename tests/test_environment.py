@@ -35,6 +35,11 @@ def test_torch_is_pinned_exactly_everywhere():
     assert '"torch==2.13.0"' in (ROOT / "pyproject.toml").read_text()
 
 
+def test_no_lock_brings_what_builds_a_grammar_at_import():
+    """jsonschema imports it where it is there, and nbformat jsonschema: every process that reads a notebook paid 1.4 s for nothing."""
+    assert not any("rfc3987-syntax" in lock(name) for name in ("requirements.lock", "requirements-docs.lock", "requirements-dev.lock"))
+
+
 def test_every_direct_dependency_is_locked():
     assert set(asked_for()) <= set(lock("requirements.lock"))
     assert set(asked_for("docs")) <= set(lock("requirements-docs.lock"))
