@@ -41,7 +41,7 @@ from .grading.limits import Limits
 from .imports import imported_files, kit_files
 
 SHARE = 0.1
-"""Of what is kept, judged all the same."""
+"""Of what is kept, judged all the same; less where somebody asks for less."""
 DRAWS = 1_000_000
 JUDGES = ("autograder.certify", "autograder.grading.zygote")
 """Where judging begins: in the grader's process, and in the one that workers are forked from."""
@@ -59,11 +59,13 @@ Entry = tuple[str, int]
 class Kept:
     """What is kept of the specimens of a folder, and which of them are to be judged.
 
-    draw: which tenth of those kept is judged all the same; None: a random one. fresh: all of them are.
+    draw: which share of those kept is judged all the same; None: a random one. fresh: all of them are.
     """
 
-    def __init__(self, folder: Path, *, seeds: int, limits: Limits, draw: int | None = None, fresh: bool = False) -> None:
-        self.folder, self.seeds, self.limits, self.fresh = folder, seeds, limits, fresh
+    def __init__(
+        self, folder: Path, *, seeds: int, limits: Limits, draw: int | None = None, fresh: bool = False, share: float = SHARE
+    ) -> None:
+        self.folder, self.seeds, self.limits, self.fresh, self.share = folder, seeds, limits, fresh, share
         self.draw = secrets.randbelow(DRAWS) if draw is None else draw
         self.judges: dict[str, str] = {}
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -88,7 +90,8 @@ class Kept:
                 place = self.new
             else:
                 self.entries[specimen.topic][specimen.file] = entry
-                place = self.drawn if self.fresh or is_drawn(specimen, self.draw) else self.left
+                again = self.fresh or (is_drawn(specimen, self.draw) and luck(specimen, self.draw) < self.share)
+                place = self.drawn if again else self.left
             place.append(specimen)
             if place is not self.left:
                 chosen.append(specimen)
@@ -147,8 +150,9 @@ def certify_changed(
     draw: int | None = None,
     fresh: bool = False,
     keep: bool = False,
+    share: float = SHARE,
 ) -> tuple[list[TopicResult], Kept]:
-    """`certify` of what is not kept, and of a tenth of what is; the counts are of what was judged.
+    """`certify` of what is not kept, and of a share of what is; the counts are of what was judged.
 
     begin: is told how many these are, and gives `progress`. keep: what is found is kept, as far as it came; a brief judgement is less than
     what is kept and cannot be.
@@ -156,7 +160,7 @@ def certify_changed(
     if keep and briefly:
         raise ValueError("a brief judgement is not kept")
     folder, limits = folder or certify.SPECIMENS, limits or Limits()
-    kept = Kept(folder, seeds=seeds, limits=limits, draw=draw, fresh=fresh)
+    kept = Kept(folder, seeds=seeds, limits=limits, draw=draw, fresh=fresh, share=share)
     progress: Callable[[int, int, Judgement], None] | None = None
 
     def choose(specimens: list[Specimen]) -> list[Specimen]:
@@ -183,7 +187,12 @@ def certify_changed(
 
 def is_drawn(specimen: Specimen, draw: int) -> bool:
     """The same for a draw whatever else is kept, so that one specimen, or one topic, can be looked at again."""
-    return random.Random(f"{draw}/{specimen.topic}/{specimen.file}").random() < SHARE
+    return luck(specimen, draw) < SHARE
+
+
+def luck(specimen: Specimen, draw: int) -> float:
+    """From 0 to 1. A smaller share of the same draw is a part of it."""
+    return random.Random(f"{draw}/{specimen.topic}/{specimen.file}").random()
 
 
 def judges(topic: str, limits: Limits, root: Path = ROOT) -> str:

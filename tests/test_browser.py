@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
-from autograder.lessons import find_day, prepare_work, solved_notebook, syllabus
+from autograder.lessons import Day, find_day, prepare_work, solved_notebook, syllabus
 from autograder.site.execute import KEPT, executed, needed
 
 from . import lab
@@ -53,8 +53,16 @@ def desk(tmp_path_factory):
     day = find_day("samplers")
     (folder / "work" / day.slug / f"{day.slug}.ipynb").unlink()
     lab.put_notebook(folder, day, solved=True, changed={"top_p_probs": WRONG_TOP_P})
-    with lab.lab(folder) as address:
+    with lab.lab(folder, "--LabApp.expose_app_in_browser=True") as address:
         yield folder, address
+
+
+@pytest.fixture(scope="module")
+def page(browser, desk):
+    """Lab, opened once: to load it takes a browser several seconds of work. Each test opens its notebook in it, as a student does."""
+    page = open_page(browser, f"{desk[1]}/")
+    yield page
+    page.close()
 
 
 @pytest.fixture
@@ -72,19 +80,28 @@ def open_page(browser, address: str):
     return page
 
 
-def test_lab_opens_on_the_map_of_the_course(browser, desk, shots):
-    page = open_page(browser, f"{desk[1]}/")
+OPEN = """async path => {
+    for (const widget of [...jupyterapp.shell.widgets("main")]) widget.dispose();
+    await jupyterapp.commands.execute("docmanager:open", {path});
+}"""
+
+
+def show(page, day: Day) -> None:
+    """Opens the day's notebook as it lies on the disk, and closes all others."""
+    page.evaluate(OPEN, f"work/{day.slug}/{day.slug}.ipynb")
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    page.wait_for_timeout(1500)
+
+
+def test_lab_opens_on_the_map_of_the_course(page, desk, shots):
     page.wait_for_selector(".jp-NotebookPanel:visible h1", timeout=60_000)
     assert "From Prompt to Token" in page.locator(".jp-NotebookPanel:visible h1").first.inner_text()
     page.screenshot(path=shots / "start_here.png")
-    page.close()
 
 
-def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(browser, desk, shots):
-    _, address = desk
+def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(page, desk, shots):
     day = find_day("samplers")
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    show(page, day)
     lab.run_all_cells(page)
 
     tables = scroll_to_all(page, "top_p_probs:")
@@ -95,15 +112,13 @@ def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(browser, desk, sho
     passing = scroll_to_all(page, "top_k_probs:")
     assert "fail" not in passing
     page.screenshot(path=shots / "day05_passing.png")
-    page.close()
 
 
-def test_the_playground_follows_its_sliders(browser, desk, shots):
-    folder, address = desk
+def test_the_playground_follows_its_sliders(page, desk, shots):
+    folder = desk[0]
     day = find_day("samplers")
     lab.put_notebook(folder, day, solved=True)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    show(page, day)
     lab.run_all_cells(page)
     scroll_until(page, ".widget-slider:visible")
     slider = page.locator(".widget-slider:visible .noUi-handle").first
@@ -116,22 +131,20 @@ def test_the_playground_follows_its_sliders(browser, desk, shots):
     after = playground_state(page)
     page.screenshot(path=shots / "playground_after.png")
     assert before != after
-    page.close()
 
 
-def test_day_7_speaks(browser, desk, shots):
+def test_day_7_speaks(page, desk, shots):
     """The chat cell: SmolLM2's answer through the loop, on the screen."""
-    page = show_executed(browser, desk, "generation")
+    show_executed(page, desk, "generation")
     scroll_until(page, ".jp-CodeCell:has-text('def chat(question') .jp-OutputArea-output")
     page.screenshot(path=shots / "day07_chat.png")
     said = page.locator(".jp-CodeCell:has-text('def chat(question') .jp-OutputArea-output").first.inner_text()
     assert len(said.split()) > 5
-    page.close()
 
 
-def test_day_9_steps_without_a_kernel(browser, desk, shots):
+def test_day_9_steps_without_a_kernel(page, desk, shots):
     """The stepper through prefill and decodes follows its buttons, by keyboard."""
-    page = show_executed(browser, desk, "costs")
+    show_executed(page, desk, "costs")
     roof = ".course-stepper:has([data-part=bits])"
     scroll_until(page, roof)
     page.locator(f"{roof} [data-part=next]").first.focus()
@@ -150,12 +163,11 @@ def test_day_9_steps_without_a_kernel(browser, desk, shots):
     page.screenshot(path=shots / "day09_decode.png")
     assert words.inner_text() != before
     assert "refill" in before
-    page.close()
 
 
-def test_day_10_fills_a_cache_and_names_a_wrong_position(browser, desk, shots):
+def test_day_10_fills_a_cache_and_names_a_wrong_position(page, desk, shots):
     """Solved, SmolLM2 speaks through the cache and the stepper steps; with positions from 0 a check names the stage not reached."""
-    page = show_executed(browser, desk, "kv_cache")
+    show_executed(page, desk, "kv_cache")
     scroll_until(page, ".course-stepper")
     words = page.locator(".course-stepper [data-part=words]").first
     page.locator(".course-stepper [data-part=next]").first.focus()
@@ -165,20 +177,18 @@ def test_day_10_fills_a_cache_and_names_a_wrong_position(browser, desk, shots):
     assert "So far 7 positions, without a cache 13." in words.inner_text()
     scroll_until(page, ".jp-CodeCell:has-text('def one_by_one') .jp-OutputArea-output")
     page.screenshot(path=shots / "day10_speaks.png")
-    page.close()
 
     slip = ("forward_cached", "torch.arange(start, start + t, device=ids.device)", "torch.arange(t, device=ids.device)")
-    page = with_a_slip(browser, desk, "kv_cache", slip, until='check("forward_cached")', right=("KVCache",))
+    with_a_slip(page, desk, "kv_cache", slip, until='check("forward_cached")', right=("KVCache",))
     table = scroll_to_all(page, "forward_cached:")
     assert "fail" in table
     assert "those of the turned queries (layer 0) never do" in table
     page.screenshot(path=shots / "day10_failing.png")
-    page.close()
 
 
-def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shots):
+def test_day_11_answers_eight_at_once_and_says_what_is_wrong(page, desk, shots):
     """SmolLM2 answers eight questions through the solved notebook; rows that attend to pads are told so in the table."""
-    page = show_executed(browser, desk, "batching")
+    show_executed(page, desk, "batching")
     cell = ".jp-CodeCell:has-text('def answer_all') .jp-OutputArea-output"
     scroll_until(page, cell)
     page.screenshot(path=shots / "day11_eight.png")
@@ -188,37 +198,33 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(browser, desk, shot
     assert "Paris" in said
     scroll_until(page, ".jp-CodeCell:has-text('throughput = [') .jp-OutputArea-output img")
     page.screenshot(path=shots / "day11_throughput.png")
-    page.close()
 
-    folder, address = desk
+    folder = desk[0]
     day = find_day("batching")
     lab.put_notebook(folder, day, solved=False, changed={"left_pad": LEFT_PAD, "positions_and_mask": PADS_ATTENDED})
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    show(page, day)
     lab.run_all_cells(page)
     table = scroll_to_all(page, "positions_and_mask:")
     page.screenshot(path=shots / "day11_wrong.png")
     assert "a real token, sees slot 0, a pad" in table
-    page.close()
 
 
-def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(browser, desk, shots):
+def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(page, desk, shots):
     """The figure of one query follows its tiles and what it sees without a kernel; a sum kept under the old maximum is told."""
     slip = ("absorb", "state.l * fade", "state.l")
-    page = with_a_slip(browser, desk, "flash_attention", slip, until="from course.kit.tile_stepper", right=("finish",))
+    with_a_slip(page, desk, "flash_attention", slip, until="from course.kit.tile_stepper", right=("finish",))
     table = scroll_to_all(page, "absorb:")
     page.screenshot(path=shots / "day12_wrong.png")
     assert "fail" in table
     assert re.search(r"finish: (\d+) of \1", scroll_to_all(page, "finish:"))
     before, stepped, chosen = steps(page, 3, shots / "day12_stepper.png", "the query sees", "keys 0 to 4")
     assert len({before, stepped, chosen}) == 3
-    page.close()
 
 
-def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser, desk, shots):
+def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(page, desk, shots):
     """The pool's figure steps without a kernel's help; a fork that writes into a shared block is told as the shortest story."""
     slip = ("PagedSequence", "if self.tail_is_shared:", "if False:")
-    page = with_a_slip(browser, desk, "paging", slip, until="blocks_in_use()", right=("BlockPool",))
+    with_a_slip(page, desk, "paging", slip, until="blocks_in_use()", right=("BlockPool",))
     assert "BlockPool: 4 of 4" in scroll_to_all(page, "BlockPool:")
     table = scroll_to_all(page, "PagedSequence:")
     page.screenshot(path=shots / "day13_wrong.png")
@@ -233,13 +239,12 @@ def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(browser
         page.wait_for_timeout(200)
     page.screenshot(path=shots / "day13_stepper.png")
     assert words.inner_text() != before
-    page.close()
 
 
-def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(browser, desk, shots):
+def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(page, desk, shots):
     """The schedule's figure follows its sliders without a kernel; a request that gives way and goes to the end of the queue is told."""
     slip = ("preempt", "scheduler.waiting.insert(0, request)", "scheduler.waiting.append(request)")
-    page = with_a_slip(browser, desk, "continuous_batching", slip, until="batch_by_batch()", right=("feed_running", "admit", "update"))
+    with_a_slip(page, desk, "continuous_batching", slip, until="batch_by_batch()", right=("feed_running", "admit", "update"))
     table = scroll_to_all(page, "preempt:")
     page.screenshot(path=shots / "day14_wrong.png")
     assert "fail" in table
@@ -263,14 +268,13 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
     assert before.startswith("No step yet.")
     assert stepped.startswith("Step 6, ")
     assert "D gave way" in words.inner_text()
-    page.close()
 
 
-def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(browser, desk, shots):
+def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(page, desk, shots):
     """The figure of rounds follows its draft and its k without a kernel; a refused guess that is replaced from p is told."""
     right = ("lookup_draft", "greedy_verify", "truncate", "filtered_probs", "acceptance_probs", "residual_probs")
     slip = ("verify_sampled", "residual_probs(p[kept], q[kept])", "p[kept]")
-    page = with_a_slip(browser, desk, "speculative", slip, until='check("verify_sampled")', right=right, without="PASS_TIMES")
+    with_a_slip(page, desk, "speculative", slip, until='check("verify_sampled")', right=right, without="PASS_TIMES")
     table = scroll_to_all(page, "verify_sampled:")
     page.screenshot(path=shots / "day15_wrong.png")
     assert "fail" in table
@@ -279,14 +283,13 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
     assert before.startswith("Nothing has been read yet.")
     assert stepped.startswith("Pass 2: 0 of 4 guesses stay.")
     assert chosen.startswith("Pass 2: 4 of 4 guesses stay.")
-    page.close()
 
 
-def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_that_nobody_reads(browser, desk, shots):
+def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_that_nobody_reads(page, desk, shots):
     """A row's marks are drawn, the picture of a block is there; numbers for scale and minimum before float16 rounded them are told."""
     right = ("quantize_affine", "dequantize", "pack_nibbles", "unpack_nibbles", "read_q4_1")
     slip = ("write_q4_1", "    scale, minimum = head.float().split(1, dim=-1)  # what will be read\n", "")
-    page = with_a_slip(browser, desk, "quantization", slip, until='check("write_q4_1")', right=right, without="load_blocks(")
+    with_a_slip(page, desk, "quantization", slip, until='check("write_q4_1")', right=right, without="load_blocks(")
     table = scroll_to_all(page, "write_q4_1:")
     page.screenshot(path=shots / "day16_wrong.png")
     assert "fail" in table
@@ -299,14 +302,13 @@ def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_t
     scroll_until(page, marks)
     page.screenshot(path=shots / "day16_marks.png")
     assert "16 of 16 used" in page.locator(marks).first.inner_text()
-    page.close()
 
 
-def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browser, desk, shots):
+def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(page, desk, shots):
     """The ring's figure follows its way and its ranks without a kernel; key/value heads that other queries read are told."""
     right = ("column_shard", "row_shard", "ring_reduce_scatter", "ring_all_gather", "ring_all_reduce")
     slip = ("kv_heads_of", "rank * K // world", "rank * K // world if world <= K else rank % K")
-    page = with_a_slip(browser, desk, "parallel", slip, until='check("ring_all_reduce")', right=right)
+    with_a_slip(page, desk, "parallel", slip, until='check("ring_all_reduce")', right=right)
     table = scroll_to_all(page, "kv_heads_of:")
     page.screenshot(path=shots / "day17_wrong.png")
     assert "fail" in table
@@ -319,14 +321,13 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(browse
     assert stepped.startswith("Round 3 of 6")
     assert "Each rank has one chunk of the sum" in stepped
     assert chosen.startswith("Round 2 of 2: rank 0 sends the sum to ranks 1, 2 and 3.")
-    page.close()
 
 
-def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_aborted(browser, desk, shots):
+def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_aborted(page, desk, shots):
     """The figure of the queue follows its list without a kernel; a closed tab whose request goes on is told; a real client is answered."""
     right = ("sse_event", "SSEParser", "parse_params", "token_logprobs", "TextStream")
     slip = ("AsyncEngine", "            self.core.abort(request_id)\n", "            pass\n")
-    page = with_a_slip(browser, desk, "serving", slip, until='check("AsyncEngine")', right=right)
+    with_a_slip(page, desk, "serving", slip, until='check("AsyncEngine")', right=right)
     table = scroll_to_all(page, "AsyncEngine:")
     page.screenshot(path=shots / "day18_wrong.png")
     assert "fail" in table
@@ -335,9 +336,8 @@ def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_abo
     assert before.startswith("No step yet.")
     assert stepped.startswith("Step 5, 80 to 100 ms: a token for A. A token of B for nobody. A ended. Running: nobody. Waiting: C, D.")
     assert "67 tokens, 47 of them for nobody; refused: E, G" in chosen
-    page.close()
 
-    page = show_executed(browser, desk, "serving")
+    show_executed(page, desk, "serving")
     curve = ".jp-CodeCell:has-text('speed.axhline(400') .jp-OutputArea-output img"
     scroll_until(page, curve)
     page.screenshot(path=shots / "day18_knee.png")
@@ -345,15 +345,14 @@ def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_abo
     scroll_until(page, said)
     page.screenshot(path=shots / "day18_client.png")
     assert "The| capital| of| France| is| Paris|.|" in page.locator(said).first.inner_text()
-    page.close()
 
 
-def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until: str, right: tuple[str, ...], without: str | None = None):
+def with_a_slip(page, desk, topic: str, slip: tuple[str, str, str], *, until: str, right: tuple[str, ...], without: str | None = None):
     """Opens the day up to the cell that has `until` in it, with one exercise wrong and some right, and runs its cells.
 
     slip: the exercise, what stands once in its answer, and what stands there instead. without: what cells that are left out have in them.
     """
-    folder, address = desk
+    folder = desk[0]
     day = find_day(topic)
     cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
     solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
@@ -365,10 +364,8 @@ def with_a_slip(browser, desk, topic: str, slip: tuple[str, str, str], *, until:
     last = next(i for i, cell in enumerate(notebook.cells) if until in cell.source)
     notebook.cells = [cell for cell in notebook.cells[: last + 1] if without is None or without not in cell.source]
     nbformat.write(notebook, path)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    show(page, day)
     lab.run_all_cells(page)
-    return page
 
 
 def steps(page, times: int, shot: Path, label: str, option: str) -> tuple[str, str, str]:
@@ -388,17 +385,15 @@ def steps(page, times: int, shot: Path, label: str, option: str) -> tuple[str, s
     return before, stepped, words.inner_text()
 
 
-def show_executed(browser, desk, topic: str):
+def show_executed(page, desk, topic: str):
     """Opens the solved day as it was executed from top to bottom (`test_days.py`: no cell fails), as one that this reader trusts."""
-    folder, address = desk
+    folder = desk[0]
     day = find_day(topic)
     notebook = executed(needed(day, [day for day in syllabus() if day.ready]), kept=KEPT)[day.slug]
     path = lab.put_notebook(folder, day, solved=True)
     nbformat.write(notebook, path)
     NotebookNotary(data_dir=str(folder / "data")).sign(notebook)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
-    return page
+    show(page, day)
 
 
 def playground_state(page) -> str:
@@ -442,17 +437,16 @@ SLIPS = {
 }
 
 
-def test_a_students_slips_end_in_a_table(browser, desk, shots):
+def test_a_students_slips_end_in_a_table(page, desk, shots):
     """Each in a cell and a check below it; the kernel is idle at the end, and nothing shows a traceback of ours."""
-    folder, address = desk
+    folder = desk[0]
     day = find_day("softmax")
     path = lab.put_notebook(folder, day, solved=False)
     notebook = nbformat.read(path, as_version=4)
     cells = [source for name, slip in SLIPS.items() for source in (slip, f'print("{name}")\ncheck("softmax")')]
     notebook.cells = [cell for cell in notebook.cells if cell.id == "setup"] + [nbformat.v4.new_code_cell(source) for source in cells]
     nbformat.write(notebook, path)
-    page = open_page(browser, f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
+    show(page, day)
     run_each_cell(page, len(notebook.cells))
     for name in SLIPS:
         selector = f".jp-CodeCell:has-text('print(\"{name}\")') .jp-OutputArea"
@@ -464,7 +458,6 @@ def test_a_students_slips_end_in_a_table(browser, desk, shots):
         assert "ipykernel" not in told
         assert "execute_request" not in told
         assert ("failed when you last ran it (SyntaxError, line 1)" in told) == (name == "did_not_run")
-    page.close()
 
 
 def run_each_cell(page, count: int, seconds: float = 240) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -26,6 +29,7 @@ READY = [day for day in syllabus() if day.ready]
 SAMPLERS = find_day("samplers")
 HINT = re.compile(r'<details class="hint".*?</details>', re.DOTALL)
 PICTURES = (".svg", ".safetensors", ".png")
+Checks = Callable[[Path, Day, Path], str]
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +54,14 @@ def answers(module: Path) -> list[list[str]]:
     return [region for region in regions if region]
 
 
+@functools.cache
 def texts(place: Path) -> dict[str, str]:
     """{name: every line without its indentation}; of notebooks the cells. The third hint is nearly the code, on purpose."""
     found = {}
     for path in sorted(p for p in place.rglob("*") if p.is_file() and p.suffix not in PICTURES):
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
-            text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+            text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
         found[path.relative_to(place).as_posix()] = "\n".join(line.strip() for line in HINT.sub("", text).split("\n"))
     return found
 
@@ -69,7 +74,7 @@ def given_away(text: str, answer: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 def test_no_answer_of_the_day_or_a_later_one_is_inside(day: Day, unpacked: dict[Day, Path]) -> None:
-    inside = texts(unpacked[day])
+    inside = dict(texts(unpacked[day]))
     later = [each for each in syllabus() if each.number >= day.number and each.solutions_path.exists()]
     # What a later answer has in common with an earlier day's is no secret any more.
     known = "\n".join(inside.pop(f"solutions/{each.topic}.py") for each in READY if each.number < day.number)
@@ -112,39 +117,80 @@ def test_numbers_are_those_that_visible_checks_ask_for(day: Day, unpacked: dict[
         assert sections == {name: hand_computed(topic)[name] for name in sections}
 
 
-CHECK = """
-import codeop, json, sys
-import nbformat
-from autograder.lessons import find_day, lesson
-from autograder import student, desk
-import autograder, course, solutions
-place, slug = sys.argv[1:3]
-for module in (autograder, course, solutions):
-    assert module.__file__.startswith(place), module.__file__
-day = find_day(slug)
-cells = nbformat.read(sys.argv[3], as_version=4).cells
-compiler = codeop.Compile()  # as in a notebook, what the first cell takes from __future__ holds for all
-for cell in cells:
-    if cell.metadata.course.role in ("setup", "exercise", "check"):
-        exec(compiler(cell.source, "<cell>", "exec"), globals())
-print(json.dumps({name: entry.points for name, entry in desk.standings(desk.desk_folder()).items()}))
+# Packages of others are imported once; what is of the course, each bundle imports for itself, in a process of its own.
+CHECKS = """
+import codeop, json, os, sys, traceback
+import nbformat, numpy, torch
+
+def check(place, slug, notebook):
+    sys.path.insert(0, place)
+    os.environ["HOME"] = place
+    os.makedirs(place + "/work", exist_ok=True)
+    os.chdir(place + "/work")
+    import autograder, course, solutions
+    from autograder import desk, student
+    from autograder.lessons import find_day
+    for module in (autograder, course, solutions):
+        assert module.__file__.startswith(place), module.__file__
+    find_day(slug)
+    compiler = codeop.Compile()  # as in a notebook, what the first cell takes from __future__ holds for all
+    scope = globals()
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.metadata.course.role in ("setup", "exercise", "check"):
+            exec(compiler(cell.source, "<cell>", "exec"), scope)
+    print(json.dumps({name: entry.points for name, entry in desk.standings(desk.desk_folder()).items()}))
+
+def one(place, slug, notebook, into):
+    with open(into, "w") as printed:
+        os.dup2(printed.fileno(), 1)
+        os.dup2(printed.fileno(), 2)
+        try:
+            check(place, slug, notebook)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    child = os.fork() or one(*asked)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def checked(place: Path, day: Day, notebook: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a notebook's setup, answers and checks with nothing of the course on the path but the bundle."""
-    (place / "work").mkdir(exist_ok=True)
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1", "HOME": str(place)}
-    command = [sys.executable, "-c", CHECK, str(place), day.slug, str(notebook)]
-    return subprocess.run(command, cwd=place / "work", env=environment, capture_output=True, text=True, check=True)
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checks]:
+    """Runs a notebook's setup, answers and checks with nothing of the course on the path but the bundle: what was printed."""
+    folder = tmp_path_factory.mktemp("printed")
+    environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", CHECKS]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def checked(place: Path, day: Day, notebook: Path) -> str:
+            into = folder / f"{notebook.stem}-{day.slug}.txt"
+            process.stdin.write(json.dumps([str(place), day.slug, str(notebook), str(into)]) + "\n")
+            process.stdin.flush()
+            status = process.stdout.readline()
+            assert status == "0\n", into.read_text()
+            return into.read_text()
+
+        yield checked
+        process.stdin.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
-def test_from_the_bundle_right_answers_pass_every_visible_check(day: Day, unpacked: dict[Day, Path], tmp_path: Path) -> None:
+def test_from_the_bundle_right_answers_pass_every_visible_check(
+    day: Day, unpacked: dict[Day, Path], checks: Checks, tmp_path: Path
+) -> None:
     notebook = tmp_path / "right.ipynb"
     nbformat.write(solved_notebook(day), notebook)
-    printed = checked(unpacked[day], day, notebook).stdout
+    printed = checks(unpacked[day], day, notebook)
     points = ast.literal_eval(printed.splitlines()[-1])
     # What compares with the course's own answer, or needs a GPU, says that it is skipped; no exercise has nothing else.
     told = {c.exercise for c in select(day.topic, hidden=False) if not asked(c) & {"reference", "race"} and not c.gpu}
@@ -158,14 +204,14 @@ def asked(check: Check) -> set[str]:
     return set(inspect.signature(check.function).parameters)
 
 
-def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day, Path], tmp_path: Path) -> None:
+def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day, Path], checks: Checks, tmp_path: Path) -> None:
     day = find_day("softmax")
     wrong = solved_notebook(day)
     for cell in wrong.cells:
         if cell.metadata.course.get("exercise") == "softmax" and cell.metadata.course.role == "exercise":
             cell.source = "def softmax(logits):\n    return logits.exp() / logits.exp().sum()"
     nbformat.write(wrong, tmp_path / "wrong.ipynb")
-    printed = checked(unpacked[day], day, tmp_path / "wrong.ipynb").stdout
+    printed = checks(unpacked[day], day, tmp_path / "wrong.ipynb")
     points = ast.literal_eval(printed.splitlines()[-1])
     worth = {e.name: e.points for e in lesson(day).exercises}
     assert points["softmax/softmax"] < worth["softmax"]

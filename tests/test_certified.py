@@ -122,6 +122,9 @@ def test_a_tenth_is_drawn_and_the_same_one_again():
     first, again, other = ([s.file for s in specimens if certified.is_drawn(s, draw)] for draw in (7, 7, 8))
     assert first == again != other
     assert 150 < len(first) < 250
+    fewer = [s.file for s in specimens if certified.luck(s, 7) < 0.025]
+    assert set(fewer) < set(first)
+    assert 25 < len(fewer) < 75
     assert certified.which(specimens[:2]) == "softmax/wrong_0.py, softmax/wrong_1.py"
     assert certified.which(specimens) == "2000 of softmax"
     draws = {certified.Kept(Path(), seeds=1, limits=Limits()).draw for _ in range(5)}
@@ -137,6 +140,8 @@ def test_what_is_drawn_is_judged_and_the_draw_is_told(folder, judged, monkeypatc
     assert kept.told().endswith(f"1 of 2 kept ones (draw {draw})\nkept: softmax/wrong_dim.py")
     assert stored(folder).keys() == BOTH
     judged.clear()
+    keep(folder, draw=draw, share=0.0)
+    assert judged == []
     keep(folder, fresh=True)
     assert set(judged) == BOTH
 

@@ -9,7 +9,7 @@ import pytest
 from autograder import certify
 from autograder.errors import CourseError
 from autograder.mutation import equivalent, judge
-from autograder.mutation.mutants import difference, mutants_of, mutate, plain
+from autograder.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
 
 MARKED = '''
 import torch
@@ -226,7 +226,8 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
 @pytest.mark.parametrize("topic", certify.known_topics())
 def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_what_is_right(topic):
     listed = set(equivalent.read(topic))
-    here = {m.identity for origin in {i.origin for i in listed} for m in mutants_of(topic, origin=origin)}
+    places = {(i.origin, i.where.split(".")[0] if i.origin == REFERENCE else None) for i in listed}
+    here = {m.identity for origin, exercise in places for m in mutants_of(topic, origin=origin, exercise=exercise)}
     assert listed <= here
 
 

@@ -59,7 +59,7 @@ def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFEREN
     """origin: reference, right, all, or one specimen, as `right_NAME.py`."""
     found: list[Mutant] = []
     if origin in (REFERENCE, "all"):
-        found += mutate(topic, solution_source(topic))
+        found += mutate(topic, solution_source(topic), only=exercise)
     if origin != REFERENCE:
         chosen = [each for each in find_specimens(folder, [topic]) if (each.right if origin in ("right", "all") else each.file == origin)]
         if not chosen and origin not in ("right", "all"):
@@ -69,8 +69,8 @@ def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFEREN
     return [m for m in found if exercise in (None, m.exercise)]
 
 
-def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | None = None) -> list[Mutant]:
-    """All mutants of a file, in its order, no two alike.
+def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | None = None, only: str | None = None) -> list[Mutant]:
+    """All mutants of a file, in its order, no two alike; `only` those of one outermost function or class.
 
     exercise: whose checks judge them; else that of the outermost function or class. Of the reference only what stands between
     solution marks is changed, and the defaults of such functions.
@@ -78,7 +78,7 @@ def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | 
     twins: Counter[Identity] = Counter()
     seen: set[tuple[str, str]] = set()
     found = []
-    for site in sites_of(source, between_marks=exercise is None):
+    for site in sites_of(source, between_marks=exercise is None, only=only):
         before, after = plain(site.before), plain(site.after)
         if before is None or after is None or after == before or (before, after) in seen:
             continue
@@ -128,7 +128,7 @@ class Site:
     source: str
 
 
-def sites_of(source: str, *, between_marks: bool) -> Iterator[Site]:
+def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> Iterator[Site]:
     """Each single change, whether or not it is one that compiles."""
     cst, operators = library()
     source = source.rstrip("\n") + "\n"
@@ -150,7 +150,7 @@ def sites_of(source: str, *, between_marks: bool) -> Iterator[Site]:
     for definition in wrapper.module.body:
         before = code_of(definition)
         place = source.index(before, place)
-        if not isinstance(definition, cst.FunctionDef | cst.ClassDef):
+        if not isinstance(definition, cst.FunctionDef | cst.ClassDef) or only not in (None, definition.name.value):
             continue
         visitor.found.clear()
         definition.visit(visitor)
