@@ -14,7 +14,8 @@ from traitlets import Integer, Unicode
 
 from ..errors import InfrastructureFault
 from ..grading import zygotes
-from ..grading.grade import Options, canaries, course_sha256
+from ..grading.canaries import canaries
+from ..grading.grade import Options, course_sha256
 from ..grading.lane import grade_one
 from ..grading.records import Record
 from ..grading.run import drawn_seed, fresh_record

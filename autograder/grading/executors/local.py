@@ -7,7 +7,8 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ...lessons import Day
-from ..grade import Options, canaries, grade_task
+from ..canaries import canaries
+from ..grade import Options, grade_task
 from ..records import Record
 from ..tasks import Task
 from ..threads import one_thread

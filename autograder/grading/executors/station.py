@@ -18,7 +18,8 @@ from ... import __version__
 from ...errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
 from .. import zygotes
-from ..grade import Options, canaries, course_sha256, grade_task
+from ..canaries import canaries
+from ..grade import Options, course_sha256, grade_task
 from ..handed_in import HandedIn
 from ..limits import Limits
 from ..tasks import Task
