@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from autograder.errors import CourseError
 from autograder.lessons import ROOT, Day, marks, syllabus
 from autograder.lessons.markdown import page as cells_of
-from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
+from autograder.lessons.notebooks import KERNEL, LANGUAGE, START, as_bytes
+from autograder.lessons.start_page import fill
 from course.kit import paths
 
 from . import certification, checks_page, mutants
@@ -108,10 +109,15 @@ def _write_start(site: Site) -> None:
 
     path = ROOT / "course" / f"{START}.md"
     page = f"{START}.ipynb"
+    here = {day.topic for day in site.days}
+
+    def link(day: Day) -> str | None:
+        return relative(lesson_page(day), page) if day.topic in here else None
+
     cells = []
     for cell in cells_of(path, ROOT):
         source = cell.source.replace("# From Prompt to Token", "# How to begin\n\n" + INSTALL, 1)
-        source = _moved(site, path, source, page).replace(DAYS, table_of_days(site, page)) if cell.role == "text" else source
+        source = fill(_moved(site, path, source, page), link) if cell.role == "text" else source
         cells.append(v4.new_markdown_cell(source) if cell.role == "text" else v4.new_code_cell(source))
     _put(site, page, as_bytes(v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": LANGUAGE})).decode())
 
