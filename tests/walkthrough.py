@@ -9,16 +9,20 @@ The clock is printed where one waits.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from autograder.lessons import find_day, prepare_work
 
@@ -156,8 +160,7 @@ def one_check(browser: Any) -> None:
         desk.page.keyboard.press("Escape")
         desk.page.wait_for_timeout(1000)
         top, end = (desk.page.locator(each).first.bounding_box() for each in (code, f"{table} .check-table"))
-        width, height = end["x"] + end["width"] - top["x"], end["y"] + end["height"] - top["y"]
-        clip = {"x": top["x"], "y": top["y"], "width": width, "height": height + 8}
+        clip = {**top, "height": end["y"] + end["height"] + 8 - top["y"]}
         desk.page.screenshot(path=IMAGES / "check.png", clip=clip)
         print("docs/images/check.png")
     shutil.rmtree(folder, ignore_errors=True)
@@ -188,13 +191,9 @@ class Film:
             self.take()
 
     def save(self, path: Path) -> None:
-        import io
-
-        from PIL import Image
-
         images = [Image.open(io.BytesIO(picture)).convert("RGB") for picture in self.pictures]
         each = [max(20, round(1000 * seconds)) for seconds in self.seconds]
-        images[0].save(path, save_all=True, append_images=images[1:], duration=each, loop=0, quality=60, method=4)
+        images[0].save(path, save_all=True, append_images=images[1:], duration=each, loop=0, quality=75, method=4)
         print(f"{path.relative_to(ROOT)}: {len(images)} pictures, {sum(self.seconds):.0f} s, {path.stat().st_size / 1e6:.2f} MB")
 
 
@@ -215,16 +214,24 @@ def served_page(browser: Any) -> None:
             film.watch(2.5)
         page.screenshot(path=IMAGES / "chat_page.png")
         page.mouse.move(5, 5)
+        film.take()
+        enough = threading.Event()
         with ThreadPoolExecutor(OTHERS) as crowd:
-            asked = {"model": "smollm2", "max_tokens": 300, "messages": [{"role": "user", "content": "Tell me a long story."}]}
-            busy = [crowd.submit(served.client(server.base).chat.completions.create, **asked, seed=n) for n in range(OTHERS)]
+            busy = [crowd.submit(keep_asking, server.base, enough) for _ in range(OTHERS)]
             page.wait_for_timeout(1200)  # the header is renewed once a second
             say(film, QUESTIONS[1])
             film.watch(3)
+            enough.set()
             for each in busy:
                 each.result()
         film.save(IMAGES / "serving.webp")
         page.close()
+
+
+def keep_asking(base: str, enough: threading.Event) -> None:
+    while not enough.is_set():
+        asked: Any = [{"role": "user", "content": "Tell me a long story."}]
+        served.client(base).chat.completions.create(model="smollm2", messages=asked, max_tokens=200)
 
 
 def say(film: Film, words: str) -> None:
@@ -235,8 +242,9 @@ def say(film: Film, words: str) -> None:
     for start in range(0, len(words), 3):
         page.keyboard.insert_text(words[start : start + 3])
         film.watch(0.1)
+    before = page.locator(".answer").count()
     page.keyboard.press("Enter")
-    page.locator("#send", has_text="Stop").wait_for()
+    page.wait_for_function("before => document.querySelectorAll('.answer').length > before", arg=before)
     while page.locator("#send", has_text="Stop").count():
         film.take()
     film.watch(1.5)

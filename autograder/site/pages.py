@@ -44,6 +44,11 @@ class Site:
     answers: bool
 
     @property
+    def as_is(self) -> Path:
+        """What goes into the site beside Sphinx's pages, at the same path: pictures that HTML names."""
+        return self.source.with_name("as_is")
+
+    @property
     def pages(self) -> dict[Path, str]:
         """{file of the repository: the page that is made of it}."""
         found = {ROOT / "course" / f"{START}.md": f"{START}.ipynb", ROOT / "course" / f"{START}.ipynb": f"{START}.ipynb"}
@@ -184,12 +189,12 @@ ANSWERS_NOT_HERE = "This copy of the site holds no answers to the exercises."
 def _moved(site: Site, path: Path, text: str, page: str) -> str:
     """A file's text as the page is to have it: links of its new place, pictures taken along, no answer where none is wanted."""
 
-    def keep(picture: Path) -> str:
+    def keep(picture: Path, place: Path = site.source) -> str:
         if not picture.is_file():
             raise CourseError(f"{path.relative_to(ROOT)}: no such picture: {picture.name}")
         kept = f"pictures/{picture.relative_to(ROOT)}"
-        (site.source / kept).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, site.source / kept)
+        (place / kept).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, place / kept)
         return kept
 
     def check(target: Path, words: str) -> str | None:
@@ -201,7 +206,7 @@ def _moved(site: Site, path: Path, text: str, page: str) -> str:
 
     if not site.answers:
         text = FENCE.sub(lambda code: marks.without_answers(code[0]) if marks.BEGIN in code[0] else code[0], text)
-    return relink(text, path, page, site.pages, keep, check)
+    return relink(text, path, page, site.pages, keep, check, lambda picture: keep(picture, site.as_is))
 
 
 def _list(title: str, names: list[str]) -> str:
