@@ -24,8 +24,8 @@ def relink(
     """The text of `source`, with its links as the site needs them. Links elsewhere stay; what is in code is no link.
 
     page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
-    keep: takes a picture along and gives its path in the site's source. special: the whole link for a file that is no page, or None. keep_as_is: as keep, for a picture that HTML names, of which Sphinx knows nothing;
-    without it HTML stays as it is.
+    keep: takes a picture along and gives its path in the site's source. special: the whole link for a file that is no page, or None.
+    keep_as_is: as keep, for a picture that HTML names, of which Sphinx knows nothing; without it HTML stays as it is.
     A file of the repository that is not in the site is named and not linked.
     """
 
