@@ -35,9 +35,24 @@ def test_the_readme_lists_every_day_that_is_ready_and_no_other():
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)  # examples of links are no links
-    for target in re.findall(r"\]\(([^)#\s]+)\)", prose):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", prose) + re.findall(r'\b(?:src|srcset)="([^"]+)"', prose):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_what_moves_has_words_and_a_still_for_who_asks_for_less_motion(page):
+    for picture in re.findall(r"<picture>.*?</picture>|<img[^>]*>", page.read_text(), re.DOTALL):
+        assert re.search(r'alt="[^"]{40,}"', picture), picture
+        if ".webp" in picture:
+            assert re.search(r'<source media="\(prefers-reduced-motion: reduce\)" srcset="[^"]+\.png">\s*<img', picture), picture
+
+
+def test_pictures_that_move_weigh_little():
+    moving = sorted((ROOT / "docs" / "images").glob("*.webp"))
+    assert moving
+    for path in moving:
+        assert path.stat().st_size < 1.5e6, path.name
 
 
 def test_the_commands_that_are_named_exist():
