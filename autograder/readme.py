@@ -78,7 +78,8 @@ def figures(results: Path) -> str:
             cells = [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "" for batch in BATCHES]
             lines.append(f"| {words} | {' | '.join(cells)} |")
     told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine}" for run in dict.fromkeys(sources))
-    return "\n".join([*lines, "", f"Decode of SmolLM2-135M behind a prompt of {PROMPT} tokens. {told or NOT_MEASURED.capitalize()}."])
+    what = f"Decode of SmolLM2-135M behind a prompt of {PROMPT} tokens, in float32 but for the last two rows."
+    return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
 
 
 def speed(tokens_a_second: float | None) -> str:

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import CourseError
 from autograder.lessons.syllabus import ROOT, Day, find_day, syllabus
@@ -71,8 +72,9 @@ def ways(root: Path = ROOT) -> list[Way]:
     return found
 
 
-def _table(name: str, root: Path) -> list[dict]:
-    return tomllib.loads((root / "course" / "syllabus.toml").read_text(encoding="utf-8")).get(name, [])
+def _table(name: str, root: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((root / "course" / "syllabus.toml").read_text(encoding="utf-8")).get(name, [])
+    return found
 
 
 def notebook_link(day: Day) -> str | None:
