@@ -1,19 +1,26 @@
 """README and docs tell what there is: the days, the commands, the files they link to."""
 
+import dataclasses
+import inspect
+import json
 import re
 import subprocess
+import textwrap
 import tomllib
-from collections import Counter
+import types
 from pathlib import Path
 
 import pytest
 import yaml
 
-from autograder import attack_suite
+import solutions.softmax
+from autograder import readme
 from autograder.cli import app
 from autograder.course_table import known_topics
+from autograder.errors import CourseError
+from autograder.grading.near import Near
 from autograder.lessons import syllabus
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.runner import Check, load_checks, run_checks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -28,9 +35,22 @@ def test_the_readme_lists_every_day_that_is_ready_and_no_other():
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)  # examples of links are no links
-    for target in re.findall(r"\]\(([^)#\s]+)\)", prose):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", prose) + re.findall(r'\b(?:src|srcset)="([^"]+)"', prose):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_what_moves_has_words_and_a_still_for_who_asks_for_less_motion(page):
+    for picture in re.findall(r"<picture>.*?</picture>|<img[^>]*>", page.read_text(), re.DOTALL):
+        assert re.search(r'alt="[^"]{40,}"', picture), picture
+        if ".webp" in picture:
+            assert re.search(r'<source media="\(prefers-reduced-motion: reduce\)" srcset="[^"]+\.png">\s*<img', picture), picture
+
+
+def test_pictures_that_move_weigh_little():
+    for path in (ROOT / "docs" / "images").glob("*.webp"):
+        assert path.stat().st_size < 1.5e6, path.name
 
 
 def test_the_commands_that_are_named_exist():
@@ -74,15 +94,117 @@ def test_no_file_speaks_of_the_place_it_was_made_in():
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in filter(None, tracked):
         path = ROOT / name
-        if path.suffix in (".png", ".safetensors") or not path.is_file() or path == Path(__file__):
+        if path.suffix in (".png", ".webp", ".safetensors") or not path.is_file() or path == Path(__file__):
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         assert "/work/main" not in text, name
         assert "/root/" not in text, name
 
 
-def test_the_number_of_specimens_is_the_one_the_readme_states():
-    versions = Counter(listed.right for listed in find_specimens(SPECIMENS, known_topics()))
-    right, wrong, attacks = versions[True], versions[False], len(attack_suite.names())
-    stated = f"hold {right:,} right and {wrong:,} wrong versions, and {attacks} attacks"
-    assert stated in (ROOT / "README.md").read_text(), stated
+def test_what_the_readme_tells_in_figures_is_what_was_measured():
+    text = (ROOT / "README.md").read_text()
+    assert set(readme.PART.findall(text)) == {"days", "ways", "figures", "grading", "certified"}
+    assert text == readme.filled(text), "run `python -m autograder.readme`"
+
+
+def test_a_part_that_nobody_knows_is_named():
+    with pytest.raises(CourseError, match="no part is called 'speed'"):
+        readme.filled("<!-- speed -->\n<!-- end -->")
+
+
+def test_the_readme_says_how_many_days_there_are():
+    words = {17: "seventeen", 18: "eighteen", 19: "nineteen", 20: "twenty"}
+    assert f"{words[len(syllabus())].capitalize()} days lead" in (ROOT / "README.md").read_text()
+
+
+def write(results: Path, name: str, **speeds: dict[int, float]) -> None:
+    rows = [
+        {"contender": contender, "prompt": prompt, "batch": batch, "prefill": 1.0, "decode": decode if prompt == 64 else 7e7}
+        for contender, of in speeds.items()
+        for batch, decode in of.items()
+        for prompt in (512, 64, 2048)
+    ]
+    (results / f"{name}.json").write_text(json.dumps({"machine": f"machine of {name}", "rows": rows}))
+
+
+LADDER = {"Day 7, float32": {1: 3.14}, "Day 10, float32": {1: 15.9}, "Day 11, float32": {16: 99.96},
+          "ours, float32": {1: 20.0, 16: 160.4}, "transformers, float32": {1: 14.0, 16: 98.0}}  # fmt: skip
+
+
+def test_speeds_are_those_of_one_run_behind_one_length_of_prompt(tmp_path):
+    write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}})
+    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
+    told = readme.figures(tmp_path)
+    assert [[cell.strip() for cell in line.split("|")[2:4]] for line in told.split("\n")[2:9]] == [
+        ["3.1", ""], ["15.9", ""], ["", "100.0"], ["20.0", "160"], ["14.0", "98.0"], ["500", "1100"], ["170", "380"],
+    ]  # fmt: skip
+    assert "7000" not in told
+    for name in ("ladder", "engine"):
+        assert f"[{name}](benchmarks/results/{name}.md) on machine of {name}" in told
+
+
+def test_a_run_that_has_everything_is_the_only_one_that_is_quoted(tmp_path):
+    write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
+    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
+    told = readme.figures(tmp_path)
+    assert "machine of ladder" in told
+    assert "machine of engine" not in told
+
+
+def test_what_was_not_measured_is_said_to_be_missing(tmp_path):
+    write(tmp_path, "ladder", **{name: of for name, of in LADDER.items() if name != "Day 7, float32"})
+    (tmp_path / "engine.json").write_text('{"machine": "m", "rows": [{"engine": "engine", "prompt": 64, "batch": 1, "decode": 5.0}]}')
+    row = {"prompt": 64, "batch": 1, "decode_ours": 5.0, "decode_llama": 2.5}
+    (tmp_path / "quantized.json").write_text(json.dumps({"machine": "q", "rows": [row]}))
+    lines = readme.figures(tmp_path).split("\n")
+    assert lines[2].endswith("| not measured |  |")
+    assert lines[7].endswith("| 5.0 | not measured |")
+    assert lines[8].endswith("| 2.5 | not measured |")
+
+
+def test_grading_is_told_of_the_largest_class_and_of_both_runs_of_stock(tmp_path):
+    rows = [
+        {"path": "stock", "count": 20, "seconds_per_submission": 4.0, "seconds": 80.0, "isolation": "no isolation"},
+        {"path": "bulk", "count": 20, "seconds_per_submission": 0.25, "seconds": 5.0, "isolation": "namespaces"},
+        {"path": "bulk", "count": 3000, "seconds_per_submission": 0.1, "seconds": 300.0, "isolation": "namespaces"},
+        {"path": "nbgrader", "count": 4000, "seconds_per_submission": 0.5, "seconds": 2000.0, "isolation": "namespaces"},
+        {"path": "stock", "count": 30, "seconds_per_submission": 5.0, "seconds": 150.0, "isolation": "no isolation"},
+    ]
+    (tmp_path / "grading.json").write_text(json.dumps({"machine": "m", "rows": rows}))
+    told = readme.grading(tmp_path)
+    assert "| 3,000 | 0.10 | 5.0 minutes | what level `namespaces` lets it |" in told
+    assert "| 20 and 30 | 4.50 | 45 times as long for each |" in told
+
+
+def test_a_day_that_was_not_certified_does_not_say_that_it_was(tmp_path):
+    day = syllabus()[0]
+    counts = {"right_passed": 2, "right_total": 2, "wrong_killed": 30, "wrong_total": 30}
+    assert readme.state(day, counts) == "certified: 2 + 30"
+    assert readme.state(day, {**counts, "wrong_killed": 29}) == "ready, certification short"
+    assert readme.state(day, {**counts, "right_passed": 1}) == "ready, certification short"
+    assert readme.state(day, None) == "ready, not certified"
+    assert readme.state(dataclasses.replace(day, root=tmp_path), counts) == "to come"
+
+
+def test_the_checks_that_the_seed_varies_are_as_many_as_are_told():
+    every = [check for topic in known_topics() for check in load_checks(topic)]
+    timed = [check for check in every if check.timing]
+    told = []
+    for hidden in (False, True):
+        here = [check for check in every if check.hidden == hidden]
+        told += [sum("rng" in inspect.signature(check.function).parameters for check in here), len(here)]
+    stated = "{} of the {} visible checks, {} of the {} hidden ones, and the {} that measure speed".format(*told, len(timed))
+    assert stated in (ROOT / "docs" / "public_answers.md").read_text(), stated
+
+
+def test_the_check_of_ones_own_passes_the_answer_and_catches_a_mistake():
+    """The example of docs/public_answers.md, at the end of the file that it is to stand in."""
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "public_answers.md").read_text(), re.DOTALL)
+    module = types.ModuleType("autograder.hidden.test_softmax")
+    source = (ROOT / "autograder" / "hidden" / "test_softmax.py").read_text() + "\n\n" + textwrap.dedent(block)
+    exec(compile(source, "test_softmax.py", "exec"), module.__dict__)
+    check = Check("test_ours", "softmax", "", 1.0, True, module.test_ours_a_row_and_its_double)
+    (right,) = run_checks("softmax", [check], Near(vars(solutions.softmax)), seed=7)
+    assert right.passed, right.message
+    (wrong,) = run_checks("softmax", [check], Near({"softmax": lambda logits: solutions.softmax.softmax(logits / 2)}), seed=7)
+    assert wrong.failed

@@ -1,26 +1,32 @@
-"""Walks through a student's first hour, a mistake of Day 5 and an instructor's first class in a real browser, and takes the pictures of
-docs/first_*.md and of the README.
+"""Walks through a student's first hour, one mistake, an instructor's first class and a talk with the server in a real browser, and takes
+the pictures of docs/first_*.md, docs/serving.md and the README.
 
-    python -m tests.walkthrough [hour] [check] [class]
+    python -m tests.walkthrough [hour] [check] [class] [serve]
 
-Everything happens in a throw-away folder; only docs/images/first_*.png and check.png are written. The clock is printed where one waits.
+Everything happens in a throw-away folder; only docs/images/first_*.png, check.png, chat_page.png and serving.webp are written.
+The clock is printed where one waits.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from autograder.lessons import find_day, prepare_work
 
-from . import lab, test_instructor
+from . import lab, served, test_chat_page, test_instructor
 from .test_browser import scroll_until
 
 ROOT = Path(__file__).parents[1]
@@ -41,15 +47,13 @@ SECOND_TRY = """def softmax(logits: Tensor) -> Tensor:
 """
 
 
-DROPS_THE_CROSSING_TOKEN = '''def top_p_probs(logits: Tensor, p: float) -> Tensor:
-    if not 0 < p <= 1:
-        raise ValueError(f"p must be in (0, 1], got {p}")
-    probs = softmax(logits)
-    sorted_probs, order = probs.sort(dim=-1, descending=True)
-    keep = sorted_probs.cumsum(dim=-1) <= p
-    kept = torch.zeros_like(probs).scatter(-1, order, sorted_probs * keep)
-    return kept / kept.sum(dim=-1, keepdim=True)
-'''
+ONE_MAXIMUM = """def softmax(logits: Tensor) -> Tensor:
+    weights = (logits - logits.max()).exp()
+    return weights / weights.sum(dim=-1, keepdim=True)
+"""
+QUESTIONS = ("Name three rivers in Europe.", "Why is the sky blue?")
+OTHERS = 5
+"""Clients that ask meanwhile, so that the second answer shares its steps with theirs."""
 
 
 class Desk:
@@ -141,17 +145,109 @@ def first_hour(browser: Any) -> None:
 
 
 def one_check(browser: Any) -> None:
-    """The picture of the README: a mistake that is recognised."""
+    """The picture of the README: three lines, the one check that fails, and why. Its letters are as large as the page's own."""
     folder = Path(tempfile.mkdtemp(prefix="one-check-"))
-    day = find_day("samplers")
-    lab.put_notebook(folder, day, solved=True, changed={"top_p_probs": DROPS_THE_CROSSING_TOKEN})
+    day = find_day("softmax")
+    lab.put_notebook(folder, day, solved=False, changed={"softmax": ONE_MAXIMUM})
     with lab.lab(folder) as address:
-        desk = Desk(browser.new_page(viewport={"width": 1400, "height": 1000}))
+        desk = Desk(browser.new_page(viewport={"width": 860, "height": 900}, device_scale_factor=2))
         desk.open(f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
-        lab.run_all_cells(desk.page)
-        desk.idle()
-        desk.picture("check", ".check-table:has-text('top_p_probs:')")
+        desk.page.keyboard.press("Control+b")  # without the list of files
+        desk.run("from autograder.student import")
+        code, table = desk.run("def softmax(logits"), desk.run('check("softmax")')
+        scroll_until(desk.page, code)
+        desk.page.locator(code).first.evaluate("e => e.scrollIntoView({block: 'start'})")
+        desk.page.keyboard.press("Escape")
+        desk.page.wait_for_timeout(1000)
+        top, end = (desk.page.locator(each).first.bounding_box() for each in (code, f"{table} .check-table"))
+        clip = {**top, "height": end["y"] + end["height"] + 8 - top["y"]}
+        desk.page.screenshot(path=IMAGES / "check.png", clip=clip)
+        print("docs/images/check.png")
     shutil.rmtree(folder, ignore_errors=True)
+
+
+class Film:
+    """Pictures of a page and how long each was to be seen: what changes nothing makes the one before it longer."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.pictures: list[bytes] = []
+        self.seconds: list[float] = []
+        self.since = time.monotonic()
+
+    def take(self) -> None:
+        picture = self.page.screenshot()
+        now = time.monotonic()
+        if self.pictures:
+            self.seconds[-1] += now - self.since
+        if not self.pictures or picture != self.pictures[-1]:
+            self.pictures.append(picture)
+            self.seconds.append(0.0)
+        self.since = now
+
+    def watch(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.take()
+
+    def save(self, path: Path) -> None:
+        images = [Image.open(io.BytesIO(picture)).convert("RGB") for picture in self.pictures]
+        each = [max(20, round(1000 * seconds)) for seconds in self.seconds]
+        images[0].save(path, save_all=True, append_images=images[1:], duration=each, loop=0, quality=75, method=4)
+        print(f"{path.relative_to(ROOT)}: {len(images)} pictures, {sum(self.seconds):.0f} s, {path.stat().st_size / 1e6:.2f} MB")
+
+
+def served_page(browser: Any) -> None:
+    """`make serve` with SmolLM2 in some twenty seconds, at the speed that it had: a question, what the model thought of two tokens,
+    and a second question while others ask, too."""
+    with served.command("--model", "smollm2", env={"OMP_NUM_THREADS": str(os.cpu_count())}) as server:
+        page = browser.new_page(viewport={"width": 800, "height": 560}, device_scale_factor=1.5)
+        page.goto(server.base)
+        test_chat_page.settings(page, temperature=0.7, top_p=0.95, seed=5, max_tokens=90)
+        film = Film(page)
+        say(film, QUESTIONS[0])
+        tokens = page.locator(".answer").last.locator(".t:not(.end)")
+        tints = [float(tint) for tint in tokens.evaluate_all("all => all.map(e => e.style.getPropertyValue('--s') || 0)")]
+        for index in sorted(range(len(tints)), key=lambda index: -tints[index])[:2]:
+            tokens.nth(index).hover()
+            page.locator("#card").wait_for()
+            film.watch(2.5)
+        page.screenshot(path=IMAGES / "chat_page.png")
+        page.mouse.move(5, 5)
+        film.take()
+        enough = threading.Event()
+        with ThreadPoolExecutor(OTHERS) as crowd:
+            busy = [crowd.submit(keep_asking, server.base, enough) for _ in range(OTHERS)]
+            page.wait_for_timeout(1200)  # the header is renewed once a second
+            say(film, QUESTIONS[1])
+            film.watch(3)
+            enough.set()
+            for each in busy:
+                each.result()
+        film.save(IMAGES / "serving.webp")
+        page.close()
+
+
+def keep_asking(base: str, enough: threading.Event) -> None:
+    while not enough.is_set():
+        asked: Any = [{"role": "user", "content": "Tell me a long story."}]
+        served.client(base).chat.completions.create(model="smollm2", messages=asked, max_tokens=200)
+
+
+def say(film: Film, words: str) -> None:
+    """Types a question and watches until its answer has ended."""
+    page = film.page
+    page.locator("#message").click()
+    film.watch(0.5)
+    for start in range(0, len(words), 3):
+        page.keyboard.insert_text(words[start : start + 3])
+        film.watch(0.1)
+    before = page.locator(".answer").count()
+    page.keyboard.press("Enter")
+    page.wait_for_function("before => document.querySelectorAll('.answer').length > before", arg=before)
+    while page.locator("#send", has_text="Stop").count():
+        film.take()
+    film.watch(1.5)
 
 
 def first_class(browser: Any) -> None:
@@ -212,7 +308,7 @@ def look_and_correct(browser: Any, formgrader: test_instructor.Formgrader) -> No
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["hour", "check", "class"]
+    wanted = sys.argv[1:] or ["hour", "check", "class", "serve"]
     with lab.chromium() as browser:
         if "hour" in wanted:
             first_hour(browser)
@@ -220,6 +316,8 @@ def main() -> None:
             one_check(browser)
         if "class" in wanted:
             first_class(browser)
+        if "serve" in wanted:
+            served_page(browser)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from autograder import __version__
 from autograder.lessons import marks
 from autograder.lessons.markdown import HEADER, Exercise, Lesson, fail_at, lesson, page
+from autograder.lessons.start_page import fill
 from autograder.lessons.syllabus import ROOT, Day, syllabus
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 START = "start_here"
-DAYS = "{{ days }}"
 CAPSTONE = "capstone"
 ENGINE = "CapstoneEngine"
 ENGINE_CELL = "{{ CapstoneEngine }}"
@@ -98,11 +98,8 @@ def build_start(root: Path = ROOT) -> Path:
 
 
 def start_bytes(root: Path = ROOT) -> bytes:
-    """The first notebook of the course: no exercises, and a table of days in place of `{{ days }}`."""
-    cells = [
-        _plain_cell(cell.role, _fill(cell.source, DAYS, table_of_days(root)))
-        for cell in page(root / "course" / f"{START}.md", root)
-    ]
+    """The first notebook of the course: no exercises, and what the syllabus gives in place of `{{ days }}` and the like."""
+    cells = [_plain_cell(cell.role, fill(cell.source, root=root)) for cell in page(root / "course" / f"{START}.md", root)]
     return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
 
 
@@ -139,16 +136,6 @@ def header(day: Day) -> str:
     if needed:
         parts.append("builds on " + ", ".join(f"Day {other.number} ({other.title})" for other in needed))
     return " · ".join(parts)
-
-
-def table_of_days(root: Path = ROOT) -> str:
-    """The syllabus as a Markdown table, with a link to each day that is there."""
-    lines = ["| Day | | The question | Minutes | |", "|---|---|---|---|---|"]
-    for day in syllabus(root):
-        title = f"[{day.title}]({day.slug}/{day.slug}.ipynb)" if day.ready else day.title
-        state = day.difficulty if day.ready else f"{day.difficulty}, to come"
-        lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {state} |")
-    return "\n".join(lines)
 
 
 def as_bytes(notebook: NotebookNode) -> bytes:

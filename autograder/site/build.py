@@ -51,6 +51,8 @@ def build(
     settings = ["-b", "html", "-c", str(pages.BY_HAND), "-d", str(desk / "doctrees"), "-q", "-W", "--keep-going"]
     if build_main([*settings, str(site.source), str(made)]) != 0:
         raise CourseError(f"the site has faults, listed above; {out} is as it was")
+    if site.as_is.exists():
+        shutil.copytree(site.as_is, made, dirs_exist_ok=True)
     shutil.rmtree(out, ignore_errors=True)
     made.replace(out)
     shutil.rmtree(desk)

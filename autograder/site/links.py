@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]|]|\[[^\]|]*\])*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+IN_HTML = re.compile(r'(?P<name>\b(?:src|srcset))="(?P<target>[^":]+)"')
 NO_PROSE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
 
@@ -18,11 +19,13 @@ def relink(
     pages: Mapping[Path, str],
     keep: Callable[[Path], str],
     special: Callable[[Path, str], str | None] = lambda path, text: None,
+    keep_as_is: Callable[[Path], str] | None = None,
 ) -> str:
     """The text of `source`, with its links as the site needs them. Links elsewhere stay; what is in code is no link.
 
     page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
     keep: takes a picture along and gives its path in the site's source. special: the whole link for a file that is no page, or None.
+    keep_as_is: as keep, for a picture that HTML names, of which Sphinx knows nothing; without it HTML stays as it is.
     A file of the repository that is not in the site is named and not linked.
     """
 
@@ -41,8 +44,14 @@ def relink(
         name = posixpath.basename(target)
         return match["text"] if name in match["text"] else f"{match['text']} (`{name}`)"
 
+    def in_html(match: re.Match[str]) -> str:
+        assert keep_as_is is not None
+        return f'{match["name"]}="{relative(keep_as_is((source.parent / match["target"]).resolve()), page)}"'
+
     parts = NO_PROSE.split(text)
     parts[::2] = [LINK.sub(one, part) for part in parts[::2]]
+    if keep_as_is is not None:
+        parts[::2] = [IN_HTML.sub(in_html, part) for part in parts[::2]]
     return "".join(parts)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from autograder.errors import CourseError
 from autograder.lessons import ROOT, Day, marks, syllabus
 from autograder.lessons.markdown import page as cells_of
-from autograder.lessons.notebooks import DAYS, KERNEL, LANGUAGE, START, as_bytes
+from autograder.lessons.notebooks import KERNEL, LANGUAGE, START, as_bytes
+from autograder.lessons.start_page import fill
 from course.kit import paths
 
 from . import certification, checks_page, mutants
@@ -41,6 +42,11 @@ class Site:
     source: Path
     days: Sequence[Day]
     answers: bool
+
+    @property
+    def as_is(self) -> Path:
+        """What goes into the site beside Sphinx's pages, at the same path: pictures that HTML names."""
+        return self.source.with_name("as_is")
 
     @property
     def pages(self) -> dict[Path, str]:
@@ -108,10 +114,15 @@ def _write_start(site: Site) -> None:
 
     path = ROOT / "course" / f"{START}.md"
     page = f"{START}.ipynb"
+    here = {day.topic for day in site.days}
+
+    def link(day: Day) -> str | None:
+        return relative(lesson_page(day), page) if day.topic in here else None
+
     cells = []
     for cell in cells_of(path, ROOT):
         source = cell.source.replace("# From Prompt to Token", "# How to begin\n\n" + INSTALL, 1)
-        source = _moved(site, path, source, page).replace(DAYS, table_of_days(site, page)) if cell.role == "text" else source
+        source = fill(_moved(site, path, source, page), link) if cell.role == "text" else source
         cells.append(v4.new_markdown_cell(source) if cell.role == "text" else v4.new_code_cell(source))
     _put(site, page, as_bytes(v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": LANGUAGE})).decode())
 
@@ -178,12 +189,12 @@ ANSWERS_NOT_HERE = "This copy of the site holds no answers to the exercises."
 def _moved(site: Site, path: Path, text: str, page: str) -> str:
     """A file's text as the page is to have it: links of its new place, pictures taken along, no answer where none is wanted."""
 
-    def keep(picture: Path) -> str:
+    def keep(picture: Path, place: Path = site.source) -> str:
         if not picture.is_file():
             raise CourseError(f"{path.relative_to(ROOT)}: no such picture: {picture.name}")
         kept = f"pictures/{picture.relative_to(ROOT)}"
-        (site.source / kept).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, site.source / kept)
+        (place / kept).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, place / kept)
         return kept
 
     def check(target: Path, words: str) -> str | None:
@@ -195,7 +206,7 @@ def _moved(site: Site, path: Path, text: str, page: str) -> str:
 
     if not site.answers:
         text = FENCE.sub(lambda code: marks.without_answers(code[0]) if marks.BEGIN in code[0] else code[0], text)
-    return relink(text, path, page, site.pages, keep, check)
+    return relink(text, path, page, site.pages, keep, check, lambda picture: keep(picture, site.as_is))
 
 
 def _list(title: str, names: list[str]) -> str:

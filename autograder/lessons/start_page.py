@@ -1,0 +1,151 @@
+"""What the course's first page shows of the syllabus: the days, the eight steps of inference, and ways through the course.
+
+All from `course/syllabus.toml`, as Markdown. A place where days lie elsewhere (the site, the README) brings links of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+from autograder.lessons.syllabus import ROOT, Day, find_day, syllabus
+
+Link = Callable[[Day], str | None]
+"""Where a day is to be read; None: it cannot be, and is only named."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the steps from a prompt to a token, and by which exercises of which days a student writes it."""
+
+    title: str
+    happens: str
+    written: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """Some of the days, or all, split into sittings. sitting: what one of these is called."""
+
+    title: str
+    gives: str
+    days: tuple[Day, ...]
+    sittings: int
+    sitting: str
+
+    @property
+    def timetable(self) -> list[tuple[Day, ...]]:
+        """The days of each sitting, in order, so that the sum of the squares of the minutes is the smallest: nearly equal ones."""
+        cuts = itertools.combinations(range(1, len(self.days)), self.sittings - 1)
+        bounds = ((0, *cut, len(self.days)) for cut in cuts)
+        splits = ([self.days[a:b] for a, b in itertools.pairwise(bound)] for bound in bounds)
+        return min(splits, key=lambda split: sum(minutes(part) ** 2 for part in split))
+
+    @property
+    def borrowed(self) -> list[Day]:
+        """Days that the way leaves out and whose functions it uses: the course's own stand in for them."""
+        days = syllabus(self.days[0].root)
+        used = {topic for day in self.days for topic in day.prerequisites} - {day.topic for day in self.days}
+        return [day for day in days if day.topic in used]
+
+
+def steps(root: Path = ROOT) -> list[Step]:
+    return [
+        Step(row["title"], row["happens"], {find_day(topic, root).topic: tuple(names) for topic, names in row["written"].items()})
+        for row in _table("step", root)
+    ]
+
+
+def ways(root: Path = ROOT) -> list[Way]:
+    """Raises CourseError where a way has more sittings than days."""
+    found = []
+    for row in _table("way", root):
+        days = tuple(find_day(topic, root) for topic in row["days"]) if "days" in row else tuple(syllabus(root))
+        if not 0 < row["sittings"] <= len(days):
+            raise CourseError(f"course/syllabus.toml: {row['title']!r} has {len(days)} days for {row['sittings']} sittings")
+        found.append(Way(row["title"], row["gives"], days, row["sittings"], row["sitting"]))
+    return found
+
+
+def _table(name: str, root: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((root / "course" / "syllabus.toml").read_text(encoding="utf-8")).get(name, [])
+    return found
+
+
+def notebook_link(day: Day) -> str | None:
+    """As start_here.ipynb links a day: the notebooks lie beside it."""
+    return f"{day.slug}/{day.slug}.ipynb" if day.ready else None
+
+
+def fill(text: str, link: Link = notebook_link, root: Path = ROOT) -> str:
+    """The text with a table in place of each line that asks for one."""
+    tables = {"{{ days }}": table_of_days, "{{ steps }}": table_of_steps, "{{ ways }}": table_of_ways, "{{ timetable }}": timetable}
+    lines = text.split("\n")
+    return "\n".join(tables[line.strip()](link, root) if line.strip() in tables else line for line in lines)
+
+
+def table_of_days(link: Link = notebook_link, root: Path = ROOT) -> str:
+    """The map: each day with its question, minutes, what it builds on, and whether it is there."""
+    number = {day.topic: day.number for day in syllabus(root)}
+    lines = ["| Day | Title | The question | Minutes | Builds on | State |", "|---:|---|---|---:|---|---|"]
+    for day in syllabus(root):
+        before = ", ".join(map(str, sorted(number[topic] for topic in day.prerequisites)))
+        state = day.difficulty if day.ready else f"{day.difficulty}, to come"
+        lines.append(f"| {day.number} | {linked(day.title, link(day))} | {day.question} | {day.minutes} | {before} | {state} |")
+    return "\n".join(lines)
+
+
+def table_of_steps(link: Link = notebook_link, root: Path = ROOT) -> str:
+    lines = ["| | What happens | You write it on |", "|---:|---|---|"]
+    for number, step in enumerate(steps(root), start=1):
+        written = "; ".join(
+            f"{linked(f'Day {day.number}', link(day))}: {', '.join(f'`{name}`' for name in step.written[day.topic])}"
+            for day in syllabus(root)
+            if day.topic in step.written
+        )
+        lines.append(f"| {number} | **{step.title}.** {step.happens} | {written} |")
+    return "\n".join(lines)
+
+
+def table_of_ways(link: Link = notebook_link, root: Path = ROOT) -> str:
+    """Each way with its days and hours, what it gives, and for which days the course's functions stand in."""
+    total = len(syllabus(root))
+    lines = ["| You have | Days | Hours | What you have afterwards | The course stands in for |", "|---|---|---|---|---|"]
+    for way in ways(root):
+        days = f"all {total}, in order" if len(way.days) == total else ", ".join(linked(str(day.number), link(day)) for day in way.days)
+        spans = [minutes(part) for part in way.timetable]
+        shortest, longest = in_hours(min(spans)), in_hours(max(spans))
+        each = longest if shortest == longest else f"{shortest} to {longest}"
+        hours = f"{each}, one {way.sitting}" if len(spans) == 1 else f"{each} on each of {len(spans)} {way.sitting}s"
+        borrowed = ", ".join(f"Day {day.number} ({day.title})" for day in way.borrowed) or "nothing"
+        lines.append(f"| **{way.title}** | {days} | {hours} | {way.gives} | {borrowed} |")
+    return "\n".join(lines)
+
+
+def timetable(link: Link = notebook_link, root: Path = ROOT) -> str:
+    """The longest way, sitting by sitting."""
+    way = max(ways(root), key=lambda way: way.sittings)
+    lines = [f"| {way.sitting.capitalize()} | Days of the course | Hours |", "|---:|---|---|"]
+    for number, part in enumerate(way.timetable, start=1):
+        days = ", ".join(linked(f"{day.number} {day.title}", link(day)) for day in part)
+        lines.append(f"| {number} | {days} | {in_hours(minutes(part))} |")
+    return "\n".join(lines)
+
+
+def minutes(days: tuple[Day, ...]) -> int:
+    return sum(day.minutes for day in days)
+
+
+def in_hours(of_minutes: int) -> str:
+    """As `3 h 30`."""
+    hours, rest = divmod(of_minutes, 60)
+    return f"{hours} h {rest:02}" if rest else f"{hours} h"
+
+
+def linked(words: str, target: str | None) -> str:
+    return f"[{words}]({target})" if target else words
