@@ -23,6 +23,7 @@ from course.kit.serving.running import CannotListen, address, announce, open_por
 from .errors import CourseError
 from .router import configuration, haproxy, sum_of
 
+SERVE = (sys.executable, "-m", "autograder.cli", "serve")
 Process = asyncio.subprocess.Process
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
@@ -73,8 +74,8 @@ class Group:
         self.client = httpx.AsyncClient(timeout=None, trust_env=False)
 
     async def run(self, count: int, options: Sequence[str]) -> int:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, self.end)
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(each, self.end)
         figures = await asyncio.start_server(self.tell_figures, "127.0.0.1", 0)
         threads = share(count)
         print(f"Starting {count} replicas with {'1 thread' if threads == 1 else f'{threads} threads'} each.", flush=True)
@@ -139,7 +140,7 @@ class Group:
     async def start_replica(self, number: int, options: Sequence[str], threads: int) -> Replica:
         """One more, at a port that is free: who comes to it before it answers waits."""
         with open_port("127.0.0.1", 0) as opened:
-            command = [sys.executable, "-m", "autograder.cli", "serve", "--fd", str(opened.fileno()), *options]
+            command = [*SERVE, "--fd", str(opened.fileno()), *options]
             process = await self.start(command, opened, signal.SIGTERM, OMP_NUM_THREADS=str(threads))
             return Replica(number, address(opened).removeprefix("http://"), process)
 

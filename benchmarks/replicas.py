@@ -1,6 +1,6 @@
 """Two replicas behind a router, and chats that share one of four beginnings: routed by the beginning, and in turns.
 
-python benchmarks/replicas.py                        # some ten minutes; writes benchmarks/results/replicas.json and replicas.md
+python benchmarks/replicas.py                        # about six minutes; writes benchmarks/results/replicas.json and replicas.md
 python benchmarks/replicas.py --requests 8 --caches 4096   # a trial; writes nothing
 
 It needs HAProxy (on Debian: apt-get install haproxy). Only 127.0.0.1 is asked.
@@ -30,7 +30,7 @@ from solutions.serving import SSEParser, poisson_arrivals, run_load
 
 REPLICAS, ROWS, TOKENS, SEED = 2, 3, 16, 18
 HOUSES, RULES = ("Ash", "Birch", "Cedar", "Dogwood"), 31
-REQUESTS, RATE = 48, 0.4
+REQUESTS, RATE = 32, 0.5
 CACHES = (4096, 2048)
 ROUTES = ("beginning", "turns")
 COUNTED = """\
@@ -117,7 +117,9 @@ def page(result: dict[str, Any]) -> str:
         houses=len(HOUSES), tokens=result["system_tokens"], new=TOKENS, requests=result["requests"], rate=result["rate"], seed=SEED,
         replicas=REPLICAS, rows=ROWS, threads=result["threads"],
     )  # fmt: skip
-    return f"# Two replicas behind a router\n\n{table(result['rows'])}\n\nMeasured on {result['machine']}; {result['model']}.\n\n{counted}\n"
+    return (
+        f"# Two replicas behind a router\n\n{table(result['rows'])}\n\nMeasured on {result['machine']}; {result['model']}.\n\n{counted}\n"
+    )
 
 
 def main() -> None:

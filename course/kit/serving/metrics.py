@@ -18,7 +18,7 @@ ITL_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Upper ends, in seconds. They are the served model's: milliseconds for a small one, half a second for one that others share."""
 
 
-@dataclass
+@dataclass(eq=False)
 class CachedTokens(Collector):
     """A counter that is the core's own."""
 
