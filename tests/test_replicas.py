@@ -286,15 +286,15 @@ def test_what_it_cannot_do_is_one_line(options, says, capsys, monkeypatch):
 def test_each_replica_is_asked_for_what_one_server_would_be(given, dtype, monkeypatch):
     asked: list[Any] = []
     monkeypatch.setattr(replicas, "serve_replicas", lambda count, options, **rest: asked.append((count, options, rest)) or 0)
-    monkeypatch.setattr("sys.argv", ["autograder", "serve", "--replicas", "3", "--engine", "mine", "--max-len", "99", "--port", "0", *given])
+    monkeypatch.setattr("sys.argv", ["autograder", "serve", "--replicas", "3", "--engine", "mine", "--max-len", "99", *given])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
     [(count, options, rest)] = asked
     assert dict(zip(options[::2], options[1::2], strict=True)) == {
-        "--model": "smollm2", "--engine": "mine", "--dtype": dtype, "--rows": "8", "--waiting": "64", "--patience": "10", "--max-len": "99",
+        "--model": "smollm2", "--engine": "mine", "--dtype": dtype, "--rows": "8", "--waiting": "64", "--patience": "10.0", "--max-len": "99",
     }  # fmt: skip
-    assert (count, rest) == (3, {"host": "127.0.0.1", "port": 0, "route": "beginning"})
+    assert (count, rest) == (3, {"host": "127.0.0.1", "port": 8000, "route": "beginning"})
 
 
 def test_an_unknown_route_is_named():
