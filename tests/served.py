@@ -106,7 +106,7 @@ def echoing(*, step_seconds: float = 0.02) -> Iterator[Running]:
     """A server in a thread, and behind it no model: an answer is its prompt over again, a token a step."""
     tokenizer = load_tokenizer("tiny")
     core = EchoCore(max_running=16, step_seconds=step_seconds, num_blocks=10_000)
-    with before(core, Served("echo", tokenizer, tokenizer.eos_token_id + 1, 2048), 16, 10, {}) as it:
+    with before(core, Served("echo", tokenizer, 1024, 2048), 16, 10, {}) as it:
         yield it
 
 

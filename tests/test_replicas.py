@@ -292,7 +292,8 @@ def test_each_replica_is_asked_for_what_one_server_would_be(given, dtype, monkey
     assert ended.value.code == 0
     [(count, options, rest)] = asked
     assert dict(zip(options[::2], options[1::2], strict=True)) == {
-        "--model": "smollm2", "--engine": "mine", "--dtype": dtype, "--rows": "8", "--waiting": "64", "--patience": "10.0", "--max-len": "99",
+        "--model": "smollm2", "--engine": "mine", "--dtype": dtype, "--rows": "8", "--waiting": "64", "--patience": "10.0",
+        "--max-len": "99",
     }  # fmt: skip
     assert (count, rest) == (3, {"host": "127.0.0.1", "port": 8000, "route": "beginning"})
 

@@ -420,7 +420,7 @@ def test_health_and_metrics(served, client):
 
 def test_tokens_that_lie_in_the_cache_already_are_counted(served, client):
     """A text that is new, the same one again, and one that begins like it: whole blocks of 16 tokens, but for the last token."""
-    text = "Enter three judges, who have never been asked a thing like this before, and sit down."
+    text = "Enter three judges, who have never been asked a thing like this before, and sit down; after them, six doctors of law."
     known = (len(tiny().tokenizer.encode(text)) - 1) // 16 * 16
     assert known >= 32
     for prompt, found in ((text, 0), (text, known), (f"{text} Exit one.", known)):
