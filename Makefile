@@ -20,9 +20,11 @@ lab: $(VENV)/course.done model
 	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb
 
 # The engine behind OpenAI's API, and a chat page: `make serve MODEL=tiny PORT=8001`. MODEL: smollm2, tiny, or a path; ENGINE: reference, or mine.
+# REPLICAS=2: two of them, and HAProxy in front.
 # HOST counts only where it is given to make itself: some shells have a variable of that name, and 0.0.0.0 opens the port to others.
 serve: $(VENV)/course.done model
 	@$(BIN)/autograder serve $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port "$(PORT)") $(if $(ENGINE),--engine "$(ENGINE)") \
+		$(if $(REPLICAS),--replicas "$(REPLICAS)") $(if $(DTYPE),--dtype "$(DTYPE)") $(if $(ROUTE),--route "$(ROUTE)") \
 		$(if $(filter command line,$(origin HOST)),--host "$(HOST)")
 
 # The site, in build/site/: every lesson with its outputs. `make docs ANSWERS=0` leaves the answers out.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ from typing import Any
 import torch
 
 from course.kit.errors import ModelError
-from course.kit.serving.running import LOOPBACK, CannotListen, address, open_port
+from course.kit.serving.running import CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
 from solutions import serving
-from solutions.engine.choosing import NoKernels, choose
+from solutions.engine.choosing import Kind, NoKernels, choose
 from solutions.engine.core import EngineCore
 from solutions.tokenizer import render_chat
 
@@ -29,12 +28,20 @@ OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
 """What a student's own server is made of. Each is taken by itself, where its checks pass."""
 
 
+NUMBERS: dict[str, Kind] = {"auto": "auto", "float32": torch.float32}
+
+
 def serve(
-    *, model: str, host: str, port: int, mine: bool, rows: int, max_waiting: int, max_len: int | None, patience: float
-) -> int:
-    """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy."""
+    *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
+    patience: float,
+) -> int:  # fmt: skip
+    """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy.
+
+    fd: the descriptor of a socket that listens already, in place of host and port; whoever has opened it says where. dtype: of NUMBERS.
+    """
     try:
-        opened = open_port(host, port)  # first: whoever has to name another port need not wait for a model
+        # first: whoever has to name another port need not wait for a model
+        opened = open_port(host, port) if fd is None else socket.socket(fileno=fd)
     except CannotListen as error:
         raise CourseError(str(error)) from None
     try:
@@ -43,7 +50,7 @@ def serve(
             print(whose(found), flush=True)
         threads = torch.get_num_threads()
         try:
-            chosen = choose(model, "auto", rows=rows, max_len=max_len, threads=threads)
+            chosen = choose(model, NUMBERS[dtype], rows=rows, max_len=max_len, threads=threads)
         except (ModelError, NoKernels, ValueError) as error:
             raise CourseError(str(error)) from None
         print(chosen.line, flush=True)
@@ -51,7 +58,8 @@ def serve(
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
         server = Server(core, parts(found), served, max_waiting=max_waiting)
         try:
-            return run(server, opened, lambda: announce(address(opened), served.name, host), patience=patience)
+            said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None
+            return run(server, opened, said, patience=patience)
         finally:
             core.close()
     finally:
@@ -99,18 +107,3 @@ def model_name(model: str) -> str:
         return model
     path = Path(model).expanduser().resolve()
     return path.stem if path.suffix == ".gguf" else path.name
-
-
-def announce(where: str, name: str, host: str) -> None:
-    """What whoever started it needs, on the screen."""
-    question = "Why is the sky blue?"
-    print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
-    body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "stream": True})
-    print(f"  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'")
-    asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64"
-    client = f"openai.OpenAI(base_url='{where}/v1', api_key='none')"
-    print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
-    sys.stdout.flush()
-    if host not in LOOPBACK:
-        warning = f"Warning: HOST={host} lets every machine that reaches this one use the model: no key is asked for, nothing is encrypted."
-        print(warning, file=sys.stderr, flush=True)

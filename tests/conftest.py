@@ -18,7 +18,7 @@ import pytest
 LONG_FIRST = (
     "test_instructor", "test_demo", "test_browser", "test_days", "test_cluster", "test_certify", "test_resume", "test_bundle",
     "test_bridge", "test_accessibility", "test_site", "test_near", "test_attacks", "test_mutation", "test_mistakes", "test_grading",
-    "test_kernel", "test_serve", "test_serve_command", "test_serve_load", "test_chat_page",
+    "test_kernel", "test_serve", "test_serve_command", "test_serve_load", "test_replicas", "test_chat_page",
 )  # fmt: skip
 """Files with a test, or a shared set-up, of many seconds. The others follow in the order of their names."""
 APART = ("test_days", "test_near", "test_certify", "test_attacks", "test_mistakes", "test_mutation")

@@ -20,7 +20,8 @@ import openai
 import torch
 
 from autograder.server import parts
-from course.kit import WeightsOnly, load_model
+from course.kit import WeightsOnly, load_model, load_tokenizer
+from course.kit.serving import EchoCore
 from course.kit.serving.running import Runner, address, open_port
 from course.kit.serving.web import Served, Server
 from solutions.engine.choosing import choose
@@ -35,7 +36,7 @@ class Running:
 
     base: str
     model: str
-    core: EngineCore
+    core: Any
     server: Server
     runner: Runner
     stop: Callable[[], None]
@@ -89,20 +90,39 @@ def running(
     patience: float = 10,
     own: dict[str, Any] | None = None,
 ) -> Iterator[Running]:
-    """A server in a thread. Its blocks have to be free at the end."""
+    """A server in a thread, with the engine behind it. Its blocks have to be free at the end."""
     chosen = choose(model, "auto", rows=rows, max_len=max_len, threads=1)
     core = EngineCore(chosen, threads=1)
+    name = model if isinstance(model, str) else model.config.name
+    try:
+        with before(core, Served(name, chosen.tokenizer, chosen.config.vocab_size, chosen.max_len), waiting, patience, own or {}) as it:
+            yield it
+    finally:
+        core.close()
+
+
+@contextmanager
+def echoing(*, step_seconds: float = 0.02) -> Iterator[Running]:
+    """A server in a thread, and behind it no model: an answer is its prompt over again, a token a step."""
+    tokenizer = load_tokenizer("tiny")
+    core = EchoCore(max_running=16, step_seconds=step_seconds, num_blocks=10_000)
+    with before(core, Served("echo", tokenizer, 1024, 2048), 16, 10, {}) as it:
+        yield it
+
+
+@contextmanager
+def before(core: Any, served: Served, waiting: int, patience: float, own: dict[str, Any]) -> Iterator[Running]:
+    """A server before this core."""
     free = core.num_free_blocks
     opened = open_port("127.0.0.1", 0)
-    name = model if isinstance(model, str) else model.config.name
-    server = Server(core, parts(own or {}), Served(name, chosen.tokenizer, chosen.config.vocab_size, chosen.max_len), max_waiting=waiting)
+    server = Server(core, parts(own), served, max_waiting=waiting)
     started = threading.Event()
     runner = Runner(server, started.set, patience)
     thread = threading.Thread(target=lambda: runner.run(sockets=[opened]), daemon=True)
     thread.start()
     assert started.wait(60), "the server did not start"
     loop = runner.loop
-    it = Running(address(opened), name, core, server, runner, lambda: loop.call_soon_threadsafe(runner.leave), thread)
+    it = Running(address(opened), served.name, core, server, runner, lambda: loop.call_soon_threadsafe(runner.leave), thread)
     try:
         yield it
         if thread.is_alive():
@@ -112,7 +132,6 @@ def running(
             it.stop()
         thread.join(30)
         assert not thread.is_alive()
-        core.close()
 
 
 @contextmanager

@@ -405,16 +405,29 @@ def test_health_and_metrics(served, client):
     after = served.metrics()
     gained = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
     prompt = len(tiny().tokenizer.encode(render_chat(ASK))) + len(tiny().tokenizer.encode(TEXT))
-    counts = {name: n for name, n in gained.items() if not name.endswith("_sum") and "_bucket" not in name}
+    counts = {name: n for name, n in gained.items() if not name.endswith("_sum") and "_bucket" not in name and "cached" not in name}
     assert counts == {
         'fpt_requests_total{status="200"}': 2, 'fpt_requests_total{status="400"}': 1, 'fpt_tokens_total{kind="prompt"}': prompt,
         'fpt_tokens_total{kind="completion"}': 12, "fpt_ttft_seconds_count": 2, "fpt_itl_seconds_count": 10,
     }  # fmt: skip
     families = {family.name: family.type for family in text_string_to_metric_families(httpx.get(f"{served.base}/metrics").text)}
     assert families == {
-        "fpt_requests": "counter", "fpt_tokens": "counter", "fpt_aborted": "counter", "fpt_ttft_seconds": "histogram",
-        "fpt_itl_seconds": "histogram", "fpt_num_running": "gauge", "fpt_num_waiting": "gauge", "fpt_free_blocks": "gauge",
+        "fpt_requests": "counter", "fpt_tokens": "counter", "fpt_aborted": "counter", "fpt_cached_tokens": "counter",
+        "fpt_ttft_seconds": "histogram", "fpt_itl_seconds": "histogram", "fpt_num_running": "gauge", "fpt_num_waiting": "gauge",
+        "fpt_free_blocks": "gauge",
     }  # fmt: skip
+
+
+def test_tokens_that_lie_in_the_cache_already_are_counted(served, client):
+    """A text that is new, the same one again, and one that begins like it: whole blocks of 16 tokens, but for the last token."""
+    text = "Enter three judges, who have never been asked a thing like this before, and sit down; after them, six doctors of law."
+    known = (len(tiny().tokenizer.encode(text)) - 1) // 16 * 16
+    assert known >= 32
+    for prompt, found in ((text, 0), (text, known), (f"{text} Exit one.", known)):
+        served.at_rest()
+        before = served.metrics()["fpt_cached_tokens_total"]
+        complete(client, prompt=prompt, max_tokens=2)
+        assert served.metrics()["fpt_cached_tokens_total"] - before == found
 
 
 def test_a_stream_says_what_it_is(served):

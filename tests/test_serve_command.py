@@ -153,6 +153,7 @@ def test_make_passes_on_what_it_is_given_and_a_hosts_name_from_the_environment_i
     assert line("MODEL=tiny", "PORT=8001", "ENGINE=mine", "HOST=0.0.0.0") == [
         "serve", "--model", "tiny", "--port", "8001", "--engine", "mine", "--host", "0.0.0.0",
     ]  # fmt: skip
+    assert line("REPLICAS=2", "DTYPE=auto", "ROUTE=turns") == ["serve", "--replicas", "2", "--dtype", "auto", "--route", "turns"]
 
 
 # How it ends, in this process

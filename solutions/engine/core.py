@@ -23,6 +23,7 @@ class EngineCore:
 
     While a step is under way, the scheduler is its own: who comes and who goes is written down, and takes effect when it has ended.
     An answer depends on its prompt, its parameters and its seed, and not on who is in the batch.
+    num_cached_tokens: of the prompts that have been read, so many tokens were found in memory.
     """
 
     def __init__(self, chosen: Choice, *, threads: int) -> None:
@@ -33,6 +34,7 @@ class EngineCore:
         self._asked: dict[str, SamplingParams] = {}
         self._arriving: list[str] = []
         self._leaving: list[str] = []
+        self.num_cached_tokens = 0
         self._step: asyncio.Future[list[tuple[NewToken, TokenOutput]]] | None = None
         # torch counts its threads for each thread that computes
         self._thread = ThreadPoolExecutor(1, "engine", initializer=torch.set_num_threads, initargs=(threads,))
@@ -107,6 +109,7 @@ class EngineCore:
                     self._serving.abort(request)
             self._end_step(given_up)
             raise
+        self.num_cached_tokens += sum(new.request.num_cached or 0 for new, _ in made if len(new.request.output) == 1)
         self._end_step([new.request for new, _ in made if new.ended])
         return [output for _, output in made]
 

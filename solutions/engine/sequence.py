@@ -31,6 +31,7 @@ class Request(continuous_batching.Request):
     presence_penalty: float = field(default=0.0, kw_only=True)
     frequency_penalty: float = field(default=0.0, kw_only=True)
     block_keys: list[bytes] = field(default_factory=list, init=False, repr=False)  # of the whole blocks named so far: a text only grows
+    num_cached: int | None = field(default=None, init=False, repr=False)  # tokens that lay in memory when it was first let in
 
     def __post_init__(self) -> None:
         if self.temperature > 0 and self.generator is None:

@@ -85,6 +85,7 @@ class ServingEngine:
     def add(self, request: Request) -> None:
         """Put a request at the end of the queue. Raises ValueError where it can never be served, as `Scheduler.add` does."""
         request.block_keys.clear()  # another engine may have had blocks of another size
+        request.num_cached = None
         self.scheduler.add(request)
 
     def abort(self, request: Request) -> None:
@@ -102,6 +103,9 @@ class ServingEngine:
             return []
         logits = self._forward(flatten_chunks(plan.chunks), [request.sequence for request, _ in plan.chunks])
         fed: list[Any] = [request for request, _ in plan.chunks]
+        for request, (_, n) in zip(fed, plan.chunks, strict=True):
+            if request.num_cached is None:  # its first chunk: what lies before it was found
+                request.num_cached = request.sequence.length - n
         lengths = [len(request.output) for request in fed]
         ended = self._update(self.scheduler, plan, next_tokens(plan.chunks, logits))
         return [

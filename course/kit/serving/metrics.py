@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from .core import Core
 
@@ -14,8 +18,18 @@ ITL_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Upper ends, in seconds. They are the served model's: milliseconds for a small one, half a second for one that others share."""
 
 
+@dataclass(eq=False)
+class CachedTokens(Collector):
+    """A counter that is the core's own."""
+
+    core: Any
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        yield CounterMetricFamily("fpt_cached_tokens", "Tokens of prompts that were found in the cache", value=self.core.num_cached_tokens)
+
+
 class Metrics:
-    """Counters, gauges and histograms of one server. The gauges are read from the core when somebody asks."""
+    """Counters, gauges and histograms of one server. What is the core's is read from it when somebody asks."""
 
     def __init__(self, core: Core) -> None:
         disable_created_metrics()  # a time of birth for every counter is twice the page, and nobody's question
@@ -27,6 +41,8 @@ class Metrics:
         self.itl = Histogram("fpt_itl_seconds", "From one token of a request to the next", buckets=ITL_BUCKETS, registry=registry)
         for kind in ("prompt", "completion"):
             self.tokens.labels(kind)  # 0 is told too
+        if hasattr(core, "num_cached_tokens"):  # not every core has a cache
+            registry.register(CachedTokens(core))
         self._gauge("fpt_num_running", "Requests that run", lambda: core.num_running)
         self._gauge("fpt_num_waiting", "Requests that wait", lambda: core.num_waiting)
         self._gauge("fpt_free_blocks", "Blocks of the cache that nobody holds", lambda: core.num_free_blocks)

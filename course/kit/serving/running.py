@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import json
 import logging
 import signal
 import socket
@@ -51,6 +52,21 @@ def address(opened: socket.socket) -> str:
     host, port = opened.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{host}:{port}"
+
+
+def announce(where: str, name: str, host: str) -> None:
+    """What whoever started it needs, on the screen."""
+    question = "Why is the sky blue?"
+    print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
+    body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "stream": True})
+    print(f"  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'")
+    asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64"
+    client = f"openai.OpenAI(base_url='{where}/v1', api_key='none')"
+    print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
+    sys.stdout.flush()
+    if host not in LOOPBACK:
+        warning = f"Warning: HOST={host} lets every machine that reaches this one use the model: no key is asked for, nothing is encrypted."
+        print(warning, file=sys.stderr, flush=True)
 
 
 def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float) -> int:
