@@ -22,7 +22,7 @@ from autograder.course_table import earlier_sources
 from autograder.errors import CourseError
 from autograder.exports import gradescope
 from autograder.exports.results import class_results
-from autograder.grading.records import FLOAT32, QUANTIZED, RaceScore, Record, read_record, record_of, write_record
+from autograder.grading.records import FLOAT32, QUANTIZED, Record, read_record, record_of, write_record
 from autograder.grading.submission import Cell
 from autograder.lessons import capstone_bytes, capstone_path
 from autograder.nbgrader_bridge.class_folder import ClassFolder
@@ -538,42 +538,59 @@ def test_no_distribution_that_chooses_the_token_is_nearer() -> None:
         assert bool((least[~chosen] > 0).all())
 
 
-def test_four_bits_are_near_enough_and_three_are_not(model: Model, asked: list[Asked]) -> None:
-    near, far = (answered(quantized(bits), asked) for bits in (4, 3))
-    judge = Judge(QUANTIZED, model)
-    judge.hold(near)
+def distance(model: Model, found: Played, board: str = QUANTIZED) -> float | None:
+    """Of what was said, by a whole race's rule. Raises Lost."""
+    judge = Judge(board, model)
+    judge.hold(found)
     judge.end()
-    assert judge.divergence is not None
-    assert 0 < judge.divergence < 0.002
+    return judge.divergence
+
+
+def test_four_bits_are_near_enough_and_three_are_not(
+    model: Model, asked: list[Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = (answered(quantized(bits), asked) for bits in (4, 3))
+    found = distance(model, near)
+    assert found is not None
+    assert 0 < found < holding.MOST_DIVERGENCE
     with pytest.raises(Lost, match="the model says"):
-        Judge(FLOAT32, model).hold(near)
-    worse = Judge(QUANTIZED, model)
-    with pytest.raises(Lost, match=r"at the least, in the mean; allowed are 0\.002|logit is"):
-        worse.hold(far)
-        worse.end()
+        distance(model, near, FLOAT32)
+    monkeypatch.setattr(holding, "FURTHEST", math.inf)  # what all tokens together are, whatever one of them is
+    with pytest.raises(Lost, match=r"is 0\.00\d\d nats from the model at the least, in the mean; allowed are 0\.002"):
+        distance(model, far)
 
 
 def test_the_models_own_tokens_are_at_no_distance(model: Model, asked: list[Asked]) -> None:
-    judge = Judge(QUANTIZED, model)
-    judge.hold(answered(load_model("tiny"), asked[:4]))
-    judge.end()
-    assert judge.divergence == pytest.approx(0.0, abs=1e-6)
+    assert distance(model, answered(load_model("tiny"), asked[:4])) == pytest.approx(0.0, abs=1e-6)
+    assert distance(model, answered(load_model("tiny"), asked[:4]), FLOAT32) is None
 
 
 def test_a_token_that_nobody_could_mean_is_found_by_itself(model: Model, asked: list[Asked]) -> None:
     found = answered(load_model("tiny"), asked[:4], lambda so_far, token: 17 if len(so_far) == 5 else token)
     with pytest.raises(Lost, match=r"token 5 of quantized/\d is 17; the model says"):
-        Judge(QUANTIZED, model).hold(found)
+        distance(model, found)
+
+
+def test_words_that_come_again_are_no_answer_unasked(model: Model, asked: list[Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who says what followed the same two tokens before, and asks the model only where they are new."""
+
+    def again(so_far: list[int], token: int) -> int:
+        for place in range(len(so_far) - 3, -1, -1):
+            if so_far[place : place + 2] == so_far[-2:]:
+                return so_far[place + 2]
+        return token
+
+    monkeypatch.setattr(holding, "FURTHEST", math.inf)
+    with pytest.raises(Lost, match="in the mean"):
+        distance(model, answered(load_model("tiny"), asked[:16], again))
 
 
 def test_a_layer_that_is_left_out_is_too_far(model: Model, asked: list[Asked]) -> None:
     cheap = load_model("tiny", dtype=torch.float32)
     cheap.weights.layers = cheap.weights.layers[:-1]
     cheap.config = replace(cheap.config, num_hidden_layers=len(cheap.weights.layers))
-    judge = Judge(QUANTIZED, model)
     with pytest.raises(Lost):
-        judge.hold(answered(cheap, asked[:8]))
-        judge.end()
+        distance(model, answered(cheap, asked[:8]))
 
 
 # The board, the files, the command
@@ -616,7 +633,8 @@ def test_gradescope_gets_points_for_being_right_and_a_place_for_a_verified_score
     assert made["score"] == 1
     assert [test["status"] for test in made["tests"]] == ["passed", "failed"]
     assert made["leaderboard"][0] == {"name": "goodput x reference", "value": 2.0, "order": "desc"}
-    assert [each["name"] for each in made["leaderboard"][1:]] == [f"tokens/s at {rate}x" for rate in ("0.125", "0.25", "0.5", "1", "2", "4")]
+    speeds = [each["name"] for each in made["leaderboard"][1:]]
+    assert speeds == [f"tokens/s at {rate}x" for rate in ("0.125", "0.25", "0.5", "1", "2", "4")]
     assert made["extra_data"]["race"]["score"] == 2.0
     json.dumps(made, allow_nan=False)
 
@@ -632,12 +650,12 @@ def test_a_race_without_a_score_and_one_that_is_not_verified_have_no_place() -> 
 
 
 def test_a_race_by_another_rule_has_columns_of_its_own() -> None:
-    for board_, model_, title in ((QUANTIZED, "tiny", "goodput x reference, quantized"), (FLOAT32, "smollm2", "goodput x reference, smollm2")):
+    for rule, of_model, words in ((QUANTIZED, "tiny", "quantized"), (FLOAT32, "smollm2", "smollm2")):
         outcome = raced(*TWICE)
-        outcome.board, outcome.model = board_, model_
+        outcome.board, outcome.model = rule, of_model
         race = recorded(outcome).race
         assert race is not None
-        assert gradescope.leaderboard(race)[0]["name"] == title
+        assert gradescope.leaderboard(race)[0]["name"] == f"goodput x reference, {words}"
 
 
 def test_a_record_carries_a_race_and_is_the_same_when_it_is_read(tmp_path: Path) -> None:

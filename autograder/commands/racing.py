@@ -48,7 +48,7 @@ def race(
     into: Annotated[Path, typer.Option(help="The folder of the board.")] = Path("build/race"),
     results: Annotated[Path | None, typer.Option(help="Also writes Gradescope's results.json there, with its leaderboard.")] = None,
     student: Annotated[
-        str | None, typer.Option(help="For an instructor: races submitted/STUDENT/capstone/capstone.ipynb, and keeps its record in the class's.")
+        str | None, typer.Option(help="For an instructor: races submitted/STUDENT/capstone/capstone.ipynb, and keeps a record of it.")
     ] = None,
     submitted: Annotated[Path, typer.Option(help="With --student, the folder of submissions.")] = Path("submitted"),
 ) -> None:

@@ -87,7 +87,7 @@ def add(folder: Path, entry: Entry) -> Path:
 
 
 def page(entries: list[Entry]) -> str:
-    """The board as one file without scripts or outside requests: a table for each model and rule, verified entries first, the best on top."""
+    """The board as one file without scripts or outside requests: a table for each model and rule, verified entries first, by score."""
     kinds = sorted({(each.model, each.board) for each in entries}, key=lambda kind: (kind[0] != "tiny", kind))
     return PAGE.format(tables="\n".join(_table(kind, [each for each in entries if (each.model, each.board) == kind]) for kind in kinds))
 
@@ -104,7 +104,8 @@ def _table(kind: tuple[str, str], entries: list[Entry]) -> str:
 def _row(place: int, entry: Entry) -> str:
     cells = [str(place), entry.name, f"{entry.score:.2f}"]
     for rate in entry.rates:
-        cells += [f"{rate['served']:.0%}", f"{rate['goodput']:,.0f}", f"{rate['reference_goodput']:,.0f}", _ms(rate["ttft_p99"]), _ms(rate["itl_p99"])]
+        cells += [f"{rate['served']:.0%}", f"{rate['goodput']:,.0f}", f"{rate['reference_goodput']:,.0f}"]
+        cells += [_ms(rate["ttft_p99"]), _ms(rate["itl_p99"])]
     cells += [f"{entry.differs:+.1%}", str(entry.seed), entry.commit, entry.machine]
     cells.append(f"not verified: {entry.not_verified}" if entry.not_verified else "")
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

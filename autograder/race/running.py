@@ -5,9 +5,9 @@ promises are made, and how many requests a second it finishes when all are there
 each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
 
 Each offered rate is twice the one before. Of what is asked for at a rate an engine serves a share in time: all of it where it is fast
-enough, next to nothing where it is not. The sum of the shares is by how many doublings of the load it keeps up, and the score is two to
-the power of what it is ahead of the reference by: twice as fast, a point more in the sum, a score of 2. A mean of ratios would know
-nothing of an engine that serves nobody at one rate, if geometric, and little of any other rate than the one where most was lost.
+enough, next to nothing where it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
+score is two to the power of its lead over the reference's: an engine of twice the speed has a sum that is larger by 1, and a score of 2.
+A geometric mean of goodputs would be 0 for everybody who serves nobody at one rate.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def race(
     vocab = model.config.vocab_size
     mine, theirs = Judge(outcome.board, model), Judge(FLOAT32, model)
     done: dict[float, list[tuple[Played, Played, Played]]] = {rate: [] for rate in RATES}
+    promises = outcome.promises = _promises(reference, again, outcome.seed, vocab, track)
     try:
-        promises = outcome.promises = _promises(reference, again, outcome.seed, vocab, track)
         # The rivals are warm by now; the student's worker may be a new one.
         track.play(student, requests(Draw(outcome.seed, "warm-up"), track.num_alone, vocab))
         for number in range(track.rounds):
