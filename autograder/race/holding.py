@@ -33,7 +33,7 @@ FURTHEST = 5.0
 """On the board quantized no token's logit may be further below the largest: the model finds it e^5 = 148 times less probable."""
 MOST_DIVERGENCE = 0.002
 """In nats, the mean of `least_divergence` over a race's tokens. Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits
-0.0008 and 3 bits 0.009, where their mean KL divergences are 0.0001, 0.03 and 0.19: the line is drawn at those 0.05 and lies here."""
+0.0008 and 3 bits 0.009, and their true mean KL divergences are 0.0001, 0.03 and 0.19: the line lies where those go past 0.05."""
 
 
 class Lost(Exception):
