@@ -29,7 +29,7 @@ def results(result: Result) -> dict[str, Any]:
     head += [f"The cell {name} did not run to its end: {text}" for name, text in record.cells.items()]
     if record.race is not None:
         head.append(f"the race: {record.race.fault}" if record.race.score is None else f"the race: score {record.race.score:.2f}")
-    made = {
+    made: dict[str, Any] = {
         "score": result.points,
         "execution_time": round(record.seconds, 2),
         "output": "\n".join(head) or "Each check says what it tried; checks with fresh inputs are told by number only.",

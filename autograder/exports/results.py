@@ -104,7 +104,7 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
     notes = Notes(folder.root).entries
     due = due_dates(folder.root)
     books_of = {day.slug: booked(folder.db_url, day) for day in days}
-    for slug in [*books_of, CAPSTONE] if capstone else books_of:
+    for slug in [*books_of, *([CAPSTONE] if capstone else [])]:
         books = books_of.get(slug, {})
         for path in sorted((folder.records / slug).glob("*.json")):
             try:
