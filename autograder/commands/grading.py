@@ -71,7 +71,7 @@ def grade(
     from ..grading.records import alone
     from ..grading.run import drawn_seed, grade_all
     from ..grading.tasks import find_tasks, left_out
-    from ..lessons import syllabus
+    from ..lessons import CAPSTONE, syllabus
     from ..nbgrader_bridge.bulk import ClassFolder, store
     from ..nbgrader_bridge.gradebook import check_gradebook, enter_day
     from ..nbgrader_bridge.writer import WriterThread
@@ -79,7 +79,7 @@ def grade(
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
     tasks = list(find_tasks(folder.submitted, days, student))
-    bad_folders = left_out(folder.submitted, [d.slug for d in syllabus()], student)
+    bad_folders = left_out(folder.submitted, [*(d.slug for d in syllabus()), CAPSTONE], student)
     if not tasks and not bad_folders:
         who = f"of {student} " if student else ""
         raise CourseError(f"no submission {who}under {submitted} for {', '.join(d.slug for d in days)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ..lessons.notebooks import CAPSTONE
+
 if TYPE_CHECKING:
     from ..race.running import Outcome
 
 console = Console()
+NOBODY = "nobody"
+"""Whose record it is where no student is named."""
+
+
+class Model(enum.StrEnum):
+    tiny = "tiny"
+    smollm2 = "smollm2"
+
+
+class Board(enum.StrEnum):
+    float32 = "float32"
+    quantized = "quantized"
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +36,10 @@ def register(app: typer.Typer) -> None:
 
 def race(
     notebook: Annotated[Path | None, typer.Option(help="Another file than work/capstone/capstone.ipynb.")] = None,
+    model: Annotated[Model, typer.Option(help="What is raced on; smollm2 takes several times as long, with fewer requests.")] = Model.tiny,
+    board: Annotated[
+        Board, typer.Option(help="float32: each token is the model's. quantized: nearly so, all together; see the page on the race.")
+    ] = Board.float32,
     local: Annotated[
         bool, typer.Option("--local", help="Runs your code without walls, for machines that have none; the board says: not verified.")
     ] = False,
@@ -28,33 +47,51 @@ def race(
     name: Annotated[str, typer.Option(help="A pseudonym for the board; without one you stand there without a name.")] = "",
     into: Annotated[Path, typer.Option(help="The folder of the board.")] = Path("build/race"),
     results: Annotated[Path | None, typer.Option(help="Also writes Gradescope's results.json there, with its leaderboard.")] = None,
+    student: Annotated[
+        str | None, typer.Option(help="For an instructor: races submitted/STUDENT/capstone/capstone.ipynb, and keeps a record of it.")
+    ] = None,
+    submitted: Annotated[Path, typer.Option(help="With --student, the folder of submissions.")] = Path("submitted"),
 ) -> None:
-    """Races your capstone engine against the course's: correctness first (4 points), then goodput, yours over its.
+    """Races your capstone engine against the course's: correctness first (4 points), then goodput under rising load, as a multiple of its.
 
-    Both serve the same new requests, at one and two times what the course's engine can do, each in a process of its own. The clock is
+    Both serve the same new requests, at an eighth to four times what the course's engine can do, each in a process of its own. The clock is
     processor time, read from outside. Takes a few minutes. Exit status 1 where there is no score, and the reason in one line.
     """
     import secrets
 
-    from ..grading import zygotes
-    from ..race import board, entering
+    from course.kit import load_model
 
+    from ..exports.gradescope import results_json
+    from ..grading import zygotes
+    from ..grading.records import write_record
+    from ..grading.tasks import check_student_id
+    from ..nbgrader_bridge.class_folder import ClassFolder
+    from ..race import board as boards
+    from ..race import entering, recording
+    from ..race.running import TRACKS
+
+    if student is not None:
+        check_student_id(student)
+        notebook = notebook or submitted / student / CAPSTONE / f"{CAPSTONE}.ipynb"
     found = entering.notebook_of(notebook)
+    cells = entering.student_cells(found)
+    load_model(model.value)  # raises in one line where it has not been fetched
     if local:
         zygotes.want("none")
     drawn = secrets.randbits(53) if seed is None else seed
-    outcome = entering.enter(entering.student_cells(found), drawn, say=say)
+    outcome = entering.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
     show(outcome)
     not_verified = entering.verified(local)
     into.mkdir(parents=True, exist_ok=True)
     (into / "race.json").write_text(json.dumps({**outcome.as_data(), "not_verified": not_verified}, indent=1), encoding="utf-8")
+    record = recording.record_of(outcome, found, student or NOBODY, not_verified)
+    if student is not None:
+        say(f"record: {write_record(ClassFolder.of(submitted).records, record)}")
     if results is not None:
-        from ..exports.gradescope import race_results
-
-        results.write_text(json.dumps(race_results(outcome, not_verified), indent=1, ensure_ascii=False), encoding="utf-8")
+        results.write_bytes(results_json(recording.result_of(record)))
     if outcome.score is None:
         raise typer.Exit(1)
-    page = board.add(into, board.entry_of(outcome, name, not_verified))
+    page = boards.add(into, boards.entry_of(outcome, name, not_verified))
     say(f"the board: {page}" + (f" (not verified: {not_verified})" if not_verified else ""))
 
 
@@ -64,15 +101,14 @@ def show(outcome: Outcome) -> None:
     if outcome.parts:
         say(f"correctness: {outcome.points} of {len(outcome.parts)} points")
     for rate in outcome.rates:
-        reference = (rate.reference + rate.again) / 2
-        kept = f"{rate.kept:.0%} of requests kept both promises (reference {rate.reference_kept:.0%})"
-        say(f"{rate.rate:g}x capacity: {rate.goodput:,.0f} tokens/s, reference {reference:,.0f}; {kept}")
-    if outcome.score is not None:
-        say(f"score {outcome.score:.2f}; the reference differs from itself by {outcome.differs:+.1%}; seed {outcome.seed}")
-    elif outcome.inconclusive:
-        say(f"inconclusive: the reference differs from itself by {outcome.differs:+.1%}; race again when less runs beside it")
+        served = f"{rate.served:.0%} of the tokens in time, reference {(rate.reference + rate.again) / 2:.0%}"
+        say(f"{rate.rate:g}x capacity: {served}; {rate.goodput:,.0f} tokens/s, reference {rate.reference_goodput:,.0f}")
+    if outcome.divergence is not None:
+        say(f"an engine that chooses your tokens is at least {outcome.divergence:.4f} nats from the model, in the mean")
+    if outcome.score is None:
+        say(f"no score: {outcome.no_score}")
     else:
-        say(f"no score: {outcome.fault}")
+        say(f"score {outcome.score:.2f}; the reference differs from itself by {outcome.differs:+.1%}; seed {outcome.seed}")
 
 
 def say(line: str) -> None:

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
         app.command()(function)
 
 
-def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None) -> ClassResults:
+def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None, *, capstone: bool = False) -> ClassResults:
     from ..exports.results import class_results
     from ..exports.roster import find_roster
     from ..nbgrader_bridge.class_folder import ClassFolder
@@ -38,7 +38,7 @@ def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | 
 
     folder = ClassFolder.of(submitted, db)
     check_gradebook(folder.db_url)
-    return class_results(folder, chosen_days(day), find_roster(folder.root, roster))
+    return class_results(folder, chosen_days(day), find_roster(folder.root, roster), capstone=capstone)
 
 
 def report(
@@ -85,7 +85,7 @@ def export(
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
     ids = assignment_ids(assignment or [])
-    results = read_class(day, submitted, db, roster)
+    results = read_class(day, submitted, db, roster, capstone=day is None and to in (To.csv, To.gradescope))
     ungraded = [r for r in results.results if r.points is None]
     files: dict[Path, bytes] = {}
     unknown: list[str] = []

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..grading.records import Record
+from ..grading.records import FLOAT32, RaceScore, Record
 from ..nbgrader_bridge.pages import shown, without_repeats
 from ..render import text_detail
 from ..verdicts import Verdict
 from .results import ExerciseResult, Result, lost
-
-if TYPE_CHECKING:  # a race needs torch, and an export does not
-    from ..race.running import Outcome
 
 
 def results_json(result: Result) -> bytes:
@@ -30,7 +27,9 @@ def results(result: Result) -> dict[str, Any]:
         tests.append({"name": "handed in late", "score": -result.penalty, "max_score": 0, "output": result.late, "visibility": "visible"})
     head = [f"This file could not be graded: {record.problem}"] if record.problem is not None else []
     head += [f"The cell {name} did not run to its end: {text}" for name, text in record.cells.items()]
-    return {
+    if record.race is not None:
+        head.append(f"the race: {record.race.fault}" if record.race.score is None else f"the race: score {record.race.score:.2f}")
+    made: dict[str, Any] = {
         "score": result.points,
         "execution_time": round(record.seconds, 2),
         "output": "\n".join(head) or "Each check says what it tried; checks with fresh inputs are told by number only.",
@@ -42,6 +41,9 @@ def results(result: Result) -> dict[str, Any]:
         "extra_data": extra_data(record),
         "tests": tests,
     }
+    if record.race is not None and (places := leaderboard(record.race)):
+        made["leaderboard"] = places
+    return made
 
 
 def extra_data(record: Record) -> dict[str, Any]:
@@ -54,7 +56,8 @@ def extra_data(record: Record) -> dict[str, Any]:
         for v in record.verdicts if v.hidden
     ]  # fmt: skip
     how = {"course_version": record.course_version, "isolation": record.isolation, "seed": record.seed, "status": record.status}
-    return {**how, "hidden_checks": hidden}
+    race = {} if record.race is None else {"race": vars(record.race)}
+    return {**how, **race, "hidden_checks": hidden}
 
 
 def _tests(result: Result, exercise: ExerciseResult, place: int) -> list[dict[str, Any]]:
@@ -99,27 +102,13 @@ def _test(name: str, place: str, exercise: ExerciseResult, verdicts: list[Verdic
     }
 
 
-def race_results(outcome: Outcome, not_verified: str = "") -> dict[str, Any]:
-    """results.json of the capstone: a test for each part of being right, and a place on the leaderboard for a score that is verified."""
-    tests = [
-        {
-            "name": part.title, "number": f"{place}", "score": part.points, "max_score": 1,
-            "status": "passed" if part.points else "failed", "output": part.fault or "", "visibility": "visible",
-        }
-        for place, part in enumerate(outcome.parts, start=1)
-    ]  # fmt: skip
-    made: dict[str, Any] = {
-        "score": outcome.points,
-        "execution_time": outcome.seconds,
-        "output": outcome.fault or ("inconclusive: the reference differs from itself" if outcome.inconclusive else ""),
-        "output_format": "text",
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "extra_data": {"race": outcome.as_data(), "not_verified": not_verified},
-        "tests": tests,
-    }
-    if outcome.score is not None and not not_verified:
-        board = [{"name": "goodput x reference", "value": round(outcome.score, 2), "order": "desc"}]
-        board += [{"name": f"tokens/s at {rate.rate:g}x", "value": round(rate.goodput)} for rate in outcome.rates]
-        made["leaderboard"] = board
-    return made
+def leaderboard(race: RaceScore) -> list[dict[str, Any]]:
+    """A place among others, for a score that can be held against theirs; [] for any other race.
+
+    What was raced by another rule or on another model has columns of its own: Gradescope sorts all submissions in one table.
+    """
+    if race.score is None or race.not_verified:
+        return []
+    of_board = "".join(f", {word}" for word in (race.model, race.board) if word not in ("tiny", FLOAT32))
+    speeds = [{"name": f"tokens/s at {rate}x{of_board}", "value": round(goodput)} for rate, goodput in race.goodputs.items()]
+    return [{"name": f"goodput x reference{of_board}", "value": round(race.score, 2), "order": "desc"}, *speeds]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import CourseError
 from ..grading.records import Record, read_record
-from ..lessons import Day
+from ..lessons import CAPSTONE, Day
 from ..verdicts import Verdict
 from .collecting import Entry, Notes
 from .deadlines import Lateness, due_dates, lateness
@@ -97,21 +97,22 @@ class Booked:
     by_hand: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None) -> ClassResults:
-    """Raises CourseError where nothing is graded."""
+def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None, *, capstone: bool = False) -> ClassResults:
+    """Raises CourseError where nothing is graded. capstone: with the races, which belong to no day and stand in no gradebook."""
     results: list[Result] = []
     damaged: list[str] = []
     notes = Notes(folder.root).entries
     due = due_dates(folder.root)
-    for day in days:
-        books = booked(folder.db_url, day)
-        for path in sorted((folder.records / day.slug).glob("*.json")):
+    books_of = {day.slug: booked(folder.db_url, day) for day in days}
+    for slug in [*books_of, *([CAPSTONE] if capstone else [])]:
+        books = books_of.get(slug, {})
+        for path in sorted((folder.records / slug).glob("*.json")):
             try:
                 record = read_record(path)
             except CourseError as error:
                 damaged.append(str(error))
                 continue
-            results.append(_result(record, books.get(record.student), notes.get((record.student, day.slug)), due.get(day.slug), roster))
+            results.append(_result(record, books.get(record.student), notes.get((record.student, slug)), due.get(slug), roster))
     if not results and not damaged:
         raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
     shown = {r.record.slug for r in results}

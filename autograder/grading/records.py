@@ -25,6 +25,8 @@ except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1
+FLOAT32, QUANTIZED = "float32", "quantized"
+"""Boards of the race."""
 Made = typing.TypeVar("Made")
 
 
@@ -35,6 +37,23 @@ class ExerciseScore:
     exercise: str
     points: float
     max_points: float
+
+
+@dataclass
+class RaceScore:
+    """What a race of the capstone's engine came to. score is None where there is none, and `fault` says why.
+
+    board: which rule its tokens were held to. model: what was raced on. goodputs: tokens a second, by offered rate in multiples of what
+    the course's engine can serve. not_verified: "" or why nobody should compare it.
+    """
+
+    board: str
+    model: str
+    score: float | None
+    goodputs: dict[str, float]
+    seed: int
+    fault: str | None = None
+    not_verified: str = ""
 
 
 @dataclass
@@ -59,6 +78,8 @@ class Record:
     seconds: float = 0.0
     timing_due: bool = False
     """Its speed has not been measured yet: the scores are not final."""
+    race: RaceScore | None = None
+    """Of the capstone alone, and only where its engine raced."""
     format: int = FORMAT
 
     @property
@@ -106,10 +127,17 @@ def write_record(folder: Path, record: Record) -> Path:
 
 
 def record_text(record: Record) -> str:
-    """JSON with a line for each field, and in the lists one for each verdict and score: for people to read, and quick to write."""
+    """JSON with a line for each field, and in the lists one for each verdict and score: for people to read, and quick to write.
+
+    Where there was no race, nothing is said of one.
+    """
     lines = []
     for name, value in vars(record).items():
-        if name in ("verdicts", "scores") and value:
+        if name == "race":
+            if value is None:
+                continue
+            text = _json(vars(value))
+        elif name in ("verdicts", "scores") and value:
             text = "[\n  " + ",\n  ".join(_json(vars(each)) for each in value) + "\n ]"
         else:
             text = _json(value)
@@ -158,9 +186,11 @@ def read_record(path: Path) -> Record:
 
 def record_of(table: dict[str, Any]) -> Record:
     """The record of a table that was made of it. Raises TypeError, KeyError or ValueError for another table."""
-    record = _made(Record, {**table, "verdicts": [], "scores": []})
+    record = _made(Record, {**table, "verdicts": [], "scores": [], "race": None})
     record.verdicts = [_made(Verdict, v) for v in table["verdicts"]]
     record.scores = [_made(ExerciseScore, s) for s in table["scores"]]
+    if table.get("race") is not None:
+        record.race = _made(RaceScore, table["race"])
     if any(not 0 <= score.points <= score.max_points for score in record.scores):
         raise ValueError("points that nobody can have")
     return record
@@ -176,7 +206,7 @@ def _made(kind: type[Made], table: dict[str, Any]) -> Made:
     return made
 
 
-FIELD_TYPES: dict[type, dict[str, Any]] = {kind: typing.get_type_hints(kind) for kind in (Record, Verdict, ExerciseScore)}
+FIELD_TYPES: dict[type, dict[str, Any]] = {kind: typing.get_type_hints(kind) for kind in (Record, RaceScore, Verdict, ExerciseScore)}
 
 
 def _is(value: Any, due: Any) -> bool:

@@ -7,6 +7,7 @@ Importing this is cheap: nbformat and nbgrader are imported only by what builds.
 
 from autograder.lessons.markdown import Cell, Exercise, Hint, Lesson, lesson
 from autograder.lessons.notebooks import (
+    CAPSTONE,
     build_capstone,
     build_source,
     build_start,
@@ -22,7 +23,7 @@ from autograder.lessons.syllabus import ROOT, Day, find_day, syllabus
 from autograder.lessons.work import copy_to_work, prepare_work
 
 __all__ = [
-    "ROOT", "Cell", "Day", "Exercise", "Hint", "Lesson", "build_capstone", "build_release", "build_source", "build_start",
+    "CAPSTONE", "ROOT", "Cell", "Day", "Exercise", "Hint", "Lesson", "build_capstone", "build_release", "build_source", "build_start",
     "capstone_bytes", "capstone_path", "copy_to_work", "find_day", "generate_assignment_config", "lesson", "prepare_work", "release_bytes",
     "release_notebook_path", "solved_notebook", "source_notebook", "source_path", "start_bytes", "syllabus",
 ]  # fmt: skip

@@ -19,16 +19,20 @@ from .running import Outcome
 NAMELESS = "somebody"
 MOST_NAME = 40
 MOST_ENTRIES = 1000
+COLUMNS = ("served", "tokens/s", "reference", "TTFT p99", "ITL p99")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A race that gave a score. rates: of each offered rate its multiple of the capacity, goodputs, score and tails, as `Rate` has them.
+    """A race that gave a score. rates: what was measured at each, as `Rate` has it.
 
+    model, board: what was raced on, and by which rule tokens were judged: only entries that agree in both are held against each other.
     not_verified: "" or why nobody should compare it.
     """
 
     name: str
+    model: str
+    board: str
     score: float
     rates: list[dict[str, Any]]
     differs: float
@@ -42,9 +46,9 @@ def entry_of(outcome: Outcome, name: str, not_verified: str) -> Entry:
     """Of an outcome that has a score."""
     assert outcome.score is not None
     assert outcome.differs is not None
-    rates = [{**asdict(rate), "score": rate.score} for rate in outcome.rates]
+    rates = [asdict(rate) for rate in outcome.rates]
     name = name.strip()[:MOST_NAME] or NAMELESS
-    return Entry(name, outcome.score, rates, outcome.differs, outcome.seed, machine(), commit(), not_verified)
+    return Entry(name, outcome.model, outcome.board, outcome.score, rates, outcome.differs, outcome.seed, machine(), commit(), not_verified)
 
 
 def machine() -> str:
@@ -83,20 +87,25 @@ def add(folder: Path, entry: Entry) -> Path:
 
 
 def page(entries: list[Entry]) -> str:
-    """The board as one file without scripts or outside requests: verified entries first, the best on top."""
+    """The board as one file without scripts or outside requests: a table for each model and rule, verified entries first, by score."""
+    kinds = sorted({(each.model, each.board) for each in entries}, key=lambda kind: (kind[0] != "tiny", kind))
+    return PAGE.format(tables="\n".join(_table(kind, [each for each in entries if (each.model, each.board) == kind]) for kind in kinds))
+
+
+def _table(kind: tuple[str, str], entries: list[Entry]) -> str:
     ordered = sorted(entries, key=lambda each: (bool(each.not_verified), -each.score))
-    multiples = [rate["rate"] for rate in ordered[0].rates] if ordered else []
     heads = ["", "name", "score"]
-    heads += [f"{what} at {multiple:g}x" for multiple in multiples for what in ("tokens/s", "reference", "TTFT p99", "ITL p99")]
+    heads += [f"{what} at {rate['rate']:g}x" for rate in ordered[0].rates for what in COLUMNS]
     heads += ["differs", "seed", "commit", "machine", ""]
     rows = [_row(place, each) for place, each in enumerate(ordered, start=1)]
-    return PAGE.format(heads="".join(f"<th>{head}</th>" for head in heads), rows="\n".join(rows))
+    return TABLE.format(title=html.escape(", ".join(kind)), heads="".join(f"<th>{head}</th>" for head in heads), rows="\n".join(rows))
 
 
 def _row(place: int, entry: Entry) -> str:
     cells = [str(place), entry.name, f"{entry.score:.2f}"]
     for rate in entry.rates:
-        cells += [f"{rate['goodput']:,.0f}", f"{(rate['reference'] + rate['again']) / 2:,.0f}", _ms(rate["ttft_p99"]), _ms(rate["itl_p99"])]
+        cells += [f"{rate['served']:.0%}", f"{rate['goodput']:,.0f}", f"{rate['reference_goodput']:,.0f}"]
+        cells += [_ms(rate["ttft_p99"]), _ms(rate["itl_p99"])]
     cells += [f"{entry.differs:+.1%}", str(entry.seed), entry.commit, entry.machine]
     cells.append(f"not verified: {entry.not_verified}" if entry.not_verified else "")
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
@@ -119,14 +128,16 @@ th:nth-child(2), td:nth-child(2), th:nth-last-child(-n+3), td:nth-last-child(-n+
 @media (prefers-color-scheme: dark) {{ body {{ color: #eee; background: #161616; }} th, td {{ border-color: #444; }} }}
 </style>
 <h1>The race</h1>
-<p>Score: goodput over that of the course's engine in the same run, the geometric mean over both offered rates. tokens/s: of requests that
-kept both promises, per second of processor time, with the course's engine beside it. Rates are multiples of that engine's capacity.
-differs: the course's engine against itself. Scores of different machines are not comparable.</p>
+<p>Score: how many times the load of the course's engine is kept up with, both in the same run. Rates are multiples of that engine's
+capacity. served: of the tokens asked for, those of requests that kept both promises. tokens/s: of them per second of processor time, with
+the course's engine beside it. differs: the course's engine against itself. Scores of different machines are not comparable.</p>
+{tables}
+</html>
+"""
+TABLE = """<h2>{title}</h2>
 <table>
 <thead><tr>{heads}</tr></thead>
 <tbody>
 {rows}
 </tbody>
-</table>
-</html>
-"""
+</table>"""

@@ -7,19 +7,22 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import torch
+
 from course.kit.paths import ROOT
 
 from ..course_table import earlier_sources
 from ..errors import CourseError
 from ..grading import zygotes
 from ..grading.limits import cpu_seconds
+from ..grading.records import FLOAT32
 from ..grading.submission import Cell, read_submission
 from ..grading.threads import one_thread
 from ..lessons import capstone_path
 from .playing import SETUP_SECONDS, Racer
 from .rightness import judge
 from .rivals import LIMITS, TOPIC, Rivals
-from .running import NUM_REQUESTS, ROUNDS, Outcome, race
+from .running import TINY, Outcome, Track, race
 
 ENGINE = "CapstoneEngine"
 
@@ -36,10 +39,10 @@ def student_cells(notebook: Path) -> list[Cell]:
 
 
 def enter(
-    cells: list[Cell], seed: int, *, count: int = NUM_REQUESTS, rounds: int = ROUNDS, say: Callable[[str], None] = lambda line: None
+    cells: list[Cell], seed: int, *, track: Track = TINY, board: str = FLOAT32, say: Callable[[str], None] = lambda line: None
 ) -> Outcome:
-    """Judges an engine, and where all of it is right, lets it race. count, rounds: shorter ones are for tests."""
-    outcome = Outcome(seed)
+    """Judges an engine, and where all of it is right, lets it race."""
+    outcome = Outcome(seed, track.model, board)
     racer = Racer(TOPIC, cells, earlier_sources(TOPIC), limits=LIMITS, seed=seed)
     with one_thread(), closing(Rivals()) as rivals, closing(racer) as student:
         student.start()
@@ -51,14 +54,15 @@ def enter(
             outcome.fault = f"the cells took {used:.1f} s of processor time, allowed are {SETUP_SECONDS:g}"
             return outcome
         say("is it right? four parts")
-        student.baseline = rivals.naive().bytes_at_first()
+        student.baseline = rivals.naive().bytes_at_first(TINY.model, torch.float32, torch.float64)
         outcome.parts = judge(student, seed)
         wrong = next((part for part in outcome.parts if part.fault), None)
         if wrong is not None:
             outcome.fault = f"{wrong.title}: {wrong.fault}"
             return outcome
         student.close()  # it races in a new worker, where nothing is left of what was judged
-        race(student, rivals.reference(), rivals.reference(), outcome, count=count, rounds=rounds, say=say)
+        student.baseline = rivals.naive().bytes_at_first(track.model, torch.float32)
+        race(student, rivals.reference(), rivals.reference(), outcome, track=track, say=say)
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""Plays requests to an engine in a worker. Time and memory are read from outside, and each token is held against the model.
+"""Plays requests to an engine in a worker. Time and memory are read from outside.
 
 The clock is the worker's processor time, all its threads together, and jumps over what nobody waits in. A token's time is when `step`
 has handed it over.
@@ -13,22 +13,16 @@ from typing import Any
 
 import torch
 
-from course.kit import Model
 from solutions.latency import Trace
 
 from ..grading.far import Far, Named
+from .holding import Lost
 from .traffic import Asked
 
 SETUP_SECONDS = 20.0
 """Processor seconds from the worker's beginning, or the end of the run before, until a new engine can be asked."""
 SLACK_BYTES = 32 * 1024**2
-"""What a worker may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
-LEAD = 1e-3
-"""A token may be any whose logit, in float64, is less than so far below the largest: float32 knows no better."""
-
-
-class Lost(Exception):
-    """The engine broke the rules, in one line: there is no score."""
+"""What a worker with tiny may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
 
 
 class Racer(Far):
@@ -45,9 +39,9 @@ class Racer(Far):
         super().close()
         self.ended = 0.0
 
-    def load(self, dtype: torch.dtype) -> Named:
-        """The model, loaded there already: its bytes and its time are nobody's."""
-        model = self.model("tiny", dtype=dtype)
+    def load(self, name: str, dtype: torch.dtype) -> Named:
+        """A model, loaded there already: its bytes are nobody's."""
+        model = self.model(name, dtype=dtype)
         self._line.ask("gradients", on=None, load=model)
         return model
 
@@ -55,10 +49,10 @@ class Racer(Far):
         """Which of these names the cells have defined."""
         return list(self._line.ask("defined", names=list(names)))
 
-    def bytes_at_first(self) -> int:
-        """What it has with nothing but its cells and the model, in both dtypes that are raced and judged with."""
-        for dtype in (torch.float32, torch.float64):
-            self.load(dtype)
+    def bytes_at_first(self, name: str, *dtypes: torch.dtype) -> int:
+        """What it has with nothing but its cells and a model, in each of these dtypes."""
+        for dtype in dtypes:
+            self.load(name, dtype)
         return self.own_bytes()
 
     def own_bytes(self) -> int:
@@ -93,10 +87,10 @@ class Played:
             for each in self.asked
         ]
 
-    def goodput(self, ttft: float, itl: float) -> float:
-        """Tokens a second of the requests that were whole, and kept both promises."""
+    def kept(self, ttft: float, itl: float) -> int:
+        """Tokens of the requests that were whole, and kept both promises."""
         kept = [each for each in self.traces if each is not None and each.ttft <= ttft and all(gap <= itl for gap in each.itl)]
-        return sum(len(each.token_times) for each in kept) / self.seconds
+        return sum(len(each.token_times) for each in kept)
 
 
 def play(racer: Racer, asked: Sequence[Asked], **how: Any) -> Played:
@@ -122,9 +116,11 @@ def game(
     racer: Racer,
     asked: Sequence[Asked],
     *,
+    model: str = "tiny",
     dtype: torch.dtype = torch.float32,
     max_running: int,
     cache_bytes: int,
+    slack_bytes: int = SLACK_BYTES,
     aborts: dict[int, list[str]] | None = None,
 ) -> Generator[float, None, Played]:
     """A new engine, and these requests at their arrivals: its clock after each step, and at the end what came of it.
@@ -133,15 +129,15 @@ def game(
     """
     racer.begin_check()
     played = Played(asked)
-    model = racer.load(dtype)
+    loaded = racer.load(model, dtype)
     memory = racer.own_bytes() if racer.baseline is None else racer.baseline
-    engine = racer.CapstoneEngine(model, max_running=max_running, cache_bytes=cache_bytes)
+    engine = racer.CapstoneEngine(loaded, max_running=max_running, cache_bytes=cache_bytes)
     add, abort, step = engine.add, engine.abort, engine.step
     start = racer.clock()
     played.setup_seconds = start - racer.ended
     if played.setup_seconds > SETUP_SECONDS:
         raise Lost(f"set-up took {played.setup_seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
-    allowed = cache_bytes + SLACK_BYTES
+    allowed = cache_bytes + slack_bytes
     jumped, number = 0.0, 0
     pending = sorted(asked, key=lambda each: each.arrival)
     open_: dict[str, Asked] = {}
@@ -163,7 +159,7 @@ def game(
         played.grown_bytes = max(played.grown_bytes, racer.own_bytes() - memory)
         if played.grown_bytes > allowed:
             grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
-            raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {SLACK_BYTES:,} beside them")
+            raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
         if not new and open_ and not engine.has_work:
             open_.clear()  # they will never be served
         number += 1
@@ -199,23 +195,3 @@ def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_run
             del open_[request_id]
     if len(due) > max_running:
         raise Lost(f"a step gave tokens of {len(due)} requests, max_running is {max_running}")
-
-
-@torch.no_grad()
-def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
-    """Raises Lost at the first token that is not the model's most probable one. model: in float64."""
-    for each in played.asked:
-        tokens = played.tokens.get(each.request_id, [])
-        if not tokens:
-            continue  # nothing was said
-        if not all(0 <= token < model.config.vocab_size for token in tokens):
-            raise Lost(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
-        text = torch.tensor([each.prompt + tokens[:-1]])
-        logits = model(text)[0, len(each.prompt) - 1 :]  # (tokens, V)
-        best = logits.amax(dim=-1)
-        behind = best - logits.gather(1, torch.tensor(tokens)[:, None])[:, 0]
-        wrong = (behind >= lead).nonzero().flatten().tolist()
-        if wrong:
-            place = wrong[0]
-            due, by = int(logits[place].argmax()), float(behind[place])
-            raise Lost(f"token {place} of {each.request_id} is {tokens[place]}; the model says {due}, whose logit is {by:.3g} larger")

@@ -10,14 +10,18 @@ import torch
 from course.kit import Model, load_model
 
 from ..grading.raised import StudentRaised, WorkerDied
-from .playing import SLACK_BYTES, Lost, Racer, hold_against, play
+from .holding import Lost, hold_against
+from .playing import SLACK_BYTES, Racer, play
 from .traffic import Asked, Draw
 
 PREFIX_TOKENS = 48
 LEAD = 1e-6
-"""As playing.LEAD, for an engine that counts in float64 too."""
+"""As holding.LEAD, for an engine that counts in float64 too."""
 TOKEN_BYTES = 2 * 5 * 2 * 32 * 8
 """Of a token's keys and values: tiny has 5 layers and 2 key/value heads of width 32, in float64."""
+TITLES = (
+    "one request after another", "many at a time, with shared prefixes", "requests that are aborted", "more than the cache holds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,8 @@ class Part:
 def judge(racer: Racer, seed: int) -> list[Part]:
     """All four parts, in order, each with a new engine."""
     model = load_model("tiny", dtype=torch.float64)
-    parts: list[tuple[str, Callable[[Racer, Model, Draw], None]]] = [
-        ("one request after another", alone),
-        ("many at a time, with shared prefixes", together),
-        ("requests that are aborted", aborted),
-        ("more than the cache holds", crowded),
-    ]
-    return [Part(title, _fault(part, racer, model, Draw(seed, title))) for title, part in parts]
+    parts: tuple[Callable[[Racer, Model, Draw], None], ...] = (alone, together, aborted, crowded)
+    return [Part(title, _fault(part, racer, model, Draw(seed, title))) for title, part in zip(TITLES, parts, strict=True)]
 
 
 def fault_of(error: Exception) -> str:

@@ -3,6 +3,11 @@
 A run draws everything from its seed. The reference says first what it can do: how fast it answers somebody who is alone, of which the
 promises are made, and how many requests a second it finishes when all are there at once, of which the offered rates are made. Then, in
 each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
+
+Each offered rate is twice the one before. Of what is asked for at a rate an engine serves a share in time: all of it where it is fast
+enough, next to nothing where it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
+score is two to the power of its lead over the reference's: an engine of twice the speed has a sum that is larger by 1, and a score of 2.
+A geometric mean of goodputs would be 0 for everybody who serves nobody at one rate.
 """
 
 from __future__ import annotations
@@ -19,20 +24,53 @@ from course.kit import load_model
 from solutions.latency import percentile
 
 from ..grading.raised import StudentRaised, WorkerDied
-from .playing import Lost, Played, Racer, game, hold_against, play, side_by_side
+from ..grading.records import FLOAT32
+from .holding import Judge, Lost
+from .playing import SLACK_BYTES, Played, Racer, game, play, side_by_side
 from .rightness import Part, fault_of
 from .traffic import Asked, Draw, arriving, one_by_one, requests
 
-NUM_REQUESTS = 64
-ROUNDS = 3
-RATES = (1.0, 2.0)
-"""Offered, in multiples of the reference's capacity."""
+RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Offered, in multiples of the reference's capacity, each twice the one before: the lower ones are for engines that are slower than it."""
 TTFT_FACTOR, ITL_FACTOR = 20.0, 10.0
 """Promises, in multiples of what the reference needs for somebody who is alone."""
-NUM_ALONE = 16
-MAX_RUNNING, CACHE_BYTES = 16, 16 * 1024**2
+MAX_RUNNING = 16
 AGREE = 0.10
-"""By so much may the reference differ from itself, over all rounds."""
+"""By so much may the reference differ from itself, over all rates and rounds."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """What is raced on: a model at float32, and how much of everything.
+
+    num_requests: at each rate in each round. num_alone: of those for the promises and the warm-ups. slack_bytes: what a worker may grow
+    by besides the cache. dtype: in which the tokens are judged.
+    """
+
+    model: str
+    num_requests: int
+    rounds: int
+    num_alone: int
+    cache_bytes: int
+    slack_bytes: int = SLACK_BYTES
+    dtype: torch.dtype = torch.float64
+
+    def play(self, racer: Racer, asked: Sequence[Asked]) -> Played:
+        return play(racer, asked, **self.conditions)
+
+    def game(self, racer: Racer, asked: Sequence[Asked]) -> Generator[float, None, Played]:
+        return game(racer, asked, **self.conditions)
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        return {"model": self.model, "max_running": MAX_RUNNING, "cache_bytes": self.cache_bytes, "slack_bytes": self.slack_bytes}
+
+
+TINY = Track("tiny", 64, 1, 16, 16 * 1024**2)
+SMOLLM2 = Track("smollm2", 12, 1, 4, 288 * 1024**2, SLACK_BYTES + 540 * 1024**2, torch.float32)
+"""Room for about as many tokens as on tiny, and for one copy of the weights in another order. Two float32 models differ by 4e-5 in their
+logits, far less than the lead that a token must have before it is wrong; in float64 the judging alone would take minutes."""
+TRACKS = {track.model: track for track in (TINY, SMOLLM2)}
 
 
 @dataclass
@@ -46,35 +84,38 @@ class Promises:
 
 @dataclass
 class Rate:
-    """What was measured at one offered rate, over all rounds. goodput in tokens a second; tails (p99) in seconds, of whole requests."""
+    """What was measured at one offered rate, over all rounds.
+
+    served, reference, again: the share of the tokens asked for that came in time, the student's and the reference's twice. goodput,
+    reference_goodput: tokens a second of those, the latter the mean of both. ttft_p99, itl_p99: tails in seconds, of the student's
+    whole requests.
+    """
 
     rate: float
-    goodput: float
+    served: float
     reference: float
     again: float
+    goodput: float
+    reference_goodput: float
     ttft_p99: float | None
     itl_p99: float | None
-    kept: float
-    """The share of requests that were whole and kept both promises; the reference's beside it."""
-    reference_kept: float
-
-    @property
-    def score(self) -> float:
-        return self.goodput / ((self.reference + self.again) / 2)
 
 
 @dataclass
 class Outcome:
-    """Of a race. score is None where there is none: `fault` says why, or the race was inconclusive: the reference disagreed with itself."""
+    """Of a race. model, board: what was raced on, and by which rule tokens were judged. fault: what the engine did wrong, or None.
+
+    divergence: on the board quantized, the mean of `least_divergence` over all of its tokens.
+    """
 
     seed: int
+    model: str = TINY.model
+    board: str = FLOAT32
     parts: list[Part] = field(default_factory=list)
     promises: Promises | None = None
     rates: list[Rate] = field(default_factory=list)
-    score: float | None = None
-    differs: float | None = None
-    """The reference against itself: the geometric mean over both rates, less 1."""
     fault: str | None = None
+    divergence: float | None = None
     seconds: float = 0.0
 
     @property
@@ -82,11 +123,39 @@ class Outcome:
         return sum(part.points for part in self.parts)
 
     @property
+    def differs(self) -> float | None:
+        """The score that the reference's second worker has against its first, less 1. None where one of them served nobody."""
+        first, second = (sum(getattr(rate, which) for rate in self.rates) for which in ("reference", "again"))
+        return 2.0 ** (second - first) - 1 if first and second else None
+
+    @property
     def inconclusive(self) -> bool:
         return self.differs is not None and abs(self.differs) > AGREE
 
+    @property
+    def score(self) -> float | None:
+        """How many times the reference's load the engine keeps up with. 0 where it served nobody at any rate. None where a number would
+        mean nothing: `no_score` says why."""
+        if self.no_score is not None:
+            return None
+        mine = sum(rate.served for rate in self.rates)
+        theirs = sum((rate.reference + rate.again) / 2 for rate in self.rates)
+        return 2.0 ** (mine - theirs) if mine else 0.0
+
+    @property
+    def no_score(self) -> str | None:
+        """Why there is none, in one line."""
+        if self.fault is not None:
+            return self.fault
+        if self.differs is None:
+            return "the reference kept no promise on this machine: nothing can be measured here"
+        if self.inconclusive:
+            return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again when less runs beside it"
+        return None
+
     def as_data(self) -> dict[str, Any]:
-        return {**asdict(self), "points": self.points, "inconclusive": self.inconclusive}
+        found = {"points": self.points, "differs": self.differs, "score": self.score, "no_score": self.no_score}
+        return {**asdict(self), **found}
 
 
 def race(
@@ -95,86 +164,66 @@ def race(
     again: Racer,
     outcome: Outcome,
     *,
-    count: int = NUM_REQUESTS,
-    rounds: int = ROUNDS,
+    track: Track = TINY,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Fills in the outcome. reference and again: two workers with the course's engine. count: requests at each rate in each round."""
+    """Fills in the outcome. reference and again: two workers with the course's engine."""
     begin = time.monotonic()
-    model = load_model("tiny", dtype=torch.float64)
+    model = load_model(track.model, dtype=track.dtype)
     vocab = model.config.vocab_size
-    promises = outcome.promises = _promises(reference, again, outcome.seed, vocab, count)
+    mine, theirs = Judge(outcome.board, model), Judge(FLOAT32, model)
     done: dict[float, list[tuple[Played, Played, Played]]] = {rate: [] for rate in RATES}
+    promises = outcome.promises = _promises(reference, again, outcome.seed, vocab, track)
     try:
         # The rivals are warm by now; the student's worker may be a new one.
-        play(student, requests(Draw(outcome.seed, "warm-up"), NUM_ALONE, vocab), max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)
-        for number in range(rounds):
+        track.play(student, requests(Draw(outcome.seed, "warm-up"), track.num_alone, vocab))
+        for number in range(track.rounds):
             for rate in RATES:
-                say(f"round {number + 1} of {rounds}, {rate:g} times the reference's capacity")
+                say(f"round {number + 1} of {track.rounds}, {rate:g} times the reference's capacity")
                 draw = Draw(outcome.seed, f"round {number}, rate {rate:g}")
-                asked = arriving(requests(draw, count, vocab), rate * promises.capacity, draw)
-                mine, one, other = side_by_side([_game(racer, asked) for racer in (student, reference, again)])
-                for played in (mine, one) if number == 0 else (mine,):
-                    hold_against(model, played)
-                done[rate].append((mine, one, other))
+                asked = arriving(requests(draw, track.num_requests, vocab), rate * promises.capacity, draw)
+                played = side_by_side([track.game(racer, asked) for racer in (student, reference, again)])
+                mine.hold(played[0])
+                if (number, rate) == (0, RATES[-1]):
+                    theirs.hold(played[1])
+                done[rate].append((played[0], played[1], played[2]))
+        mine.end()
+        outcome.rates = [_rate(rate, promises, done[rate]) for rate in RATES]
     except (Lost, StudentRaised, WorkerDied) as error:
         outcome.fault = fault_of(error)
-        return
-    finally:
-        outcome.seconds = round(time.monotonic() - begin, 1)
-    outcome.rates = [_rate(rate, promises, done[rate]) for rate in RATES]
-    if all(rate.reference and rate.again for rate in outcome.rates):
-        outcome.differs = statistics.geometric_mean(rate.again / rate.reference for rate in outcome.rates) - 1
-        scores = [rate.score for rate in outcome.rates]
-        if not outcome.inconclusive:
-            outcome.score = statistics.geometric_mean(scores) if all(scores) else 0.0
-    else:
-        outcome.fault = "the reference kept no promise on this machine: nothing can be measured here"
+    outcome.divergence = mine.divergence
     outcome.seconds = round(time.monotonic() - begin, 1)
 
 
-def _game(racer: Racer, asked: Sequence[Asked]) -> Generator[float, None, Played]:
-    return game(racer, asked, max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)
-
-
-def _promises(reference: Racer, again: Racer, seed: int, vocab: int, count: int) -> Promises:
+def _promises(reference: Racer, again: Racer, seed: int, vocab: int, track: Track) -> Promises:
     """What the reference needs for requests that come alone, and how many it finishes a second; the mean of its two workers."""
-    draw = Draw(seed, "promises")
-    asked = requests(draw, count, vocab)
+    asked = requests(Draw(seed, "promises"), track.num_requests, vocab)
+    some = asked[: track.num_alone]
     ttfts, itls = [], []
     for racer in (reference, again):
-        play(racer, asked[:NUM_ALONE], max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES)  # the warm-up
-        alone = play(racer, one_by_one(asked[:NUM_ALONE], 1000.0), max_running=MAX_RUNNING, cache_bytes=CACHE_BYTES).traces
+        track.play(racer, some)  # the warm-up
+        alone = track.play(racer, one_by_one(some, 1000.0)).traces
         ttfts += [trace.ttft for trace in alone if trace]
         itls += [gap for trace in alone if trace for gap in trace.itl]
-    finished = side_by_side([_game(racer, asked) for racer in (reference, again)])
-    capacities = [count / played.seconds for played in finished]
+    finished = side_by_side([track.game(racer, asked) for racer in (reference, again)])
+    capacities = [len(asked) / played.seconds for played in finished]
     return Promises(TTFT_FACTOR * statistics.median(ttfts), ITL_FACTOR * statistics.median(itls), statistics.mean(capacities))
 
 
 def _rate(rate: float, promises: Promises, rounds: list[tuple[Played, Played, Played]]) -> Rate:
     mine, first, second = (list(each) for each in zip(*rounds, strict=True))
-    traces = [trace for played in mine for trace in played.traces]
-    whole = [trace for trace in traces if trace is not None]
+    whole = [trace for played in mine for trace in played.traces if trace is not None]
     gaps = [gap for trace in whole for gap in trace.itl]
+    asked = sum(each.max_tokens for played in mine for each in played.asked)
+    kept = [sum(played.kept(promises.ttft, promises.itl) for played in runs) for runs in (mine, first, second)]
+    seconds = [sum(played.seconds for played in runs) for runs in (mine, first, second)]
     return Rate(
         rate,
-        goodput=_goodput(mine, promises),
-        reference=_goodput(first, promises),
-        again=_goodput(second, promises),
+        served=kept[0] / asked,
+        reference=kept[1] / asked,
+        again=kept[2] / asked,
+        goodput=kept[0] / seconds[0],
+        reference_goodput=statistics.mean(tokens / used for tokens, used in zip(kept[1:], seconds[1:], strict=True)),
         ttft_p99=percentile([trace.ttft for trace in whole], 99) if whole else None,
         itl_p99=percentile(gaps, 99) if gaps else None,
-        kept=_kept(mine, promises),
-        reference_kept=_kept([*first, *second], promises),
     )
-
-
-def _goodput(rounds: list[Played], promises: Promises) -> float:
-    """Tokens of all rounds that count, over the time of all rounds."""
-    seconds = sum(played.seconds for played in rounds)
-    return sum(played.goodput(promises.ttft, promises.itl) * played.seconds for played in rounds) / seconds
-
-
-def _kept(rounds: list[Played], promises: Promises) -> float:
-    traces = [trace for played in rounds for trace in played.traces]
-    return sum(t is not None and t.ttft <= promises.ttft and all(gap <= promises.itl for gap in t.itl) for t in traces) / len(traces)

@@ -1,0 +1,116 @@
+"""Whether tokens are the model's: on the board float32 each of them, on the board quantized nearly so, all together.
+
+Of an engine nothing is looked at but the tokens that it has handed over in the race. Each is held against the model, given the prompt
+and the engine's own tokens before it, so that one other choice does not make wrong what follows.
+
+A quantized engine is meant to be within a KL divergence of the model, and its distributions are not to be had: whatever it would be
+asked for beside its tokens, it could compute with the whole model, and let another one choose the tokens. What is certain is how far
+it must at least be from the model if its tokens are its own most probable ones: `least_divergence`.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from course.kit import Model
+
+from ..grading.records import FLOAT32, QUANTIZED
+from .traffic import Asked
+
+if TYPE_CHECKING:
+    from .playing import Played
+
+BOARDS = (FLOAT32, QUANTIZED)
+LEAD = 1e-3
+"""A token may be any whose logit is less than so far below the largest: float32 knows no better."""
+FURTHEST = 5.0
+"""On the board quantized no token's logit may be further below the largest: the model finds it e^5 = 148 times less probable."""
+MOST_DIVERGENCE = 0.002
+"""In nats, the mean of `least_divergence` over a race's tokens. Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits
+0.0008 and 3 bits 0.009, and their true mean KL divergences are 0.0001, 0.03 and 0.19: the line lies where those go past 0.05."""
+
+
+class Lost(Exception):
+    """The engine broke the rules, in one line: there is no score."""
+
+
+@dataclass
+class Judge:
+    """Of one race. divergences: of each token that was held on the board quantized, in nats."""
+
+    board: str
+    model: Model
+    divergences: list[float] = field(default_factory=list)
+
+    def hold(self, played: Played) -> None:
+        """Raises Lost for a token that by itself is too far."""
+        if self.board == FLOAT32:
+            hold_against(self.model, played)
+            return
+        for each, tokens, logits in _answers(self.model, played):
+            _hold(each, tokens, logits, FURTHEST)
+            self.divergences += least_divergence(logits, tokens).tolist()
+
+    def end(self) -> None:
+        """Raises Lost where all tokens together are too far."""
+        if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
+            found = f"an engine that chooses these tokens is {mean:.4f} nats from the model at the least, in the mean"
+            raise Lost(f"{found}; allowed are {MOST_DIVERGENCE:g}")
+
+    @property
+    def divergence(self) -> float | None:
+        """The mean so far; None where none was taken."""
+        return statistics.fmean(self.divergences) if self.divergences else None
+
+
+def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
+    """Raises Lost at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good as that."""
+    for each, tokens, logits in _answers(model, played):
+        _hold(each, tokens, logits, lead)
+
+
+def _hold(each: Asked, tokens: Tensor, logits: Tensor, lead: float) -> None:
+    behind = logits.amax(dim=-1) - logits.gather(1, tokens[:, None])[:, 0]
+    wrong = (behind >= lead).nonzero().flatten().tolist()
+    if wrong:
+        place = wrong[0]
+        said = f"token {place} of {each.request_id} is {int(tokens[place])}; the model says {int(logits[place].argmax())}"
+        raise Lost(f"{said}, whose logit is {float(behind[place]):.3g} larger")
+
+
+@torch.no_grad()
+def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tensor]]:
+    """Of each request that got tokens: the tokens (T,), and the model's logits (T, V) where each was chosen. Raises Lost for no tokens."""
+    for each in played.asked:
+        tokens = played.tokens.get(each.request_id, [])
+        if not tokens:
+            continue  # nothing was said
+        if not all(0 <= token < model.config.vocab_size for token in tokens):
+            raise Lost(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
+        logits = model(torch.tensor([each.prompt + tokens[:-1]]))[0, len(each.prompt) - 1 :]
+        yield each, torch.tensor(tokens), logits
+
+
+def least_divergence(logits: Tensor, tokens: Tensor) -> Tensor:
+    """How far, in nats, a distribution must be from the model's for a token to be its most probable one.
+
+    logits (T, V) of the model, tokens (T,) -> (T,): the least KL(p || q) among all q in which no other token is more probable than that
+    one. There the token and the most probable others share in equal parts what p gives them together, as many of them as have more
+    than that part in p, and q is p elsewhere. 0 for the most probable token; by hand, 0.4 and 0.2 become 0.3 and 0.3:
+    0.4 ln(4/3) + 0.2 ln(2/3) = 0.0340.
+    """
+    probs = logits.double().softmax(dim=-1)
+    own = probs.gather(1, tokens[:, None])  # (T, 1)
+    others = probs.sort(dim=-1, descending=True).values  # (T, V); the token itself is never larger than what it shares in
+    so_far = own + others.cumsum(dim=-1) - others
+    part = so_far / torch.arange(1, others.shape[1] + 1)
+    sharing = others.where(others > part, 0.0)
+    level = (own + sharing.sum(dim=-1, keepdim=True)) / (1 + (sharing > 0).sum(dim=-1, keepdim=True))
+    lost = torch.xlogy(own, own / level) + torch.xlogy(sharing, sharing / level).sum(dim=-1, keepdim=True)
+    return lost[:, 0].clamp(min=0.0)

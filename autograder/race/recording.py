@@ -1,0 +1,52 @@
+"""A race as a record: what exports are made of, as of any grading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .. import __version__
+from ..exports.results import ExerciseResult, Result
+from ..exports.roster import Person
+from ..grading import zygotes
+from ..grading.handed_in import file_sha256
+from ..grading.records import ExerciseScore, RaceScore, Record, machine_name
+from ..verdicts import FAIL, PASS, Verdict
+from .entering import ENGINE
+from .rightness import TITLES, Part
+from .rivals import TOPIC
+from .running import Outcome
+
+
+def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str = "") -> Record:
+    """A verdict for each part of being right, a point each, and the race where there was one.
+
+    An engine that could not even be judged has none of the points, and the reason at each part.
+    """
+    parts = outcome.parts or [Part(title, outcome.fault) for title in TITLES]
+    verdicts = [
+        Verdict(f"part_{number}", ENGINE, part.title, 1.0, False, PASS if part.fault is None else FAIL, part.fault or "")
+        for number, part in enumerate(parts, start=1)
+    ]
+    record = Record(
+        student=student,
+        slug=TOPIC,
+        topic=TOPIC,
+        course_version=__version__,
+        seed=outcome.seed,
+        isolation=zygotes.level(),
+        machine=machine_name(),
+        submission_sha256=file_sha256(notebook),
+        verdicts=verdicts,
+        scores=[ExerciseScore(ENGINE, float(sum(part.points for part in parts)), float(len(TITLES)))],
+        seconds=outcome.seconds,
+    )
+    if outcome.promises is not None:
+        goodputs = {f"{rate.rate:g}": rate.goodput for rate in outcome.rates}
+        record.race = RaceScore(outcome.board, outcome.model, outcome.score, goodputs, outcome.seed, outcome.no_score, not_verified)
+    return record
+
+
+def result_of(record: Record) -> Result:
+    """The record's own word, without a gradebook: no race is entered in one."""
+    scores = tuple(ExerciseResult(score.exercise, score.points, score.points, score.max_points) for score in record.scores)
+    return Result(record, Person(record.student), scores)
