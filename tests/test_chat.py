@@ -106,13 +106,13 @@ def test_what_is_said_to_a_pipe():
     assert len(answers) == 2
     assert answers[0] == answers[1]  # /new begins anew
     assert "never" not in out.getvalue()
-    with pytest.raises(CourseError, match="no model|nothing|neither|not"):
+    with pytest.raises(CourseError, match=r"nowhere\.gguf"):
         chat(**{**settings, "model": "/nowhere.gguf"}, source=io.StringIO(), out=out)
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_an_answer_and_then_the_chat():
-    command = [*AUTOGRADER, "chat", "--model", "tiny", "--max-tokens", "450", "--temperature", "1", "--seed", "3"]
+    command = [str(AUTOGRADER), "chat", "--model", "tiny", "--max-tokens", "450", "--temperature", "1", "--seed", "3"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as process:
         try:

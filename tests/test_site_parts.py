@@ -519,7 +519,7 @@ def test_no_address_stands_anywhere_where_nobody_has_said_one(tmp_path, monkeypa
     monkeypatch.setenv("COURSE_REPOSITORY", "https://forge.example/mine")
     assert address.repository(project) == "https://forge.example/mine"
     monkeypatch.setenv("COURSE_SITE", "somewhere")
-    with pytest.raises(CourseError, match="COURSE_SITE, or `site` in .* must be an address"):
+    with pytest.raises(CourseError, match=r"COURSE_SITE, or `site` in .* must be an address"):
         address.site(project)
 
 

@@ -24,9 +24,9 @@ def site(project: Path = PROJECT) -> str:
 
 
 def _told(name: str, variable: str, project: Path) -> str:
-    """From the environment, where a forge says where it stands, or else from `[project.urls]`. Raises CourseError for what is no address."""
+    """From the environment, where a forge says so, or else from `[project.urls]`. Raises CourseError for what is no address."""
     urls = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("urls", {})
     found = os.environ.get(variable) or urls.get(name, "")
     if found and not found.startswith(("https://", "http://")):
-        raise CourseError(f"{variable}, or `{name}` in [project.urls] of {project.name}, must be an address like https://..., got {found!r}")
+        raise CourseError(f"{variable}, or `{name}` in [project.urls] of {project.name}, must be an address (https://...), got {found!r}")
     return str(found)

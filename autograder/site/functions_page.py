@@ -10,12 +10,12 @@ from autograder.lessons import Day, lesson
 from . import checks_page
 from .lesson_pages import label
 
-INTRO = "What is written in the course, by name. A name leads to its exercise, the last column to the checks that one may read."
+INTRO = "What is written in the course, by name. A name leads to its exercise, the last column to the checks that you may read."
 
 
 def page(days: Sequence[Day]) -> str:
-    rows = [row for day in days for row in rows_of(day)]
-    return "\n".join(["# Functions", "", INTRO, "", "| Name | What it is | Day | |", "|---|---|---|---|", *sorted(rows, key=str.lower)]) + "\n"
+    rows = sorted((row for day in days for row in rows_of(day)), key=str.lower)
+    return "\n".join(["# Functions", "", INTRO, "", "| Name | What it is | Day | Checks |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def rows_of(day: Day) -> list[str]:

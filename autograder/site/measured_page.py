@@ -9,6 +9,7 @@ from typing import Any
 
 from autograder.lessons import ROOT
 
+NAMES = {"Day 11": "what you write, Day 11", "engine": "the reference engine", "transformers": "transformers"}
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -26,8 +27,8 @@ def read(results: Path, name: str) -> dict[str, Any]:
 def decoding(told: dict[str, Any]) -> str:
     rows = {(row["engine"], row["batch"]): row for row in told["rows"] if row["dtype"] == "float32" and row["prompt"] == 512}
     lines = ["## Decoding, beside transformers", ""]
-    lines += [f"| tokens a second, float32, a prompt of 512 | {' | '.join(f'{n} sequence' + 's' * (n > 1) for n in (1, 16))} |", "|---|---:|---:|"]
-    for engine, name in (("Day 11", "what you write, Day 11"), ("engine", "the reference engine"), ("transformers", "transformers")):
+    lines += ["| tokens a second, float32, a prompt of 512 | one sequence | sixteen |", "|---|---:|---:|"]
+    for engine, name in NAMES.items():
         speeds = " | ".join(f"{rows[engine, n]['decode_tokens_per_second']:.1f}" for n in (1, 16))
         lines.append(f"| {name} | {speeds} |")
     ratios = [row["decode_over_transformers"] for row in told["rows"] if row["engine"] == "Day 11"]
