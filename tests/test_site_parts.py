@@ -10,11 +10,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import ipywidgets
 import nbformat
 import pytest
 import torch
+from docutils import nodes
 from nbclient import NotebookClient
 
 from autograder.certify import specimen_named
@@ -521,6 +523,31 @@ def test_no_address_stands_anywhere_where_nobody_has_said_one(tmp_path, monkeypa
     monkeypatch.setenv("COURSE_SITE", "somewhere")
     with pytest.raises(CourseError, match=r"COURSE_SITE, or `site` in .* must be an address"):
         address.site(project)
+
+
+def test_where_the_site_has_an_address_a_link_to_it_has_a_picture_and_the_page_for_missing_ones_finds_the_way_back():
+    def tags(base, name):
+        builder = SimpleNamespace(get_target_uri="{}.html".format, images={"pictures/docs/images/check.png": "check.png"}, imagedir="_images")
+        app = SimpleNamespace(config=SimpleNamespace(html_baseurl=base, html_title="The course"), builder=builder)
+        page = nodes.document(None, None)
+        page += nodes.paragraph("", 'Say "this".')
+        context = {"title": "A <code>page</code>"}
+        sphinx_ext.told_elsewhere(app, name, "page.html", context, page)
+        sphinx_ext.not_found(app, name, "page.html", context, page)
+        return context["metatags"]
+
+    known = tags("https://course.example/site/", "404")
+    assert known.startswith('<base href="/site/">')
+    for property_, content in (
+        ("og:title", "A page"), ("og:description", "Say &quot;this&quot;."), ("og:url", "https://course.example/site/404.html"),
+        ("og:image", "https://course.example/site/_images/check.png"),
+    ):  # fmt: skip
+        assert f'<meta property="{property_}" content="{content}">' in known
+    unknown = tags("", "404")
+    assert "<base" not in unknown
+    assert "og:url" not in unknown
+    assert "og:image" not in unknown
+    assert "<base" not in tags("https://course.example/site/", "index")
 
 
 def test_the_code_is_linked_where_its_place_is_known(monkeypatch):

@@ -89,7 +89,12 @@ def _text(site: Site, path: Path) -> str:
     """What a page by hand says. That of the mutants shows lines of the solutions: it is made anew where answers are left out."""
     if path == certification.MUTANTS_PAGE and not site.answers:
         return mutants.page(mutants.read_runs(certification.RESULTS.parent), syllabus(), answers=False)
-    return path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    return text.replace(NO_ADDRESS, address.repository()) if address.repository() else text
+
+
+NO_ADDRESS = "https://github.com/YOUR-COURSE/from-prompt-to-token"
+"""Stands in docs/ for the repository, as long as nobody has said where that is."""
 
 
 def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:

@@ -26,7 +26,7 @@ WIDE = 480
 """Pixels. A picture wider than this is not shrunk to a phone's width, where nobody could read it: it scrolls in a box."""
 CODE = re.compile(r'(?<=<div class="highlight-)([\w-]+)( notranslate"><div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
-COLUMNS = 80
+COLUMNS = 72
 """So many signs of code fit everywhere; a line with more is broken where it does not."""
 WHY = "Why this lesson. "
 PREVIEW = "check.png"

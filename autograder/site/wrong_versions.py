@@ -7,7 +7,6 @@ autograder.site.wrong_versions` judges those anew that have changed.
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import sys
 from pathlib import Path
@@ -26,6 +25,8 @@ from autograder.runner import run_checks, select
 from autograder.specimen_files import SPECIMENS, find_specimens
 from autograder.verdicts import Verdict, share
 
+from .checks_page import escaped
+
 MADE = ROOT / "docs" / "site" / "wrong_versions.json"
 SUMMARY = "What the checker says to a wrong version"
 MOST_TRIED = 8
@@ -34,7 +35,7 @@ MOST_TRIED = 8
 def fold(made: dict[str, Any]) -> str:
     """Markdown of a wrong version and its table, folded."""
     return (
-        f'<details class="wrong"><summary>{SUMMARY}</summary>\n\n{html.escape(capital(made["difference"]))}.\n\n'
+        f'<details class="wrong"><summary>{SUMMARY}</summary>\n\n{escaped(capital(made["difference"]))}.\n\n'
         f"```python\n{made['source']}\n```\n\n```{{raw}} html\n{made['table']}\n```\n\n</details>"
     )
 
