@@ -525,10 +525,12 @@ def test_no_address_stands_anywhere_where_nobody_has_said_one(tmp_path, monkeypa
         address.site(project)
 
 
-def test_where_the_site_has_an_address_a_link_to_it_has_a_picture_and_the_page_for_missing_ones_finds_the_way_back():
+def test_with_an_address_a_link_to_the_site_has_a_picture_and_the_page_for_missing_ones_finds_the_way_back():
     def tags(base, name):
-        builder = SimpleNamespace(get_target_uri="{}.html".format, images={"pictures/docs/images/check.png": "check.png"}, imagedir="_images")
-        app = SimpleNamespace(config=SimpleNamespace(html_baseurl=base, html_title="The course"), builder=builder)
+        images = {"pictures/docs/images/check.png": "check.png"}
+        builder = SimpleNamespace(get_target_uri="{}.html".format, images=images, imagedir="_images")
+        config = SimpleNamespace(html_baseurl=base, html_title="The course")
+        app = SimpleNamespace(config=config, builder=builder)
         page = nodes.document(None, None)
         page += nodes.paragraph("", 'Say "this".')
         context = {"title": "A <code>page</code>"}
