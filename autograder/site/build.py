@@ -70,9 +70,7 @@ def build(
 def packed(day: Day) -> bytes:
     """The day's bundle, deflated: nobody compares these bytes, and many fetch them."""
     small = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(bundle_bytes(day))) as stored, zipfile.ZipFile(small, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(io.BytesIO(bundle_bytes(day))) as stored, zipfile.ZipFile(small, "w") as archive:
         for entry in stored.infolist():
-            content = stored.read(entry)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+            archive.writestr(entry, stored.read(entry), zipfile.ZIP_DEFLATED, compresslevel=1)
     return small.getvalue()
