@@ -1,5 +1,7 @@
 """Sphinx's settings for the course's site. The source tree is made by `python -m autograder.site`, which calls Sphinx."""
 
+from pathlib import Path
+
 from autograder.site import address
 
 project = "From Prompt to Token"
@@ -23,7 +25,7 @@ html_title = "From Prompt to Token"
 html_static_path = ["static"]
 html_css_files = ["course.css"]
 html_js_files = ["course.js"]
-html_search_scorer = "static/scorer.js"
+html_search_scorer = str(Path(__file__).with_name("static") / "scorer.js")
 html_favicon = "static/icon.svg"
 # Module names are underlined in the theme's own dark style, like links.
 pygments_dark_style = "a11y-high-contrast-dark"
