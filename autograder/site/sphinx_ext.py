@@ -24,7 +24,7 @@ IMAGE = re.compile(r"<img [^>]*>")
 SOURCE = re.compile(r'src="([^"]*)"')
 WIDE = 480
 """Pixels. A picture wider than this is not shrunk to a phone's width, where nobody could read it: it scrolls in a box."""
-CODE = re.compile(r'(?<=<div class="highlight-)([\w-]+)( notranslate"><div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
+CODE = re.compile(r'(<div class="highlight-[^>]*>(?:<span id="[^"]*"></span>)*<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 COLUMNS = 72
 """So many signs of code fit everywhere; a line with more is broken where it does not."""
@@ -103,7 +103,7 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
 def long_lines(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """A long line of code is marked, with its indentation, for the styles to break it; what a cell has printed keeps its columns."""
     if "body" in context:
-        context["body"] = CODE.sub(lambda block: f"{block[1]}{block[2]}{broken(block[3])}", context["body"])
+        context["body"] = CODE.sub(lambda block: block[1] + broken(block[2]), context["body"])
 
 
 def broken(code: str) -> str:
