@@ -492,8 +492,9 @@ def test_a_long_line_of_code_is_marked_with_its_indentation_and_no_letter_is_los
 
 def test_code_with_an_anchor_is_broken_too_and_what_a_cell_printed_is_not():
     line = "y" * 100
-    code = '<div class="highlight-python notranslate" id="index-0"><span id="here"></span><div class="highlight"><pre>{}\n</pre></div></div>'
-    printed = '<div class="output stream highlight-myst-ansi notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
+    inner = '<div class="highlight"><pre>{}\n</pre></div></div>'
+    code = f'<div class="highlight-python notranslate" id="index-0"><span id="here"></span>{inner}'
+    printed = f'<div class="output stream highlight-myst-ansi notranslate">{inner}'
     context = {"body": code.format(line) + printed.format(line)}
     sphinx_ext.long_lines(None, "page", "page.html", context, None)
     broken = code.replace("{}\n", f'<span class="long" style="--indent:0ch">{line}\n</span>')
