@@ -61,7 +61,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
 
 def anchor(day: Day, exercise: str) -> str:
     """What makes a function findable: a place for links, and an entry of the index, which the site's search looks at first."""
-    return f"({label(day, exercise)})=\n```{{index}} single: ! {exercise}\n```"
+    return f"({label(day, exercise)})=\n```{{index}} ! single: {exercise}\n```"
 
 
 def label(day: Day, exercise: str) -> str:
