@@ -60,6 +60,7 @@ certify: $(VENV)/course.done
 keep: $(VENV)/dev.done model
 	@$(BIN)/autograder certify --keep --seeds 1
 	@$(ONE_THREAD) $(BIN)/python -m tests.test_near
+	@$(ONE_THREAD) $(BIN)/python -m autograder.site.wrong_versions
 	@$(BIN)/python -m autograder.site.execute
 
 lint: $(VENV)/dev.done

@@ -4,6 +4,7 @@ import copy
 import functools
 import itertools
 import re
+import zipfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -12,7 +13,7 @@ from bs4 import BeautifulSoup
 
 from autograder.lessons import find_day, lesson, marks, syllabus
 from autograder.runner import load_checks, select
-from autograder.site import build, lesson_pages
+from autograder.site import address, build, lesson_pages, wrong_versions
 
 from . import axe, lab
 from .test_lessons import _answers
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 READY = [day for day in syllabus() if day.ready]
 TWO = [find_day("softmax"), find_day("costs")]
 LESSON, STEPPER = "days/day01_softmax.html", "days/day09_costs.html"
+LOOKED_AT = ["index.html", LESSON, STEPPER, "cheat_sheet.html", "certification.html"]
 # A complaint of Sphinx about myst-parser, once for each link.
 pytestmark = pytest.mark.filterwarnings("ignore:.*MystReferenceResolver")
 slow = pytest.mark.slow
@@ -49,7 +51,7 @@ def soups(site: Path) -> dict[str, BeautifulSoup]:
 
 
 def text_files(site: Path) -> dict[str, str]:
-    found = (path for path in site.rglob("*") if path.suffix not in (".png", ".woff2", ".inv", ".ico") and path.is_file())
+    found = (path for path in site.rglob("*") if path.suffix not in (".png", ".woff2", ".inv", ".ico", ".zip") and path.is_file())
     return {str(path.relative_to(site)): path.read_text(encoding="utf-8") for path in found}
 
 
@@ -120,8 +122,8 @@ def test_every_page_is_reached_from_the_first(site):
         reached.add(name)
         found = (urlsplit(link["href"]) for link in parsed[name].find_all("a", href=True))
         waiting += [str(((site / name).parent / f.path).resolve().relative_to(site.resolve())) for f in found if f.path and not f.scheme]
-    assert set(parsed) - reached <= {"search.html", "genindex.html"}
-    assert {"cheat_sheet.html", "instructor.html", "grading.html", "certification.html", "results/grading.html"} <= reached
+    assert set(parsed) - reached <= {"search.html", "genindex.html", "404.html"}
+    assert {"cheat_sheet.html", "numbers.html", "functions.html", "certification.html", "results/grading.html"} <= reached
 
 
 # What stands in it
@@ -159,7 +161,7 @@ def test_answers_are_there_and_folded(site):
         assert [fold.find("summary").get_text() for fold in folds] == [lesson_pages.ANSWER] * len(lesson(day).exercises)
         assert not any(fold.has_attr("open") for fold in folds)
         assert answers_in(without_indentation(soup.get_text()))
-        for fold in soup.select("details.answer, details.hint"):
+        for fold in soup.select("details.answer, details.hint, details.wrong"):
             fold.decompose()
         assert answers_in(without_indentation(soup.get_text())) == []
 
@@ -175,7 +177,8 @@ def test_a_site_without_answers_holds_none(bare):
         assert lesson_pages.ANSWER not in soup.get_text()
     for name, text in text_files(bare).items():
         assert marks.BEGIN not in text, name
-    assert not list(bare.rglob("*.ipynb"))
+        assert wrong_versions.SUMMARY not in text, name
+    assert not [path for kind in ("*.ipynb", "*.zip") for path in bare.rglob(kind)]  # a day's zip holds the answers of earlier days
 
 
 @slow
@@ -183,6 +186,58 @@ def test_no_hidden_check_is_in_the_built_pages(site):
     names = hidden_names()
     for name, text in text_files(site).items():
         assert [check for check in names if check in text] == [], name
+
+
+@slow
+def test_each_day_can_be_taken_along_as_a_zip_without_its_answers(site):
+    for day in TWO:
+        link = soups(site)[f"days/{day.slug}.html"].find("a", string="this day as a zip")
+        with zipfile.ZipFile(site / "days" / link["href"]) as archive:
+            names = archive.namelist()
+            assert f"from-prompt-to-token/course/{day.slug}/{day.slug}.ipynb" in names
+            stubs = archive.read(f"from-prompt-to-token/solutions/{day.topic}.py").decode()
+        assert answers_in(without_indentation(stubs)) == []
+
+
+@slow
+def test_each_lesson_shows_a_wrong_version_folded_with_what_the_checker_says(site):
+    for day in TWO:
+        (fold,) = soups(site)[f"days/{day.slug}.html"].select("details.wrong")
+        assert not fold.has_attr("open")
+        assert fold.find("summary").get_text() == wrong_versions.SUMMARY
+        assert "Found:" in fold.select_one(".check-table").get_text()
+
+
+@slow
+def test_every_page_says_to_others_what_it_is_and_none_gives_an_address_that_is_not_known(site):
+    for name, soup in soups(site).items():
+        if name in ("search.html", "genindex.html"):
+            continue
+        for key, value in (("name", "description"), ("property", "og:title"), ("property", "og:description")):
+            assert soup.find("meta", {key: value}), (name, value)
+        assert soup.find("link", rel="icon") or soup.find("link", rel="shortcut icon"), name
+        if not address.site():
+            assert not soup.find("link", rel="canonical"), name
+    why = soups(site)[LESSON].find("meta", {"name": "description"})["content"]
+    assert not why.startswith("Day 1 ·")
+    assert (site / ".nojekyll").exists()
+
+
+@slow
+def test_pictures_keep_their_place_and_come_when_they_are_near(site):
+    for name, soup in soups(site).items():
+        pictures = [img for img in soup.select("article img") if not img["src"].startswith("data:")]
+        assert all(img.has_attr("width") and img.has_attr("height") for img in pictures), name
+        assert [img.get("loading") for img in pictures[1:]] == ["lazy"] * len(pictures[1:]), name
+
+
+@slow
+def test_each_stepper_shows_its_first_step_without_a_script(site):
+    steppers = soups(site)[STEPPER].select(".course-stepper")
+    assert len(steppers) == 3
+    for stepper in steppers:
+        assert len(stepper.select("svg *")) > 10
+        assert stepper.select_one("[data-part=words]").get_text()
 
 
 # In a browser, with the network refused
@@ -252,9 +307,106 @@ def test_folds_open_by_click_and_by_keyboard(visit):
     assert hint.get_attribute("open") is not None
 
 
+CUT = """() => [...document.querySelectorAll("article pre")]
+    .filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth && !box.closest(".cell_output"))
+    .map((box) => box.textContent.slice(0, 60))"""
+OPEN = "() => document.querySelectorAll('article details').forEach((fold) => { fold.open = true; })"
+
+
 @slow
 @browser
-@pytest.mark.parametrize("name", ["index.html", LESSON, STEPPER, "cheat_sheet.html", "certification.html", "checks/softmax.html"])
+@pytest.mark.parametrize("name", [LESSON, STEPPER, "checks/softmax.html", "checks/costs.html"])
+def test_no_code_is_wider_than_its_box(visit, name):
+    page = visit(name, viewport={"width": 1280, "height": 900})
+    page.evaluate(OPEN)
+    assert page.evaluate(CUT) == []
+    long = "[...document.querySelectorAll('article pre .long')]"
+    if name == "checks/costs.html":
+        assert page.evaluate(f"{long}.some((line) => line.getClientRects().length && line.offsetHeight > 25)")  # one is broken
+
+
+@slow
+@browser
+def test_code_that_is_broken_is_copied_whole(visit):
+    page = visit("checks/costs.html", viewport={"width": 1280, "height": 900})
+    copied, there = page.evaluate("""() => {
+        const box = document.querySelector("article pre:has(.long)");
+        getSelection().selectAllChildren(box);
+        return [getSelection().toString(), box.textContent];
+    }""")
+    assert copied.strip() == there.strip()
+
+
+@slow
+@browser
+def test_on_paper_nothing_is_cut(visit):
+    page = visit(LESSON, viewport={"width": 794, "height": 1123})
+    page.emulate_media(media="print")
+    boxes = "[...document.querySelectorAll('article pre, article .table-wrapper, .picture, .drawing')]"
+    assert page.evaluate(f"{boxes}.filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth + 1).length") == 0
+    assert page.evaluate("[...document.querySelectorAll('article pre')].every((box) => getComputedStyle(box).maxHeight === 'none')")
+
+
+@slow
+@browser
+def test_on_a_phone_figures_keep_their_letters_and_scroll_in_a_box_with_a_name(visit):
+    page = visit(LESSON, viewport={"width": 390, "height": 800})
+    boxes = page.locator(".picture")
+    assert boxes.count()
+    for box in boxes.all():
+        assert box.locator("img").bounding_box()["width"] >= 600
+        assert box.get_attribute("tabindex") == "0"
+        assert box.get_attribute("role") == "group"
+        assert re.match("Picture under “.+”, scrolls", box.get_attribute("aria-label"))
+
+
+@slow
+@browser
+def test_the_playground_is_moved_by_keys_and_says_what_is_left(visit):
+    page = visit("index.html", viewport={"width": 390, "height": 800})
+    words = page.locator(".playground [data-part=words]")
+    first = words.inner_text()
+    assert first.startswith("49,152 of 49,152 tokens are left")
+    page.get_by_label("top-k").focus()
+    for _ in range(3):  # from off over 1 and 2
+        page.keyboard.press("ArrowRight")
+    assert words.inner_text().startswith("3 of 49,152 tokens are left")
+    assert page.locator(".playground .bar").count() == 3
+    page.get_by_label("top-p").focus()
+    page.keyboard.press("Home")
+    assert words.inner_text().startswith("1 token is left")
+    page.get_by_label("temperature").focus()
+    page.keyboard.press("Home")
+    assert page.get_by_label("temperature").get_attribute("aria-valuetext") == "0.00"
+    page.get_by_role("button", name="Reset").press("Enter")
+    assert words.inner_text() == first
+
+
+@slow
+@browser
+def test_without_scripts_the_steppers_and_the_playground_are_pictures(visit):
+    page = visit(STEPPER, java_script_enabled=False)
+    stepper = page.locator(".course-stepper").first
+    assert stepper.locator("svg").bounding_box()["height"] > 100
+    assert not stepper.get_by_role("button", name="Next step").is_visible()
+    assert "need JavaScript" in stepper.inner_text()
+
+
+@slow
+@browser
+def test_a_search_for_a_function_finds_its_exercise_first(visit):
+    page = visit("search.html?q=log_softmax")
+    page.wait_for_selector("ul.search li a")
+    assert page.locator("ul.search li a").first.get_attribute("href").startswith("days/day01_softmax.html#")
+    page = visit("search.html?q=softmax")
+    page.wait_for_selector("ul.search li a")
+    found = [link.get_attribute("href") for link in page.locator("ul.search li a").all()]
+    assert not any(link.startswith(("certification", "mutants", "attacks")) for link in found[:5]), found[:5]
+
+
+@slow
+@browser
+@pytest.mark.parametrize("name", [*LOOKED_AT, "numbers.html", "functions.html", "checks/softmax.html"])
 def test_no_page_is_wider_than_a_phone(visit, name):
     page = visit(name, viewport={"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -264,7 +416,7 @@ def test_no_page_is_wider_than_a_phone(visit, name):
 @browser
 @pytest.mark.parametrize(
     ("name", "theme"),
-    [(name, "light") for name in ("index.html", LESSON, STEPPER, "cheat_sheet.html", "certification.html")] + [(LESSON, "dark")],
+    [*((name, "light") for name in LOOKED_AT), (LESSON, "dark"), (STEPPER, "dark"), ("index.html", "dark")],
 )
 def test_axe_finds_nothing_serious(visit, name, theme):
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")

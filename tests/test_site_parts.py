@@ -1,25 +1,53 @@
 """The parts that the site is made of: what goes into it, when a notebook is run again, links, pictures, certification."""
 
 import contextlib
+import io
+import json
+import math
 import re
 import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import ipywidgets
 import nbformat
 import pytest
 import torch
+from docutils import nodes
 from nbclient import NotebookClient
 
+from autograder.certify import specimen_named
 from autograder.errors import CourseError
 from autograder.imports import imported_files
-from autograder.lessons import find_day, marks, solved_notebook, syllabus
+from autograder.lessons import find_day, lesson, marks, solved_notebook, syllabus
 from autograder.runner import load_checks
-from autograder.site import certification, checks_page, execute, lesson_pages, links, mutants, pages, sphinx_ext
+from autograder.site import (
+    address,
+    certification,
+    checks_page,
+    execute,
+    first_steps,
+    functions_page,
+    lesson_pages,
+    links,
+    measured_page,
+    mutants,
+    pages,
+    playground,
+    sphinx_ext,
+    wrong_versions,
+)
+from course.kit.cache_stepper import cache_filling
+from course.kit.paths import SMOLLM2
+from course.kit.plots import readable
+from course.kit.roofline_steps import up_the_roof
 from course.kit.widgets import sampler_playground
+from solutions.samplers import temperature_probs
+from solutions.speculative import filtered_probs
+from solutions.steering import min_p_probs
 
 from .test_site import READY, answers_in, hidden_names, without_indentation
 
@@ -88,7 +116,7 @@ def test_a_failing_cell_stops_the_build_with_the_day_and_the_cell(monkeypatch):
 def ran_as(beside: float):
     """What stands in for a run: the solved notebook, and how busy the machine was with other things."""
 
-    def run(day, ladder):
+    def run(day, ladder, say):
         notebook = solved_notebook(day)
         notebook.metadata["site"] = {"ladder": {}, "seconds": 1.0, "beside": beside}
         return notebook
@@ -114,7 +142,7 @@ def test_a_run_is_kept_with_the_course_where_nothing_ran_beside_it(tmp_path, mon
 def test_what_is_kept_with_the_course_is_not_run_unless_it_is_asked_for(tmp_path, monkeypatch):
     day, kept, cache = find_day("softmax"), tmp_path / "kept", tmp_path / "cache"
     runs = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder: runs.append(day.slug) or ran_as(beside=0.0)(day, ladder))
+    monkeypatch.setattr(execute, "run", lambda day, ladder, say: runs.append(day.slug) or ran_as(beside=0.0)(day, ladder, say))
     execute.keep([day], kept, say=lambda line: None)
     for anew in ((), (), {day.slug}, {day.slug}):  # the last of them finds in the cache what the one before it ran
         execute.executed([day], cache, kept=kept, anew=anew, say=lambda line: None)
@@ -176,14 +204,14 @@ def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
     ran = solved_notebook(day)
     ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder: calls.append(day.slug) or ran)
+    monkeypatch.setattr(execute, "run", lambda day, ladder, say: calls.append(day.slug) or ran)
     for _ in range(2):
         execute.executed([day], tmp_path, say=lambda line: None)
     assert calls == [day.slug]
 
 
 def test_a_run_that_failed_is_not_kept(tmp_path, monkeypatch):
-    def fails(day, ladder):
+    def fails(day, ladder, say):
         raise CourseError("a cell failed")
 
     monkeypatch.setattr(execute, "run", fails)
@@ -199,7 +227,7 @@ def test_two_who_want_the_same_day_run_it_once(tmp_path, monkeypatch):
     ran = solved_notebook(day)
     ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder: (calls.append(day.slug), time.sleep(0.5)) and ran)
+    monkeypatch.setattr(execute, "run", lambda day, ladder, say: (calls.append(day.slug), time.sleep(0.5)) and ran)
     with ThreadPoolExecutor(2) as both:
         list(both.map(lambda _: execute.executed([day], tmp_path, say=lambda line: None), range(2)))
     assert calls == [day.slug]
@@ -208,7 +236,7 @@ def test_two_who_want_the_same_day_run_it_once(tmp_path, monkeypatch):
 def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(tmp_path, monkeypatch):
     both, given = threading.Barrier(2, timeout=20), {}
 
-    def run(day, ladder):
+    def run(day, ladder, say):
         if day.topic in ("samplers", "generation"):
             both.wait()  # alone, neither would come past here
         given[day.topic] = dict(ladder)
@@ -225,7 +253,7 @@ def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(
 def test_after_a_day_that_fails_none_is_begun(tmp_path, monkeypatch):
     begun = []
 
-    def fails(day, ladder):
+    def fails(day, ladder, say):
         begun.append(day.topic)
         raise CourseError("a cell failed")
 
@@ -248,7 +276,7 @@ def test_what_notebooks_import_counts_and_what_only_grading_needs_does_not():
 
 
 def test_a_widget_becomes_a_picture_of_itself_and_a_progress_bar_goes():
-    playground = sampler_playground(torch.tensor([2.0, 1.0, 0.0]), ["a", "<b>", "c"])
+    boxes = ipywidgets.VBox([ipywidgets.FloatSlider(value=1.0, description="floor"), ipywidgets.HTML("<i>words</i>")])
     bar = ipywidgets.HBox([ipywidgets.HTML(""), ipywidgets.IntProgress()])
     models = ipywidgets.Widget.get_manager_state()["state"]
 
@@ -256,11 +284,14 @@ def test_a_widget_becomes_a_picture_of_itself_and_a_progress_bar_goes():
         data = {lesson_pages.WIDGET: {"model_id": widget.model_id}, "text/plain": "VBox(...)"}
         return nbformat.v4.new_output("display_data", data=data)
 
-    picture = lesson_pages.still(output(playground), models)
+    picture = lesson_pages.still(output(boxes), models)
     assert set(picture.data) == {"text/html"}
-    for words in ("temperature tau: <b>1</b>", "top-k: keep the k best: <b>off</b>", "3 of 3 tokens survive", "&lt;b&gt;", "kernel"):
+    for words in ("floor: <b>1</b>", "<i>words</i>", "kernel"):
         assert words in picture.data["text/html"]
     assert lesson_pages.still(output(bar), models) is None
+    live = lesson_pages.still(output(sampler_playground(torch.tensor([2.0, 1.0, 0.0]))), ipywidgets.Widget.get_manager_state()["state"])
+    assert 'class="playground"' in live.data["text/html"]
+    assert lesson_pages.IN_THE_LESSON in live.data["text/html"]
 
 
 def test_printed_text_stays_where_it_was_between_what_was_shown():
@@ -414,16 +445,229 @@ def test_a_kernel_that_does_nothing_is_ended_and_one_that_works_is_left_alone(mo
             client.execute()
 
 
-def test_a_notebook_whose_kernel_stalls_is_run_again(monkeypatch):
-    tries = []
+def test_a_notebook_whose_kernel_stalls_is_run_again_and_that_is_said(monkeypatch):
+    tries, said = [], []
 
     def once(day, ladder):
         tries.append(day)
         if len(tries) % 4:
-            raise execute.Stalled
+            raise execute.Stalled("day01_softmax, cell 7")
         return "ran"
 
     monkeypatch.setattr(execute, "run_once", once)
     with pytest.raises(CourseError, match="3 kernels stopped answering"):
-        execute.run(find_day("softmax"))
-    assert execute.run(find_day("softmax")) == "ran"
+        execute.run(find_day("softmax"), say=said.append)
+    assert execute.run(find_day("softmax"), say=said.append) == "ran"
+    assert said == ["day01_softmax, cell 7: its kernel did nothing for 60 s and was ended; 0 s are lost"] * 3
+
+
+def test_the_cells_that_run_are_counted_on_a_terminal_and_nowhere_else():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for out, shown in ((Terminal(), "a: cell 2 of 9   b: cell 1 of 4"), (io.StringIO(), "")):
+        counter, said = execute.Counter(out), []
+        counter.at("a", 1, 9)
+        counter.at("a", 2, 9)
+        counter.at("b", 1, 4)
+        assert out.getvalue().split("\x1b[K")[-1] == shown
+        counter.above(said.append)("a line")
+        assert said == ["a line"]
+        assert out.getvalue().split("\x1b[K")[-1] == shown
+        counter.done("a")
+        counter.done("b")
+        assert out.getvalue().split("\x1b[K")[-1] == ""
+
+
+# What the site adds to a lesson
+
+
+def test_each_stepper_has_the_picture_that_its_script_draws():
+    page = first_steps.with_first_steps(cache_filling())
+    drawing = re.search(r'<div class="drawing"><svg [^>]*>(.*?)</svg></div>', page, re.DOTALL)
+    assert drawing[1].count("k v ") == 3 * 6  # three layers, a prompt of six tokens
+    assert re.search(r'data-part="words"[^>]*>Prefill\. 6 tokens pass', page)
+    assert page.count("<script>") == 1
+    two = first_steps.with_first_steps(cache_filling() + up_the_roof())
+    assert two.count('class="drawing"') == 2
+
+
+def test_a_stepper_whose_script_fails_stops_the_build():
+    with pytest.raises(CourseError, match="does not draw its first step"):
+        first_steps.with_first_steps(cache_filling().replace("const wide = 50", "const wide = nothing.there"))
+
+
+def test_a_long_line_of_code_is_marked_with_its_indentation_and_no_letter_is_lost():
+    short, long = "x = 1", "    " + "y" * 100
+    made = sphinx_ext.broken(f"{short}\n<span>{long}</span>\n\n{short}\n")
+    assert made == f'{short}\n<span class="long" style="--indent:4ch"><span>{long}</span>\n</span>\n{short}\n'
+    entities = "a" * 40 + "&lt;" * 20  # sixty signs
+    assert "long" not in sphinx_ext.broken(f"{entities}\n")
+
+
+def test_code_with_an_anchor_is_broken_too_and_what_a_cell_printed_is_not():
+    line = "y" * 100
+    inner = '<div class="highlight"><pre>{}\n</pre></div></div>'
+    code = f'<div class="highlight-python notranslate" id="index-0"><span id="here"></span>{inner}'
+    printed = f'<div class="output stream highlight-myst-ansi notranslate">{inner}'
+    context = {"body": code.format(line) + printed.format(line)}
+    sphinx_ext.long_lines(None, "page", "page.html", context, None)
+    broken = code.replace("{}\n", f'<span class="long" style="--indent:0ch">{line}\n</span>')
+    assert context["body"] == broken + printed.format(line)
+
+
+def test_every_ready_day_has_a_wrong_version_that_is_judged_as_it_stands_today():
+    kept = wrong_versions.read()
+    assert list(kept) == [day.topic for day in READY]
+    for day in READY:
+        assert wrong_versions.current(day, kept[day.topic]), "run: python -m autograder.site.wrong_versions"
+        assert "<b>Found:</b>" in kept[day.topic]["table"], day.topic
+        assert not hidden_names() & set(re.findall(r"\w+", kept[day.topic]["table"]))
+
+
+@pytest.mark.slow
+def test_a_kept_table_is_what_the_checks_say_today():
+    day = find_day("softmax")
+    kept = wrong_versions.read()[day.topic]
+    specimen = specimen_named(kept["file"], day.topic)
+    assert wrong_versions.told(day, specimen, wrong_versions.judged(day, specimen)) == kept
+
+
+# Addresses
+
+
+def test_no_address_stands_anywhere_where_nobody_has_said_one(tmp_path, monkeypatch):
+    for name in ("COURSE_REPOSITORY", "COURSE_SITE"):
+        monkeypatch.delenv(name, raising=False)
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[project]\n")
+    assert (address.repository(project), address.site(project)) == ("", "")
+    project.write_text('[project.urls]\nrepository = "https://forge.example/course/"\nsite = "https://course.example/site"\n')
+    assert (address.repository(project), address.site(project)) == ("https://forge.example/course", "https://course.example/site/")
+    monkeypatch.setenv("COURSE_REPOSITORY", "https://forge.example/mine")
+    assert address.repository(project) == "https://forge.example/mine"
+    monkeypatch.setenv("COURSE_SITE", "somewhere")
+    with pytest.raises(CourseError, match=r"COURSE_SITE, or `site` in .* must be an address"):
+        address.site(project)
+
+
+def test_with_an_address_a_link_to_the_site_has_a_picture_and_the_page_for_missing_ones_finds_the_way_back():
+    def tags(base, name):
+        images = {"pictures/docs/images/check.png": "check.png"}
+        builder = SimpleNamespace(get_target_uri="{}.html".format, images=images, imagedir="_images")
+        config = SimpleNamespace(html_baseurl=base, html_title="The course")
+        app = SimpleNamespace(config=config, builder=builder)
+        page = nodes.document(None, None)
+        page += nodes.paragraph("", 'Say "this".')
+        context = {"title": "A <code>page</code>"}
+        sphinx_ext.told_elsewhere(app, name, "page.html", context, page)
+        sphinx_ext.not_found(app, name, "page.html", context, page)
+        return context["metatags"]
+
+    known = tags("https://course.example/site/", "404")
+    assert known.startswith('<base href="/site/">')
+    for property_, content in (
+        ("og:title", "A page"), ("og:description", "Say &quot;this&quot;."), ("og:url", "https://course.example/site/404.html"),
+        ("og:image", "https://course.example/site/_images/check.png"),
+    ):  # fmt: skip
+        assert f'<meta property="{property_}" content="{content}">' in known
+    unknown = tags("", "404")
+    assert "<base" not in unknown
+    assert "og:url" not in unknown
+    assert "og:image" not in unknown
+    assert "<base" not in tags("https://course.example/site/", "index")
+
+
+def test_the_code_is_linked_where_its_place_is_known(monkeypatch):
+    site = pages.Site(Path("nowhere"), READY, True)
+    monkeypatch.delenv("COURSE_REPOSITORY", raising=False)
+    if not address.repository():
+        assert "The code" not in pages.ways(site)
+    monkeypatch.setenv("COURSE_REPOSITORY", "https://forge.example/mine")
+    assert pages.ways(site) == (
+        "**[Read Day 1](days/day01_softmax.ipynb) · [Install](start_here.ipynb) · [Teach with it](instructor.md) · "
+        "[The code](https://forge.example/mine)**"
+    )
+
+
+def test_every_function_of_the_course_is_in_the_index_with_its_exercise_and_its_checks():
+    page = functions_page.page(READY)
+    for day in READY:
+        for exercise in lesson(day).exercises:
+            assert f"| [`{exercise.name}`](#{lesson_pages.label(day, exercise.name)}) | " in page
+            assert f"({checks_page.of_exercise(day, exercise.name)})=" in checks_page.page(day)
+    assert not re.search(r"\| \|.*\| \d+ \|", page)  # each says what it is
+
+
+def test_the_measured_figures_are_those_of_the_benchmarks():
+    page = measured_page.page(["engine"])
+    told = json.loads((ROOT / "benchmarks" / "results" / "engine.json").read_text())
+    ratios = [row["decode_over_transformers"] for row in told["rows"] if row["engine"] == "Day 11"]
+    assert f"decodes at {min(ratios):.2f} to {max(ratios):.2f} times" in page
+    assert page.count("Machine: ") == 3
+
+
+# The playground
+
+SETTINGS = [
+    {"temperature": temperature, "minP": min_p, "topK": top_k, "topP": top_p}
+    for temperature, min_p, top_k, top_p in [
+        (1.0, 0.0, 0, 1.0), (0.7, 0.0, 0, 0.9), (2.0, 0.0, 0, 0.9), (3.0, 0.0, 1000, 0.95), (0.0, 0.0, 5, 0.5), (1.0, 0.05, 0, 1.0),
+        (1.5, 0.02, 50, 0.8), (1.0, 1.0, 0, 1.0), (0.05, 0.0, 0, 0.99), (1.0, 0.0, 1, 1.0), (2.5, 0.0, 0, 0.01), (3.0, 0.0, 0, 0.99),
+    ]
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def said_by_the_model():
+    """The logits that the playground has, one for each token, highest first."""
+    data = playground.read()
+    tail = data["tail"]
+    rest = [(tail["first"] - i) * tail["step"] for i, count in enumerate(tail["counts"]) for _ in range(count)]
+    logits = sorted([logit for _, logit in data["leading"]] + rest, reverse=True)
+    assert len(logits) == data["vocabulary"]
+    return torch.tensor([logits], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_the_playground_computes_what_the_samplers_do(said_by_the_model, settings):
+    probs = temperature_probs(said_by_the_model, settings["temperature"])
+    before = probs[0]
+    if settings["minP"] > 0:
+        probs = min_p_probs(probs.log(), settings["minP"])
+    top_k, top_p = settings["topK"] or None, settings["topP"] if settings["topP"] < 1 else None
+    wanted = filtered_probs(probs.log(), temperature=1.0, top_k=top_k, top_p=top_p)[0]
+    all_groups = f"coursePlayground.groups({json.dumps(playground.read())})"
+    rows = json.loads(playground.ask(f"coursePlayground.distribution({all_groups}, {json.dumps(settings)})"))
+    got = torch.tensor([row["after"] if place < row["kept"] else 0.0 for row in rows for place in range(row["count"])])
+    assert (got.double() - wanted).abs().max() < 1e-6
+    measured = json.loads(playground.ask(f"coursePlayground.measures({json.dumps(rows)})"))
+    kept = wanted[wanted > 0]
+    assert measured["kept"] == len(kept)
+    assert measured["mass"] == pytest.approx(float(before[wanted > 0].sum()), abs=1e-6)
+    assert measured["entropy"] == pytest.approx(abs(float(-(kept * kept.log()).sum())), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_playground_has_the_logits_of_the_model():
+    if not SMOLLM2.is_file():
+        pytest.skip("SmolLM2 is not here")
+    data = playground.read()
+    logits, model = playground.logits_after(data["prompt"])
+    best = torch.tensor(logits).topk(playground.NUM_LEADING)
+    assert [logit for _, logit in data["leading"]] == pytest.approx(best.values.tolist(), abs=2e-3)
+    assert data["leading"][0][0] == readable(model.tokenizer.decode([int(best.indices[0])]))
+    tail = data["tail"]
+    mass = sum(count * math.exp((tail["first"] - i) * tail["step"]) for i, count in enumerate(tail["counts"]))
+    wanted = torch.tensor(logits, dtype=torch.float64).exp().sum() - best.values.double().exp().sum()
+    assert mass == pytest.approx(float(wanted), rel=1e-3)
+
+
+def test_the_playground_stands_in_the_page_before_any_script_has_run():
+    page = playground.figure("A note.")
+    text = page.split("<script>")[0]
+    assert text.count('<th scope="row">') == 12
+    assert "49,152 of 49,152 tokens are left" in text
+    assert "A note." in text
+    assert "\n\n" not in page  # a blank line would end a block of HTML in Markdown

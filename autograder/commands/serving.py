@@ -1,7 +1,8 @@
-"""The command that serves: an engine behind an OpenAI-compatible address, with a chat page."""
+"""Commands that let a model speak: serve, an OpenAI-compatible address with a chat page; chat, in a terminal."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from ..errors import CourseError
 
 def register(app: typer.Typer) -> None:
     app.command()(serve)
+    app.command()(chat)
 
 
 def serve(
@@ -47,3 +49,19 @@ def serve(
         max_len=max_len, patience=patience,
     )  # fmt: skip
     raise typer.Exit(status)
+
+
+def chat(
+    model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
+    mine: Annotated[bool, typer.Option("--mine", help="Through your own functions of each day whose checks pass.")] = False,
+    temperature: Annotated[float, typer.Option(min=0, help="0 takes the most probable token.")] = 0.7,
+    top_p: Annotated[float, typer.Option(help="The mass that is drawn from; 1 takes all.")] = 0.9,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of one answer, at most.")] = 512,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same answers.")] = None,
+) -> None:
+    """Talks with a model in the terminal, through the functions that the days teach."""
+    if not 0 < top_p <= 1:
+        raise CourseError(f"--top-p must be in (0, 1], got {top_p}")
+    from ..chat import chat as run
+
+    run(model=model, mine=mine, temperature=temperature, top_p=top_p, max_tokens=max_tokens, seed=seed, source=sys.stdin, out=sys.stdout)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import time
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.errors import CourseError
+from autograder.exports.bundle import bundle_bytes
 from autograder.lessons import ROOT, Day, syllabus
 from course.kit import paths
 
@@ -40,8 +43,8 @@ def build(
     if not paths.SMOLLM2.is_file():
         say("SmolLM2 is not here (`make model` fetches it): cells that need it are shown without what they would give")
     at_once = min(AT_ONCE, os.cpu_count() or 1)
-    # Two kernels with a thread for each core would wait for each other.
-    os.environ.setdefault("OMP_NUM_THREADS", str((os.cpu_count() or 1) // at_once))
+    # Two kernels with a thread for each core would wait for each other, on a busy machine for longer than they compute.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     ran = executed(chosen, cache, kept=kept, at_once=at_once, say=say)
     desk = out.with_name(f"{out.name}-work")
     site = pages.Site(desk / "source", chosen, answers)
@@ -53,6 +56,10 @@ def build(
         raise CourseError(f"the site has faults, listed above; {out} is as it was")
     if site.as_is.exists():
         shutil.copytree(site.as_is, made, dirs_exist_ok=True)
+    (made / ".nojekyll").touch()  # or a forge that publishes a branch leaves out what begins with an underscore
+    if answers:  # a zip holds the answers of earlier days
+        for day in chosen:
+            (made / "days" / f"{day.slug}.zip").write_bytes(packed(day))
     shutil.rmtree(out, ignore_errors=True)
     made.replace(out)
     shutil.rmtree(desk)
@@ -60,3 +67,12 @@ def build(
     size = sum(path.stat().st_size for path in files) / 1e6
     with_answers = "answers folded" if answers else "without answers"
     say(f"{out / 'index.html'}: {len(chosen)} days, {with_answers}; {len(files)} files, {size:.1f} MB, {time.monotonic() - start:.0f} s")
+
+
+def packed(day: Day) -> bytes:
+    """The day's bundle, deflated: nobody compares these bytes, and many fetch them."""
+    small = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundle_bytes(day))) as stored, zipfile.ZipFile(small, "w") as archive:
+        for entry in stored.infolist():
+            archive.writestr(entry, stored.read(entry), zipfile.ZIP_DEFLATED, compresslevel=1)
+    return small.getvalue()

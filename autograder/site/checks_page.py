@@ -35,7 +35,7 @@ def page(day: Day) -> str:
         if not check.hidden:
             by_exercise.setdefault(check.exercise, []).append(check)
     for exercise, checks in by_exercise.items():
-        text += ["", f"## `{exercise}`"]
+        text += ["", f"({of_exercise(day, exercise)})=", f"## `{exercise}`"]
         for check in checks:
             text += ["", f"({label(day, check.name)})=", f"### {escaped(check.title)}", "", *code(sources[check.name])]
     return "\n".join(text) + "\n"
@@ -43,6 +43,11 @@ def page(day: Day) -> str:
 
 def label(day: Day, check: str) -> str:
     return f"check-{day.topic}-{check}".lower().replace("_", "-")
+
+
+def of_exercise(day: Day, exercise: str) -> str:
+    """The label of all checks of an exercise."""
+    return f"checks-of-{day.topic}-{exercise}".lower().replace("_", "-")
 
 
 def labels(day: Day) -> dict[str, str]:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import torch
 from IPython.core.inputtransformer2 import TransformerManager
@@ -107,7 +107,7 @@ def executed(
                 raise CourseError(f"{day.slug}: not run, for another day failed")
             else:
                 say(f"{day.slug}: running its notebook")
-                ran = run(day, [rung for ladder in before for rung in ladder.items()])
+                ran = run(day, [rung for ladder in before for rung in ladder.items()], say)
                 say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
                 put(day, cache / name, ran)
         return with_outputs(solved_notebook(day), ran)
@@ -123,6 +123,7 @@ def executed(
     names = {day.slug: f"{day.slug}-{key(day, days)}.ipynb" for day in days}
     asked: dict[str, Future[NotebookNode]] = {}
     stop = threading.Event()
+    say = counter.above(say)
     with ThreadPoolExecutor(at_once) as kernels:
         for day in days:  # in order, so that whom a day waits for is already running
             asked[day.slug] = kernels.submit(or_stop, day)
@@ -213,7 +214,7 @@ def _uses(day: Day, *calls: str) -> bool:
 
 
 class Stalled(Exception):
-    """A kernel that did nothing while a cell was due."""
+    """A kernel that did nothing while a cell was due; its words say which."""
 
 
 @contextmanager
@@ -250,11 +251,14 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
         watcher.join()
 
 
-def run(day: Day, ladder: Sequence[tuple[str, Any]] = ()) -> NotebookNode:
+def run(day: Day, ladder: Sequence[tuple[str, Any]] = (), say: Callable[[str], None] = print) -> NotebookNode:
     """The day's solved notebook, run at the desk of a student who has solved all earlier days. Raises CourseError."""
     for _ in range(ATTEMPTS):
-        with contextlib.suppress(Stalled):
+        begin = time.monotonic()
+        try:
             return run_once(day, ladder)
+        except Stalled as stalled:
+            say(f"{stalled}: its kernel did nothing for {STALL_SECONDS:.0f} s and was ended; {time.monotonic() - begin:.0f} s are lost")
     raise CourseError(f"{day.slug}: {ATTEMPTS} kernels stopped answering; build again when the machine is less busy")
 
 
@@ -268,6 +272,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
 
     def cell_begins(cell: NotebookNode, cell_index: int) -> None:
         now[0] = cell_index
+        counter.at(day.slug, cell_index + 1, len(notebook.cells))
 
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         place = Path(folder) / "work"
@@ -285,12 +290,16 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         try:
             with ended_if_it_stalls(client):
                 client.execute(env=environment)
+        except Stalled:
+            raise Stalled(_where(day, notebook, now[0])) from None
         except CellExecutionError as error:
             raise CourseError(f"{_where(day, notebook, now[0])}: {error.ename}: {error.evalue}") from None
         except CellTimeoutError:
             raise CourseError(f"{_where(day, notebook, now[0])}: it has not ended after {MAX_SECONDS} s") from None
         except DeadKernelError:
             raise CourseError(f"{_where(day, notebook, now[0])}: its process ended") from None
+        finally:
+            counter.done(day.slug)
         progress = desk.read_progress(place)
         standings = desk.standings(place)
     for number, cell in enumerate(notebook.cells):
@@ -309,6 +318,42 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook
+
+
+class Counter:
+    """Which cell of each notebook runs, in one line at the end of what is on the screen; nothing where nobody looks."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self.out, self._at, self._lock = out, dict[str, str](), threading.Lock()
+
+    def at(self, slug: str, cell: int, cells: int) -> None:
+        with self._lock:
+            self._at[slug] = f"{slug}: cell {cell} of {cells}"
+            self._show()
+
+    def done(self, slug: str) -> None:
+        with self._lock:
+            self._at.pop(slug, None)
+            self._show()
+
+    def above(self, say: Callable[[str], None]) -> Callable[[str], None]:
+        """`say`, with this line below what it says."""
+
+        def said(line: str) -> None:
+            with self._lock:
+                if self._at and self.out.isatty():
+                    print("\r\x1b[K", end="", file=self.out, flush=True)
+                say(line)
+                self._show()
+
+        return said
+
+    def _show(self) -> None:
+        if self.out.isatty():
+            print(f"\r\x1b[K{'   '.join(self._at.values())}", end="", file=self.out, flush=True)
+
+
+counter = Counter()
 
 
 class Others:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.lessons import Day, marks, source_notebook
 
+from . import playground, wrong_versions
+from .first_steps import with_first_steps
+
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
@@ -18,6 +21,7 @@ STATES = "application/vnd.jupyter.widget-state+json"
 SETUP_SHOWN = "Setup: what this notebook imports"
 SETUP_HIDDEN = "Hide the setup"
 ANSWER = "One way to write it"
+IN_THE_LESSON = "Here the page computes what is drawn, by the same rules. In JupyterLab the sliders run your own functions."
 NEEDS_KERNEL = "A still picture. In JupyterLab, where a kernel runs, the sliders move."
 
 
@@ -31,13 +35,16 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
         if cell.metadata["course"]["role"] == "exercise"
     }
     models = ran.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
+    wrong = wrong_versions.read().get(day.topic) if answers else None
     cells = []
     for cell in ran.cells:
         role = cell.metadata["course"]["role"]
         if role == "text":
             cells.append(v4.new_markdown_cell(cell.source, id=cell.id))
         elif role == "exercise":
-            cells.append(v4.new_markdown_cell(exercise_text(sources[cell.metadata["course"]["exercise"]], answers), id=cell.id))
+            name = cell.metadata["course"]["exercise"]
+            text = f"{anchor(day, name)}\n\n{exercise_text(sources[name], answers)}"
+            cells.append(v4.new_markdown_cell(text, id=cell.id))
         else:
             metadata: dict[str, Any] = {"tags": ["hide-input"]} if role == "setup" else {}
             outputs = joined([kept for output in cell.outputs if (kept := still(output, models)) is not None])
@@ -46,8 +53,19 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
             if role == "setup":
                 metadata["mystnb"] = {"code_prompt_show": SETUP_SHOWN, "code_prompt_hide": SETUP_HIDDEN}
             cells.append(v4.new_code_cell(cell.source, id=cell.id, outputs=outputs, metadata=metadata))
+        if wrong and role == "check" and cell.metadata["course"]["exercise"] == wrong["exercise"]:
+            cells.append(v4.new_markdown_cell(wrong_versions.fold(wrong), id=f"{cell.id[:40]}-wrong"))
     cells[0].source = under_title(cells[0].source, note)
     return v4.new_notebook(cells=cells, metadata={"kernelspec": ran.metadata.kernelspec, "language_info": ran.metadata.language_info})
+
+
+def anchor(day: Day, exercise: str) -> str:
+    """What makes a function findable: a place for links, and an entry of the index, which the site's search looks at first."""
+    return f"({label(day, exercise)})=\n```{{index}} ! single: {exercise}\n```"
+
+
+def label(day: Day, exercise: str) -> str:
+    return f"exercise-{day.topic}-{exercise}".lower().replace("_", "-")
 
 
 def exercise_text(source: str, answers: bool) -> str:
@@ -84,12 +102,22 @@ def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
         return None if output.name == "stderr" else output
     data = output.get("data", {})
     if WIDGET not in data:
-        return output
+        return with_figure_drawn(output)
     picture = _picture(data[WIDGET]["model_id"], models)
     if picture is None:
         return None
     kept = copy.deepcopy(output)
     kept.data = {"text/html": f'<div class="still">{picture}<p class="needs-kernel">{NEEDS_KERNEL}</p></div>'}
+    if "sampler-playground" in models[data[WIDGET]["model_id"]]["state"].get("_dom_classes", ()):
+        kept.data["text/html"] = playground.figure(IN_THE_LESSON)
+    return kept
+
+
+def with_figure_drawn(output: NotebookNode) -> NotebookNode:
+    if "course-stepper" not in output.get("data", {}).get("text/html", ""):
+        return output
+    kept = copy.deepcopy(output)
+    kept.data["text/html"] = with_first_steps(kept.data["text/html"])
     return kept
 
 

@@ -16,7 +16,7 @@ from autograder.lessons.notebooks import KERNEL, LANGUAGE, START, as_bytes
 from autograder.lessons.start_page import fill
 from course.kit import paths
 
-from . import certification, checks_page, mutants
+from . import address, certification, checks_page, functions_page, measured_page, mutants, playground
 from .execute import QUIET
 from .lesson_pages import reading_notebook
 from .links import relative, relink
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BY_HAND = ROOT / "docs" / "site"
 
 FIRST = ("first_hour",)
-TO_LOOK_UP = ("cheat_sheet", "serving")
+TO_LOOK_UP = ("cheat_sheet", "functions", "numbers", "serving")
 TO_TEACH = ("first_class", "instructor", "grading", "clusters", "ci_template")
 TO_TRUST = ("certification", "mutants", "attacks")
 TO_CHANGE = ("contributing",)
@@ -74,37 +74,57 @@ def write(site: Site, ran: dict[str, NotebookNode]) -> None:
         if path.suffix == ".md" and page.endswith(".md"):
             _put(site, page, _moved(site, path, _text(site, path), page))
     _put(site, "checks/index.md", _list("The visible checks", [f"Day {day.number} · {day.title} <{day.topic}>" for day in site.days]))
-    _put(site, "results/index.md", _list("Measured", sorted(Path(p).stem for p in site.pages.values() if p.startswith("results/"))))
+    measured = sorted(Path(page).stem for page in site.pages.values() if page.startswith("results/"))
+    _put(site, "results/index.md", measured_page.page(measured))
+    _put(site, "functions.md", functions_page.page(site.days))
+    _put(site, "404.md", NOT_FOUND)
     _write_first_page(site)
+
+
+NOT_FOUND = """---
+orphan: true
+nosearch: true
+---
+# There is no such page
+
+[The first page](index.md) leads to every day; the search field knows the rest.
+"""
 
 
 def _text(site: Site, path: Path) -> str:
     """What a page by hand says. That of the mutants shows lines of the solutions: it is made anew where answers are left out."""
     if path == certification.MUTANTS_PAGE and not site.answers:
         return mutants.page(mutants.read_runs(certification.RESULTS.parent), syllabus(), answers=False)
-    return path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    return text.replace(NO_ADDRESS, address.repository()) if address.repository() else text
+
+
+NO_ADDRESS = "https://github.com/YOUR-COURSE/from-prompt-to-token"
+"""Stands in docs/ for the repository, as long as nobody has said where that is."""
 
 
 def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:
     page = lesson_page(day)
-    notebook = reading_notebook(day, ran, answers=site.answers, note=_note(ran, page))
+    notebook = reading_notebook(day, ran, answers=site.answers, note=_note(ran, page, day if site.answers else None))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = _moved(site, day.lesson_path, cell.source, page)
     _put(site, page, as_bytes(notebook).decode())
 
 
-def _note(ran: NotebookNode, page: str) -> str:
+def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
+    """packed: the day, if its zip stands beside the page."""
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
     threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
     beside = "nothing beside it"
     if made["beside"] > QUIET:
         beside = f"other work beside it, which took {made['beside']:.0%} of the processors: its times are no benchmark"
+    zipped = f'; <a href="{packed.slug}.zip" download>this day as a zip</a>, if you have nothing of the course yet' if packed else ""
     return (
         f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads} and "
         f"{beside}).{without} "
-        f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}).*"
+        f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}){zipped}.*"
     )
 
 
@@ -153,17 +173,28 @@ def table_of_days(site: Site, page: str) -> str:
 def _write_first_page(site: Site) -> None:
     told = certification.read(certification.RESULTS)
     text = _moved(site, BY_HAND / "index.md", (BY_HAND / "index.md").read_text(encoding="utf-8"), "index.md")
-    hours = round(sum(day.minutes for day in site.days) / 60)
+    minutes = [day.minutes for day in site.days]
     filled = {
         "days": table_of_days(site, "index.md"),
-        "facts": f"{len(site.days)} days are there, of one and a half to two hours each, {hours} hours in all.",
+        "facts": f"{len(minutes)} days of {min(minutes)} to {max(minutes)} minutes, {round(sum(minutes) / 60)} hours in all.",
         "certified": certification.headline(told).strip("*"),
         "answers": ANSWERS_HERE if site.answers else ANSWERS_NOT_HERE,
+        "ways": ways(site),
+        "functions": "[Functions](functions.md) has everything that you write, by name.",
+        "playground": f"```{{raw}} html\n{playground.figure()}\n```",
         "contents": contents(site),
     }
     for name, content in filled.items():
         text = text.replace(f"{{{{ {name} }}}}", content)
     _put(site, "index.md", text)
+
+
+def ways(site: Site) -> str:
+    """The line with which one goes on. Where the code lies stands in it if that is known."""
+    found = [f"[Read Day {day.number}]({lesson_page(day)})" for day in site.days[:1]]
+    found += [f"[Install]({START}.ipynb)", "[Teach with it](instructor.md)"]
+    found += [f"[The code]({address.repository()})"] if address.repository() else []
+    return f"**{' · '.join(found)}**"
 
 
 def contents(site: Site) -> str:

@@ -1,18 +1,36 @@
-"""A Sphinx extension: formulas as MathML, which browsers set by themselves, and words for who cannot see a page."""
+"""A Sphinx extension: formulas as MathML, which browsers set by themselves; words for who cannot see a page, and for who is sent its
+address; pictures whose place is kept until they come; long lines of code that are broken rather than cut."""
 
 from __future__ import annotations
 
+import html
+import posixpath
 import re
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
 
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util import logging
+from sphinx.util.images import get_image_size
 
 from .lesson_pages import ALT_END
 
 FUNCTION = "(?:ln|log|exp|sin|cos|tan)"
 THIN = '<mspace width="0.17em"></mspace>'
+
+IMAGE = re.compile(r"<img [^>]*>")
+SOURCE = re.compile(r'src="([^"]*)"')
+WIDE = 480
+"""Pixels. A picture wider than this is not shrunk to a phone's width, where nobody could read it: it scrolls in a box."""
+CODE = re.compile(r'(<div class="highlight-[^>]*>(?:<span id="[^"]*"></span>)*<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+COLUMNS = 72
+"""So many signs of code fit everywhere; a line with more is broken where it does not."""
+WHY = "Why this lesson. "
+PREVIEW = "check.png"
+"""The picture that goes with a link to the site, where links are shown with one."""
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +78,82 @@ def heading_levels(app: Any, pagename: str, templatename: str, context: dict[str
             context[part] = context[part].replace('class="caption" role="heading">', 'class="caption" role="heading" aria-level="2">')
 
 
+def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Each with its size, so that nothing moves when it comes, and all but a page's first only fetched when they come near."""
+    if "body" not in context:
+        return
+    files = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
+    first = True
+
+    def one(image: re.Match[str]) -> str:
+        nonlocal first
+        source = SOURCE.search(image[0])
+        path = files.get(posixpath.basename(unquote(source[1]))) if source else None
+        width, height = (path and get_image_size(path)) or (0, 0)
+        told = "" if first else ' loading="lazy"'
+        first = False
+        if width > 0 < height and "width=" not in image[0]:
+            told += f' width="{width}" height="{height}"'
+        tag = f"<img{told} {image[0].removeprefix('<img ')}"
+        return f'<span class="picture">{tag}</span>' if width > WIDE else tag
+
+    context["body"] = IMAGE.sub(one, context["body"])
+
+
+def long_lines(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """A long line of code is marked, with its indentation, for the styles to break it; what a cell has printed keeps its columns."""
+    if "body" in context:
+        context["body"] = CODE.sub(lambda block: block[1] + broken(block[2]), context["body"])
+
+
+def broken(code: str) -> str:
+    """HTML of lines of code, each line's tags closed in it."""
+    lines = code.split("\n")
+    for number, line in enumerate(lines[:-1]):
+        text = html.unescape(TAG.sub("", line))
+        if len(text) > COLUMNS:
+            indent = len(text) - len(text.lstrip())
+            lines[number] = f'<span class="long" style="--indent:{indent}ch">{line}\n</span>'
+        else:
+            lines[number] = line + "\n"
+    return "".join(lines)
+
+
+def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """What a search engine shows of the page, and a chat in which somebody gives its address."""
+    if doctree is None:
+        return
+    title = html.unescape(TAG.sub("", context.get("title", "")))
+    tags = {"name": {"description": summary(doctree)}}
+    tags["property"] = {"og:title": title, "og:description": summary(doctree), "og:type": "website", "og:site_name": app.config.html_title}
+    if base := app.config.html_baseurl:
+        tags["property"]["og:url"] = urljoin(base, app.builder.get_target_uri(pagename))
+        if picture := next((name for source, name in app.builder.images.items() if posixpath.basename(source) == PREVIEW), None):
+            tags["property"]["og:image"] = urljoin(base, f"{app.builder.imagedir}/{picture}")
+    made = [
+        f'<meta {key}="{name}" content="{html.escape(content)}">' for key, of in tags.items() for name, content in of.items() if content
+    ]
+    context["metatags"] = context.get("metatags", "") + "".join(made)
+
+
+def summary(doctree: nodes.document) -> str:
+    """Of a lesson the question that it begins with, of any other page its first paragraph; at most some 200 characters."""
+    paragraphs = [" ".join(node.astext().split()) for node in doctree.findall(nodes.paragraph)]
+    why = next((text.removeprefix(WHY) for text in paragraphs if text.startswith(WHY)), None)
+    text = why or next(iter(paragraphs), "")
+    return text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
+
+
+def not_found(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """The page that stands for any missing one is shown at that one's address: its links begin at the site's first page."""
+    if pagename == "404" and (base := app.config.html_baseurl):
+        context["metatags"] = f'<base href="{html.escape(urlsplit(base).path)}">' + context.get("metatags", "")
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", inline_renderers=(inline, None), block_renderers=(block, None))
     app.connect("doctree-read", one_alt_each)
     app.connect("html-page-context", heading_levels, priority=900)  # after the theme, which makes the navigation
+    for change in (pictures, long_lines, told_elsewhere, not_found):
+        app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,9 @@
 """Sphinx's settings for the course's site. The source tree is made by `python -m autograder.site`, which calls Sphinx."""
 
+from pathlib import Path
+
+from autograder.site import address
+
 project = "From Prompt to Token"
 author = "the course's authors"
 extensions = ["myst_nb", "sphinx_copybutton", "autograder.site.sphinx_ext"]
@@ -21,8 +25,19 @@ html_title = "From Prompt to Token"
 html_static_path = ["static"]
 html_css_files = ["course.css"]
 html_js_files = ["course.js"]
+html_search_scorer = str(Path(__file__).with_name("static") / "scorer.js")
+html_favicon = "static/icon.svg"
+# Module names are underlined in the theme's own dark style, like links.
+pygments_dark_style = "a11y-high-contrast-dark"
 html_show_copyright = False
 # The pages' sources are left out: they say nothing more, and a site without answers must hold none anywhere.
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_exclude = ".linenos, .gp, .go"
+
+# Where nobody has said so, no address stands anywhere.
+html_baseurl = address.site()
+if address.repository():
+    html_theme_options = {
+        "footer_icons": [{"name": "The course's repository", "url": address.repository(), "html": "the course's repository", "class": ""}]
+    }

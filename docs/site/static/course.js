@@ -1,10 +1,14 @@
-// What is wider than the page scrolls in its own box; with a tab stop and a name it can be scrolled by keyboard too.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const box of document.querySelectorAll("pre, .table-wrapper, .output.text_html, .formula")) {
+// What is wider than the page scrolls in its own box; with a tab stop and a name, that of its heading, it can be scrolled by keyboard too.
+function nameWhatScrolls() {
+  for (const box of document.querySelectorAll("pre, .table-wrapper, .output.text_html, .formula, .picture, .drawing")) {
     if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) {
+      const heading = box.closest("section")?.querySelector("h1, h2, h3, h4")?.firstChild?.textContent.trim() || "this page";
+      const kind = box.matches("pre") ? "Code or output" : box.matches(".picture, .drawing") ? "Picture" : "Wide content";
       box.tabIndex = 0;
-      box.setAttribute("role", "region");
-      box.setAttribute("aria-label", box.matches("pre") ? "Code or output, scrolls sideways" : "Wide content, scrolls sideways");
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", `${kind} under \u201c${heading}\u201d, scrolls`);
     }
   }
-});
+}
+document.addEventListener("DOMContentLoaded", nameWhatScrolls);
+document.addEventListener("toggle", nameWhatScrolls, true);  // what was folded has had no size

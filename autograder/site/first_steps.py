@@ -1,0 +1,72 @@
+"""The first picture of each figure that one steps through, drawn while the site is built: it is there without JavaScript and on paper.
+
+Such a figure draws itself (course/kit/stepping.py). Here its own script does so in V8, on a page that has no more than the script asks
+for; in a browser the same script draws the same again.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+import re
+from typing import Any
+
+from autograder.errors import CourseError
+
+FIGURE = re.compile(r'(?P<page><div id="stepper-\w+" class="course-stepper".*?</div>\s*)<script>(?P<script>.*?)</script>', re.DOTALL)
+STILL = "The first step. The buttons, and what can be chosen, need JavaScript."
+
+# What a script asks of the page: its controls, where it draws, and where it writes.
+PAGE = """
+const parts = %PARTS%, svg = {};
+const element = (given) => ({ addEventListener() {}, setAttribute() {}, nextElementSibling: {}, ...given });
+for (const name in parts) parts[name] = element(parts[name]);
+const root = element({
+  querySelector: (selector) => selector === "svg" ? svg : parts[selector.match(/data-part='(.*)'/)[1]],
+  querySelectorAll: () => [],
+});
+const document = { getElementById: () => root };
+"""
+DRAWN = "JSON.stringify({ svg: svg.innerHTML, words: parts.words.textContent, warning: parts.warning.textContent })"
+
+
+def with_first_steps(page: str) -> str:
+    """HTML with the first step drawn into each of its figures. Raises CourseError where a figure's script fails."""
+    return FIGURE.sub(lambda figure: drawn(figure["page"], figure["script"]) + f"<script>{figure['script']}</script>", page)
+
+
+def drawn(page: str, script: str) -> str:
+    from bs4 import BeautifulSoup
+    from py_mini_racer import JSEvalException
+
+    soup = BeautifulSoup(page, "html.parser")
+    parts = {tag["data-part"]: state(tag) for tag in soup.find_all(attrs={"data-part": True})}
+    try:
+        # In a function, so that its names are not those of the next figure.
+        made = json.loads(str(engine().eval(f"(function () {{{PAGE.replace('%PARTS%', json.dumps(parts))}{script};return {DRAWN};}})()")))
+    except JSEvalException as error:
+        raise CourseError(f"a figure does not draw its first step: {error}") from None
+    for name in ("words", "warning"):
+        page = re.sub(rf'(<p data-part="{name}"[^>]*>)(?=</p>)', lambda tag, name=name: tag[0] + html.escape(made[name]), page)  # type: ignore[misc]
+    return re.sub(
+        r"(<svg [^>]*>)</svg>",
+        lambda tag: f'<noscript><p class="needs-kernel">{STILL}</p></noscript><div class="drawing">{tag[1]}{made["svg"]}</svg></div>',
+        page,
+    )
+
+
+def state(tag: Any) -> dict[str, Any]:
+    """What a script may ask of a control as it stands at first."""
+    if tag.name != "select":
+        return {"value": tag.get("value", "")}
+    options = tag.find_all("option")
+    chosen = next((number for number, option in enumerate(options) if option.has_attr("selected")), 0)
+    return {"selectedIndex": chosen, "value": options[chosen].get("value", options[chosen].get_text())}
+
+
+@functools.cache
+def engine() -> Any:
+    from py_mini_racer import MiniRacer
+
+    return MiniRacer()
