@@ -79,7 +79,8 @@ class QuantizedEngine:
         """path: SmolLM2's, if None. threads: as many as torch's. isa: this processor's best. model: one that another engine has read.
         guesses: of a row in one `verify`, at most.
 
-        Raises RuntimeError on a processor that the kernels are not written for or that has not the isa asked for, and ModelError for a file of another make.
+        Raises RuntimeError on a processor that the kernels are not written for, or that has not the isa asked for, and ModelError for a
+        file of another make.
         """
         self.isa = isa or best_instruction_set()
         if self.isa not in available():  # LLVM would end the process over it
