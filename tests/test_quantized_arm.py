@@ -303,7 +303,7 @@ def test_attention_over_half_precision_keys(on_arm, queries):
     share = np.exp(due - due.max(-1, keepdims=True))
     share /= share.sum(-1, keepdims=True)
     assert np.abs(found[:, :length] - share).max() < 1e-6
-    assert not found[:, length:].any()
+    assert found[:, length:].max() < 1e-37
     out = np.zeros((queries, 64), np.float32)
     on_arm(f"mixed_{queries}", found, v.astype(np.float16), out, found.shape[1] * 4, 64, length)
     assert np.abs(out - share @ v.astype(np.float16).astype(np.float64)).max() < 2e-6
