@@ -17,6 +17,8 @@ import pytest
 from llvmlite import binding
 from numba import njit
 
+from autograder import doctor
+from solutions.engine import quantized
 from solutions.engine.quantized import instruction_sets, kernels, weights
 from solutions.engine.quantized.instruction_sets import ARM, best_instruction_set
 from solutions.engine.quantized.kernels import BLOCK
@@ -110,6 +112,20 @@ def test_arm_is_chosen_where_llvm_knows_the_dot_products(monkeypatch, cpu, featu
     else:
         with pytest.raises(RuntimeError, match=f"ARM with dot products; this processor, {cpu} to LLVM, has none"):
             best_instruction_set()
+
+
+def test_the_doctor_says_which_kernels_and_what_is_not_known_of_them(monkeypatch):
+    monkeypatch.setattr(quantized, "best_instruction_set", lambda: ARM)
+    (found,) = doctor.engine()
+    assert (found.state, found.found) == ("ok", "kernels for ARM with dot products; tried under an emulator, their speed was not measured")
+
+    def none():
+        raise RuntimeError("none of them")
+
+    monkeypatch.setattr(quantized, "best_instruction_set", none)
+    (found,) = doctor.engine()
+    assert (found.state, found.found) == ("note", "none of them")
+    assert "float32" in found.remedy
 
 
 # ---- under an emulator ---------------------------------------------------------------------------------------------
@@ -222,7 +238,7 @@ def random(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def quantized(run, x):
+def rounded(run, x):
     """Rows of blocks: numbers (rows, blocks, 32), scale and scale times sum (rows, blocks), and the bytes that hold them."""
     out = np.zeros((len(x), x.shape[1] // 32, BLOCK), np.uint8)
     run("quantize", x, out, x.size // 32)
@@ -233,8 +249,8 @@ def quantized(run, x):
 def test_inputs_are_rounded_to_the_same_numbers(on_arm, here):
     x = random(6, 320)
     x[1, 32:64], x[2, 0], x[3] = 0, -40, x[3] * 1e-20
-    numbers, s, s_sum, _ = quantized(on_arm, x)
-    due, due_s, due_sum, _ = quantized(here[1], x)
+    numbers, s, s_sum, _ = rounded(on_arm, x)
+    due, due_s, due_sum, _ = rounded(here[1], x)
     assert np.array_equal(numbers, due)
     assert np.allclose(s, due_s, rtol=3e-7, atol=0)
     assert np.allclose(s_sum, due_sum, rtol=6e-7, atol=0)
@@ -278,7 +294,7 @@ def test_a_product_of_whole_numbers_is_exact(on_arm, here, bits, rows):
 def test_a_product_is_that_of_the_file_s_numbers(on_arm, here, bits, kind):
     weight, x = random(32, 192, seed=1), random(4, 192, seed=2)
     raw = gguf.quantize(weight, kind).reshape(32, 6, -1)
-    numbers, s, _, inputs = quantized(here[1], x)
+    numbers, s, _, inputs = rounded(here[1], x)
     exact = gguf.dequantize(raw.reshape(32, -1), kind).astype(np.float64)
     due = (numbers.astype(np.float64) * s[..., None]).reshape(4, 192) @ exact.T
     got = product(LANES, on_arm, bits, raw, inputs)
