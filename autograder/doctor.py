@@ -28,6 +28,7 @@ def findings() -> Iterator[Finding]:
     yield from packages()
     yield gpu()
     yield from models()
+    yield from engine()
     yield isolation()
     yield from exposed()
     yield browser()
@@ -72,6 +73,21 @@ def models() -> Iterator[Finding]:
     else:
         remedy = "run `python -m course.kit.fetch` with network; until then cells that use it say so and go on"
         yield Finding("model smollm2", "note", "not fetched", remedy)
+
+
+def engine() -> Iterator[Finding]:
+    """Which of its kernels the course's engine takes here; a day that was handed out has no engine."""
+    try:
+        from solutions.engine.quantized import ARM, NAMES, best_instruction_set
+    except ImportError:
+        return
+    try:
+        isa = best_instruction_set()
+    except RuntimeError as error:
+        yield Finding("engine", "note", str(error), "`Engine` and `make serve` compute in float32 here")
+    else:
+        told = "; tried under an emulator, their speed was not measured" if isa == ARM else ""
+        yield Finding("engine", "ok", f"kernels for {NAMES[isa]}{told}")
 
 
 def isolation() -> Finding:

@@ -12,7 +12,8 @@ from course.kit import load_model, paths
 from course.kit.errors import ModelError
 from solutions.engine.quantized import kernels, weights
 from solutions.engine.quantized.drafted import Lookup, generate_drafted, verified
-from solutions.engine.quantized.engine import NAMES, Crew, QuantizedEngine, best_instruction_set
+from solutions.engine.quantized.engine import Crew, QuantizedEngine
+from solutions.engine.quantized.instruction_sets import NAMES, available, best_instruction_set
 from solutions.engine.quantized.kernels import BLOCK
 from solutions.engine.quantized.vectors import F32, written
 from solutions.speculative import greedy_verify, lookup_draft
@@ -21,7 +22,7 @@ try:
     BEST = best_instruction_set()
 except RuntimeError as error:
     pytest.skip(str(error), allow_module_level=True)
-SETS = [pytest.param(isa, id=name) for isa, name in NAMES.items() if len(isa) <= len(BEST)]
+SETS = [pytest.param(isa, id=NAMES[isa]) for isa in available()]
 each_set = pytest.mark.parametrize("isa", SETS)
 Q4_1, Q8_0 = gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q8_0
 
@@ -252,6 +253,12 @@ def test_how_rows_and_chunks_and_threads_are_cut_changes_no_bit(packed, smollm2)
     others[3] = ids[0]
     assert torch.equal(batch.prefill(others)[3], whole[0])
     assert torch.equal(batch.decode(torch.full((5, 1), 9))[3], stepwise.decode(torch.tensor([[9]]))[0])
+
+
+def test_an_instruction_set_that_this_processor_has_not_is_refused(packed):
+    for isa in set(NAMES) - set(available()):
+        with pytest.raises(RuntimeError, match=f"no {NAMES[isa]}"):
+            engine((isa, packed[1]))
 
 
 def test_what_does_not_fit_is_refused(packed):

@@ -1,7 +1,7 @@
 """Decoding straight from the blocks of 4 and 8 bits that a GGUF file holds: `QuantizedEngine`."""
 
-from .engine import NAMES, Crew, QuantizedEngine, best_instruction_set
-from .vectors import AVX2, AVX512
+from .engine import Crew, QuantizedEngine
+from .instruction_sets import ARM, AVX2, AVX512, NAMES, best_instruction_set
 from .weights import QuantizedModel
 
-__all__ = ["AVX2", "AVX512", "NAMES", "Crew", "QuantizedEngine", "QuantizedModel", "best_instruction_set"]
+__all__ = ["ARM", "AVX2", "AVX512", "NAMES", "Crew", "QuantizedEngine", "QuantizedModel", "best_instruction_set"]

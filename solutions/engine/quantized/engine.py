@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from llvmlite import binding
 from torch import Tensor
 
 from course.kit import paths
@@ -19,22 +18,10 @@ from solutions.batching import left_pad
 from solutions.continuous_batching import Flat
 from solutions.paging import PagedSequence
 
+from .instruction_sets import NAMES, InstructionSet, available, best_instruction_set
 from .kernels import BLOCK
 from .step import ROWS, run
-from .vectors import AVX2, AVX512, InstructionSet
 from .weights import QuantizedModel
-
-NAMES = {AVX512: "AVX-512 with VNNI", AVX2: "AVX2"}
-NEEDED = {AVX512: ("avx512vnni", "avx512bw", "avx512vl"), AVX2: ("avx2", "fma", "f16c")}
-
-
-def best_instruction_set() -> InstructionSet:
-    """The widest that the kernels are written for and this processor has. Raises RuntimeError where it has none."""
-    has = binding.get_host_cpu_features()
-    for isa, features in NEEDED.items():
-        if all(has.get(feature) for feature in features):
-            return isa
-    raise RuntimeError(f"the quantized engine is written for {' and '.join(NAMES.values())}; this processor has neither")
 
 
 class Crew:
@@ -92,9 +79,12 @@ class QuantizedEngine:
         """path: SmolLM2's, if None. threads: as many as torch's. isa: this processor's best. model: one that another engine has read.
         guesses: of a row in one `verify`, at most.
 
-        Raises RuntimeError on a processor that the kernels are not written for, and ModelError for a file of another make.
+        Raises RuntimeError on a processor that the kernels are not written for, or that has not the isa asked for, and ModelError for a
+        file of another make.
         """
         self.isa = isa or best_instruction_set()
+        if self.isa not in available():  # LLVM would end the process over it
+            raise RuntimeError(f"this processor has no {NAMES[self.isa]}: leave isa out for the best that it has")
         self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
         self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
         self.crew = Crew(threads or torch.get_num_threads())

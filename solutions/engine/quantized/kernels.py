@@ -15,35 +15,11 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from .vectors import F16, F32, I8, I16, I32, I64, Code, Vector, written
+from .instruction_sets import Weights, instructions
+from .vectors import F16, F32, I8, I32, I64, Code, Vector, written
 
 BLOCK = 40
 """Bytes of a block of an input: 32 numbers, and two float32."""
-Weights = list[tuple[Vector, int]]
-"""Registers of a tile, and which of the block's numbers each begins with."""
-
-
-def dot4(code: Code, pairs: list[tuple[Vector, Vector]]) -> Vector:
-    """The sum over pairs (unsigned bytes of weights, signed bytes of inputs): in each int32 lane of four neighbours' products.
-
-    The weights' bytes are 15 at the most for AVX2, whose eight products of two neighbours then fit into int16: 8 * 2 * 15 * 127 = 30,480.
-    """
-    bytes_, total = code.vector(I8, 4), code.constant(code.vector(I32), 0)
-    if code.lanes == 16:  # AVX-512 with VNNI: one instruction
-        for weights, inputs in pairs:
-            total = code.call("llvm.x86.avx512.vpdpbusd.512", total.type, total, weights.bits_as(bytes_), inputs.bits_as(bytes_))
-        return total
-    sums = None
-    for weights, inputs in pairs:
-        two = code.call("llvm.x86.avx2.pmadd.ub.sw", code.vector(I16, 2), weights.bits_as(bytes_), inputs.bits_as(bytes_))
-        sums = two if sums is None else sums + two
-    assert sums is not None
-    return code.call("llvm.x86.avx2.pmadd.wd", total.type, sums, code.constant(code.vector(I16, 2), 1))
-
-
-def inputs_of(code: Code, block: Vector, first: int) -> Vector:
-    """Numbers first to first + 3 of a block of an input, in every lane."""
-    return code.everywhere(code.load(block, I32, first))
 
 
 def scales_of(code: Code, block: Vector) -> list[Vector]:
@@ -91,20 +67,14 @@ def term4(code: Code, weights: Weights, scale_and_minimum: list[Vector], one: Ve
     """total, and what a block of 4 bits adds to it for one block of an input."""
     scale, minimum = scale_and_minimum
     s, s_sum = scales_of(code, one)
-    dot = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights]).to_float()
+    dot = instructions(code).dot4(code, weights, one).to_float()
     return code.fma(dot * s, scale, code.fma(minimum, s_sum, total))
 
 
 def term8(code: Code, weights: Weights, scale: list[Vector], one: Vector, total: Vector) -> Vector:
     """The same of 8 bits."""
     s, s_sum = scales_of(code, one)
-    if code.lanes == 16:
-        whole = dot4(code, [(w, inputs_of(code, one, first)) for w, first in weights])
-    else:  # 16 times the high halves, and the low ones: each is a product of 4 bits
-        low = dot4(code, [(w & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
-        high = dot4(code, [((w >> 4) & 0x0F0F0F0F, inputs_of(code, one, first)) for w, first in weights])
-        whole = low + (high << 4)
-    return code.fma(code.fma(whole.to_float(), s, s_sum * -128.0), scale[0], total)
+    return code.fma(instructions(code).dot8(code, weights, one, s, s_sum), scale[0], total)
 
 
 @written
@@ -273,7 +243,7 @@ def meet(code: Code, barrier: Vector, threads: Vector) -> None:
     now = builder.load_atomic(rounds, "acquire", 8)
     builder.cbranch(builder.icmp_signed("==", now, before), again, out)
     builder.position_at_end(again)
-    code.call("llvm.x86.sse2.pause", ir.VoidType())
+    instructions(code).pause(code)
     more = builder.add(turns, one)
     # A thread that the others wait for may have lost its core: let it have this one.
     builder.cbranch(builder.icmp_signed("==", builder.and_(more, ir.Constant(I64, 4095)), ir.Constant(I64, 0)), rest, spin)

@@ -44,7 +44,7 @@ ROWS = 32
 """Of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
 HALF = 2
 
-_sources = b"".join((Path(__file__).parent / name).read_bytes() for name in ("kernels.py", "step.py", "vectors.py"))
+_sources = b"".join((Path(__file__).parent / name).read_bytes() for name in ("instruction_sets.py", "kernels.py", "step.py", "vectors.py"))
 COMPILED = ROOT / "build" / "compiled" / hashlib.sha256(_sources).hexdigest()[:16]
 """Where compiled code is kept: numba looks at the file of a function only, and these functions are made of several."""
 

@@ -18,10 +18,6 @@ from numba.extending import intrinsic
 
 I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.HalfType(), ir.FloatType()
 
-InstructionSet = tuple[int, ...]
-AVX512, AVX2 = (0,) * 16, (0,) * 8
-"""An instruction set, as an argument: what numba sees of it is its type, whose length is the number of float32 lanes of a register."""
-
 
 class Vector:
     """A value of LLVM, of as many lanes as its type has, or one; + - * & >> and | as numpy has them, for integers or floats."""
@@ -104,6 +100,11 @@ class Code:
         if not isinstance(value, Vector):
             return self.constant(first.type, value)
         return value if value.type == first.type else self.everywhere(value, first.type.count)
+
+    def lane(self, value: Vector, which: int) -> Vector:
+        """One of a register's lanes, in all of them."""
+        mask = ir.Constant(ir.VectorType(I32, value.type.count), [which] * value.type.count)
+        return Vector(self, self.builder.shuffle_vector(value.value, value.value, mask))
 
     def everywhere(self, value: Vector, lanes: int | None = None) -> Vector:
         """One value in all lanes."""
@@ -214,4 +215,5 @@ def written(body: Callable[..., None], name: str = "") -> Any:
 
     scope: dict[str, Any] = {"typed": typed}
     exec(f"def {name}(typingctx, isa, {names}): return typed(typingctx, isa, {names})", scope)
+    scope[name].body = body  # for who writes it elsewhere: tests, for a processor that is not here
     return intrinsic(scope[name])
