@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.exports import report, speeds
+from autograder.exports import items, report, speeds
 from autograder.exports.collecting import Entry, Notes
 from autograder.exports.deadlines import set_due
 from autograder.exports.results import ClassResults, class_results
@@ -105,6 +105,13 @@ def test_late_and_unreadable_files_and_those_for_a_person_are_named(folder):
     assert known["ivan"] == f"{SOFTMAX.slug}: needs a person"
 
 
+def test_a_mistake_that_grading_recognised_is_told_by_its_name(folder):
+    bob = read_record(folder.records / SOFTMAX.slug / "bob.json")
+    (cause,) = (v.cause for v in bob.verdicts if v.cause and v.cause.startswith(items.KNOWN_MISTAKE))
+    (line,) = report.day_report(SOFTMAX, read(folder).results).mistakes
+    assert line == items.MistakeLine("softmax", cause.removeprefix(items.KNOWN_MISTAKE), ("bob",))
+
+
 def test_a_grade_corrected_by_hand_is_counted(folder):
     correct_by_hand(folder, "eve", "softmax", EXERCISES["softmax"])
     lines = {line.exercise: line for line in report.day_report(SOFTMAX, read(folder).results).exercises}
@@ -177,11 +184,11 @@ def test_a_day_whose_checks_measure_no_speed_says_nothing_of_it(folder):
 # The command
 
 
-def test_report_writes_a_page_and_two_tables(folder):
+def test_report_writes_a_page_and_its_tables(folder):
     result = CliRunner().invoke(app, ["report", "softmax", "--submitted", str(folder.submitted)])
     assert result.exit_code == 0
     into = folder.root / "report"
-    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "scores.csv", "speed.csv"]
+    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "items.csv", "mistakes.csv", "scores.csv", "speed.csv"]
     rows = list(csv.DictReader((into / "checks.csv").open()))
     assert rows
     assert all(row["likely_cause"] for row in rows)

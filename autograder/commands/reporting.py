@@ -48,11 +48,11 @@ def report(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and three CSVs."""
+    """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and five CSVs."""
     import datetime
 
+    from ..exports import items, tables
     from ..exports import report as page
-    from ..exports import tables
     from ..exports.speeds import speed_csv
     from ..lessons.notebooks import write_if_changed
 
@@ -61,10 +61,12 @@ def report(
     write_if_changed(into / "index.html", page.html(results, datetime.datetime.now().astimezone()).encode())
     write_if_changed(into / "scores.csv", tables.everything(results))
     write_if_changed(into / "checks.csv", page.checks_csv(results))
+    write_if_changed(into / "items.csv", items.items_csv(results))
+    write_if_changed(into / "mistakes.csv", items.mistakes_csv(results))
     write_if_changed(into / "speed.csv", speed_csv(results))
     for line in results.damaged:
         say(line)
-    tell(f"{len(results.results)} submissions; {into / 'index.html'}, scores.csv, checks.csv, speed.csv")
+    tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
     if results.damaged:
         raise typer.Exit(1)
 
