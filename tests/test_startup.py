@@ -37,6 +37,7 @@ WITHOUT = (
     ["due"],
     ["feedback", DAY],
     ["report", DAY],
+    ["similar", DAY],
     ["export", DAY],
     ["export", DAY, "--to", "gradescope"],
 )

@@ -1,4 +1,4 @@
-"""Commands that tell of a graded class: report, export."""
+"""Commands that tell of a class: report, similar, export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class To(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for function in (report, export):
+    for function in (report, similar, export):
         app.command()(function)
 
 
@@ -69,6 +69,37 @@ def report(
     tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
     if results.damaged:
         raise typer.Exit(1)
+
+
+def similar(
+    day: DayArgument = None,
+    common: Annotated[float, typer.Option(min=0, max=1, help="What more than this share of the class has in common is no evidence.")] = 0.1,
+    folder: Annotated[Path | None, typer.Option("--into", help="Where it is written; else report/ beside the submissions.")] = None,
+    submitted: SubmittedOption = Path("submitted"),
+) -> None:
+    """Writes a page on what submissions have in common beyond what the task makes alike, for a person to judge; and a CSV."""
+    import datetime
+
+    from ..exports import similar_page, similarity
+    from ..grading.tasks import find_tasks
+    from ..lessons.notebooks import write_if_changed
+
+    days = chosen_days(day)
+    tasks = list(find_tasks(submitted, days))
+    if not tasks:
+        raise CourseError(f"no submission under {submitted} for {', '.join(d.slug for d in days)}")
+    into = folder or submitted.absolute().parent / "report"
+    for each in days:
+        of_day = [task for task in tasks if task.day == each]
+        if not of_day:
+            continue
+        found = similarity.alike(each, of_day, common)
+        page = into / f"similar_{each.slug}.html"
+        write_if_changed(page, similar_page.html(each, found, datetime.datetime.now().astimezone()).encode())
+        write_if_changed(page.with_suffix(".csv"), similar_page.similar_csv(each, found))
+        for line in found.left_out:
+            say(f"left out: {line}")
+        tell(f"{each.slug}: {found.compared} submissions, {len(found.pairs)} pairs for a person to look at; {page} and .csv")
 
 
 def export(

@@ -6,19 +6,18 @@ import datetime
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, median
 
 from .. import __version__
 from ..lessons import Day
-from ..render import WORDS, points_text
+from ..render import WORDS
 from ..verdicts import NOT_RUN, Verdict
 from .items import MIN_SIDE, MIN_TRIED, ItemLine, MistakeLine, all_say, has_run, is_begun, item_lines, mistake_lines, readable
 from .results import ClassResults, Result, lost, need_person
 from .speeds import SpeedLine, axis, place, speed_lines
 from .tables import harmless, written
+from .templating import rendered
 
-TEMPLATES = Path(__file__).parent / "templates"
 STOPPED = ("timeout", "memory", "crashed")
 WRONG = ("fail", "error")
 NUM_BINS = 10
@@ -179,17 +178,12 @@ def stopped_lines(result: Result) -> list[StoppedLine]:
 
 def html(results: ClassResults, now: datetime.datetime) -> str:
     """The page. Everything that came from a student is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"points": points_text, "percent": lambda share: f"{share * 100:.0f} %", "place": place}
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
-    return environment.get_template("report.html.j2").render(
-        days=days, matrix=matrix, damaged=results.damaged, version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost,
-        ratios=axis(), min_tried=MIN_TRIED, min_side=MIN_SIDE, status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
+    return rendered(
+        "report.html.j2", days=days, matrix=matrix, damaged=results.damaged, version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"),
+        lost=lost, ratios=axis(), place=place, min_tried=MIN_TRIED, min_side=MIN_SIDE,
+        status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
     )  # fmt: skip
 
 
