@@ -49,6 +49,18 @@ def report(
     db: DatabaseOption = None,
 ) -> None:
     """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and five CSVs."""
+    results = read_class(day, submitted, db, roster)
+    into = folder or submitted.absolute().parent / "report"
+    write_report(results, into)
+    for line in results.damaged:
+        say(line)
+    tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
+    if results.damaged:
+        raise typer.Exit(1)
+
+
+def write_report(results: ClassResults, into: Path) -> list[Path]:
+    """-> the files, the page first"""
     import datetime
 
     from ..exports import items, tables
@@ -56,19 +68,17 @@ def report(
     from ..exports.speeds import speed_csv
     from ..lessons.notebooks import write_if_changed
 
-    results = read_class(day, submitted, db, roster)
-    into = folder or submitted.absolute().parent / "report"
-    write_if_changed(into / "index.html", page.html(results, datetime.datetime.now().astimezone()).encode())
-    write_if_changed(into / "scores.csv", tables.everything(results))
-    write_if_changed(into / "checks.csv", page.checks_csv(results))
-    write_if_changed(into / "items.csv", items.items_csv(results))
-    write_if_changed(into / "mistakes.csv", items.mistakes_csv(results))
-    write_if_changed(into / "speed.csv", speed_csv(results))
-    for line in results.damaged:
-        say(line)
-    tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
-    if results.damaged:
-        raise typer.Exit(1)
+    files = {
+        "index.html": page.html(results, datetime.datetime.now().astimezone()).encode(),
+        "scores.csv": tables.everything(results),
+        "checks.csv": page.checks_csv(results),
+        "items.csv": items.items_csv(results),
+        "mistakes.csv": items.mistakes_csv(results),
+        "speed.csv": speed_csv(results),
+    }
+    for name, content in files.items():
+        write_if_changed(into / name, content)
+    return [into / name for name in files]
 
 
 def similar(
@@ -112,14 +122,24 @@ def export(
     db: DatabaseOption = None,
 ) -> None:
     """Writes scores as another system reads them. Grades corrected by hand count; hidden checks stay hidden."""
-    from ..exports import gradescope, tables
-    from ..lessons.notebooks import write_if_changed
-
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
     ids = assignment_ids(assignment or [])
     results = read_class(day, submitted, db, roster)
-    ungraded = [r for r in results.results if r.points is None]
+    files, lines = write_export(results, to, folder, ids)
+    for line in [*results.damaged, *lines]:
+        say(line)
+    where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder}"
+    tell(f"{sum(r.points is not None for r in results.results)} submissions; {where}")
+    if results.damaged or lines:
+        raise typer.Exit(1)
+
+
+def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
+    """-> the files; a line for each submission or student that is not in them. ids: Canvas's, by day."""
+    from ..exports import gradescope, tables
+    from ..lessons.notebooks import write_if_changed
+
     files: dict[Path, bytes] = {}
     unknown: list[str] = []
     if to is To.csv:
@@ -137,16 +157,11 @@ def export(
                 files[folder / "gradescope" / record.slug / record.student / "results.json"] = gradescope.results_json(result)
     for path, content in files.items():
         write_if_changed(path, content)
-    for line in results.damaged:
-        say(line)
-    for result in ungraded:
-        say(f"needs a person, no score is exported: {result.record.student}, {result.record.slug}")
-    for student in dict.fromkeys(unknown):
-        say(f"left out: {student}: the roster gives no id by which {to.value} knows them")
-    where = str(next(iter(files))) if len(files) == 1 else f"{len(files)} files in {folder}"
-    tell(f"{len(results.results) - len(ungraded)} submissions; {where}")
-    if results.damaged or ungraded or unknown:
-        raise typer.Exit(1)
+    lines = [
+        f"needs a person, no score is exported: {r.record.student}, {r.record.slug}" for r in results.results if r.points is None
+    ]
+    lines += [f"left out: {student}: the roster gives no id by which {to.value} knows them" for student in dict.fromkeys(unknown)]
+    return list(files), lines
 
 
 def assignment_ids(texts: list[str]) -> dict[str, str]:

@@ -181,8 +181,8 @@ def html(results: ClassResults, now: datetime.datetime) -> str:
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
     return rendered(
-        "report.html.j2", days=days, matrix=matrix, damaged=results.damaged, version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"),
-        lost=lost, ratios=axis(), place=place, min_tried=MIN_TRIED, min_side=MIN_SIDE,
+        "report.html.j2", days=days, missing=results.missing, matrix=matrix, damaged=results.damaged, version=__version__,
+        when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost, ratios=axis(), place=place, min_tried=MIN_TRIED, min_side=MIN_SIDE,
         status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
     )  # fmt: skip
 
