@@ -116,9 +116,7 @@ def test_a_correction_by_hand_is_told_and_nothing_is_graded(done, tmp_path):
     correct_by_hand(folder, "bob_102", "softmax", 3.5)
     result = run(root, root / "a.zip", "--from", "canvas", "--to", "canvas")
     said = steps(result)
-    assert [name for name in NAMES if not said[name].startswith("nothing new")] == ["report", "feedback", "export"] or "collect" in said
-    assert said["grade"].startswith("nothing new")
-    assert not said["export"].startswith("nothing new")
+    assert [name for name in NAMES if not said[name].startswith("nothing new")] == ["report", "feedback", "export"]
     assert "softmax</a>: 3.5 of" in (root / "feedback" / "bob_102" / SLUG / f"{SLUG}.html").read_text()
 
 

@@ -86,6 +86,10 @@ def disguised() -> dict[str, Any]:
     return found
 
 
+def two_alike() -> dict[str, dict[str, Any]]:
+    return {"ada": notebook(OWN), "eve": disguised()}
+
+
 def course_answers() -> dict[str, str]:
     source = DAY.solutions_path.read_text(encoding="utf-8")
     return {name: source_of(source, node) for name, node in definitions(source).items()}
@@ -287,7 +291,7 @@ def test_the_evidence_stands_side_by_side_and_is_text(tmp_path):
 
 
 def test_the_page_needs_no_network_and_has_its_landmarks(tmp_path):
-    html = similar_page.html(DAY, found(tmp_path, ada=notebook(OWN), eve=disguised()), NOW)
+    html = similar_page.html(DAY, found(tmp_path, **two_alike()), NOW)
     assert "http" not in html
     soup = BeautifulSoup(html, "html.parser")
     for landmark in ("header", "nav", "main", "footer", "h1"):
@@ -299,7 +303,7 @@ def test_the_page_needs_no_network_and_has_its_landmarks(tmp_path):
 
 
 def test_the_table_has_every_pair(tmp_path):
-    result = found(tmp_path, ada=notebook(OWN), eve=disguised())
+    result = found(tmp_path, **two_alike())
     (row,) = csv.DictReader(io.StringIO(similar_page.similar_csv(DAY, result).decode()))
     assert (row["day"], row["first"], row["second"]) == (DAY.slug, "ada", "eve")
     assert int(row["tokens_first"]) == result.pairs[0].first.tokens

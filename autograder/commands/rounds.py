@@ -79,9 +79,11 @@ def a_round(
         feedback_step(found, folder),
         export_step(found, to, assignment_ids(assignment or []), roster, folder, db),
     )
-    with alone(folder.root / FOLDER):
-        look = walk(steps, Steps(folder.root, found.slug))
-    stopped.over()
+    try:
+        with alone(folder.root / FOLDER):
+            look = walk(steps, Steps(folder.root, found.slug))
+    finally:
+        stopped.over()
     if look:
         raise typer.Exit(1)
 
@@ -150,7 +152,8 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
         kinds = [ROOT / "autograder" / kind / f"test_{day.topic}.py" for kind in ("checks", "hidden")]
         numbers = ROOT / "datasets" / "hand_computed.toml"
         course = (__version__, day.lesson_path, day.solutions_path, *kinds, numbers, earlier_sources(day.topic))
-        return digest(*course, isolation, folder.db_url, [task.student for task in tasks], *(task.path for task in tasks))
+        gradebook = folder.db_url.replace(str(folder.root), ".")
+        return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
 
     def run() -> Outcome:
         from ..exports.results import automatic_scores
@@ -201,10 +204,11 @@ def is_booked(record: Record | None, graded: Path, automatic: dict[str, float | 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:
     """The digest of all that is told of a day: its records, the gradebook's word, and the class's own tables."""
-    from ..exports.rounds import digest, gradebook_says
+    from ..exports.results import all_booked
+    from ..exports.rounds import digest
 
     tables = [folder.root / name for name in ("due.csv", "late.txt", "collected.json")]
-    return digest(folder.records / day.slug, gradebook_says(folder.db_url), roster or folder.root / "roster.csv", *tables, *more)
+    return digest(folder.records / day.slug, all_booked(folder.db_url, day), roster or folder.root / "roster.csv", *tables, *more)
 
 
 def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | None) -> Step:

@@ -152,6 +152,14 @@ GRADES = """
     join base_cell cell on cell.id = grade.cell_id
     where assignment.name = :slug
 """
+COMMENTS = """
+    select submission.student_id, comment.cell_id, comment.auto_comment, comment.manual_comment
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    join comment on comment.notebook_id = notebook.id
+    where assignment.name = :slug
+"""
 PENALTIES = """
     select submission.student_id, sum(notebook.late_submission_penalty)
     from assignment
@@ -164,8 +172,8 @@ PENALTIES = """
 
 def booked(db_url: str, day: Day) -> dict[str, Booked]:
     """{student: what the gradebook has} of a day; empty where there is no gradebook, or not this day in it."""
-    found = {student: Booked({}, float(penalty or 0)) for student, penalty in _asked(db_url, PENALTIES, day)}
-    for student, cell, automatic, by_hand, extra in _asked(db_url, GRADES, day):
+    found = {student: Booked({}, float(penalty or 0)) for student, penalty in asked(db_url, PENALTIES, day)}
+    for student, cell, automatic, by_hand, extra in asked(db_url, GRADES, day):
         book, exercise = found[student], cell.removeprefix("check_")
         score = automatic if by_hand is None else by_hand
         if score is not None:
@@ -178,12 +186,17 @@ def booked(db_url: str, day: Day) -> dict[str, Booked]:
 def automatic_scores(db_url: str, day: Day) -> dict[str, dict[str, float | None]]:
     """{student: {exercise: what the checks gave}} of a day, as the gradebook has it."""
     found: dict[str, dict[str, float | None]] = {}
-    for student, cell, automatic, _, _ in _asked(db_url, GRADES, day):
+    for student, cell, automatic, _, _ in asked(db_url, GRADES, day):
         found.setdefault(student, {})[cell.removeprefix("check_")] = automatic
     return found
 
 
-def _asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
+def all_booked(db_url: str, day: Day) -> list[list[tuple[Any, ...]]]:
+    """All that pages and exports take from the gradebook: scores, comments and penalties."""
+    return [sorted(asked(db_url, question, day), key=repr) for question in (GRADES, COMMENTS, PENALTIES)]
+
+
+def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
     """In SQL: to import nbgrader takes longer than all else that a report does."""
     from sqlalchemy import create_engine, inspect, text
     from sqlalchemy.engine import make_url

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ..files import write_whole
 
@@ -78,29 +77,3 @@ def _contents(part: object) -> Iterable[tuple[str, bytes]]:
 def _sum(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
-
-
-def gradebook_says(db_url: str) -> list[Any]:
-    """All that pages and exports take from the gradebook: scores, penalties and comments, by their rows' own names."""
-    from sqlalchemy import create_engine, inspect, text
-    from sqlalchemy.engine import make_url
-
-    url = make_url(db_url)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return []
-    engine, said = create_engine(url), []
-    with engine.connect() as connection:
-        there = inspect(connection)
-        for table, columns in TABLES.items():
-            if there.has_table(table):
-                rows = connection.execute(text(f"select {', '.join(columns)} from {table} order by id"))
-                said.append((table, [tuple(row) for row in rows]))
-    engine.dispose()
-    return said
-
-
-TABLES = {
-    "grade": ("id", "auto_score", "manual_score", "extra_credit"),
-    "comment": ("id", "auto_comment", "manual_comment"),
-    "submitted_notebook": ("id", "late_submission_penalty"),
-}
