@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from click.testing import Result as Ran
 from typer.testing import CliRunner
+from typer.testing import Result as Ran
 
 from autograder.cli import app
 from autograder.errors import CourseError
 from autograder.exports import deadlines, late, report
 from autograder.exports.collecting import Entry, Notes
 from autograder.exports.deadlines import Lateness, lateness
-from autograder.exports.results import ClassResults, Result, booked, class_results
+from autograder.exports.results import ClassResults, Result, book_penalties, booked, class_results
 from autograder.exports.roster import find_roster
 from autograder.grading.records import read_record
 from autograder.grading.tasks import find_tasks
@@ -111,7 +111,7 @@ def test_an_extension_needs_a_date_to_extend(folder, first, told):
     command(folder, "due", "day01", first)
     ran = command(folder, "due", "day01", (DUE - DAY).isoformat(), "--student", "bob")
     assert isinstance(ran.exception, CourseError)
-    assert told.split(" ", 1)[1] in str(ran.exception)
+    assert told in str(ran.exception)
     assert deadlines.extensions(folder.root) == {}
 
 
@@ -182,7 +182,7 @@ def test_no_regrade_correction_or_extension_leaves_a_wrong_penalty(folder):
     command(folder, "late", "10% a day")
     store(folder, "ivan")  # by itself this takes nbgrader's penalty away
     assert read(folder)["ivan"].penalty > 0
-    late.book_penalties(folder, [SOFTMAX])
+    book_penalties(folder, [SOFTMAX])
     assert in_gradebook(folder, "ivan")[1] == pytest.approx(read(folder)["ivan"].penalty)
     correct_by_hand(folder, "ivan", "entropy", EXERCISES["entropy"])
     assert read(folder)["ivan"].points == pytest.approx(TOTAL * 0.7)

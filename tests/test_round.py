@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from autograder.cli import app
 from autograder.exports.deadlines import set_due
@@ -63,8 +64,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
 
 
 def copy(done: tuple[Path, Result], root: Path) -> Path:
-    import shutil
-
     shutil.copytree(done[0], root, dirs_exist_ok=True)
     return root
 
@@ -251,8 +250,6 @@ def test_a_digest_is_of_contents_and_names(tmp_path):
 
 
 def test_a_due_date_set_between_two_rounds_is_in_the_report(done, tmp_path):
-    import datetime
-
     root = copy(done, tmp_path)
     set_due(root, SOFTMAX, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
     said = steps(run(root))

@@ -69,7 +69,7 @@ def grade(
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
-    from ..exports.late import book_penalties
+    from ..exports.results import book_penalties
     from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
@@ -113,7 +113,7 @@ def grade_in_bulk(
 ) -> tuple[list[Record], dict[tuple[str, str], str]]:
     """Grades, and stores each record as it comes. -> records; {(student, slug): why it is not in the gradebook}"""
     from ..exports.deadlines import book_due_dates
-    from ..exports.late import book_penalties
+    from ..exports.results import book_penalties
     from ..grading.run import grade_all
     from ..nbgrader_bridge.gradebook import enter_day
     from ..nbgrader_bridge.writer import WriterThread
@@ -133,7 +133,7 @@ def feedback(
     day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
 ) -> None:
     """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
-    from ..exports.late import book_penalties
+    from ..exports.results import book_penalties
     from ..nbgrader_bridge.bulk import ClassFolder, graded_students, write_feedback
     from ..nbgrader_bridge.gradebook import check_gradebook
 

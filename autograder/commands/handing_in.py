@@ -94,7 +94,7 @@ def due(
 ) -> None:
     """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
     from ..exports.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
-    from ..exports.late import book_penalties
+    from ..exports.results import book_penalties
     from ..lessons import find_day
     from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date, set_extension
@@ -107,8 +107,9 @@ def due(
         check_gradebook(folder.db_url)
         for_all = due_dates(root).get(found.slug)
         if student is not None and moment is not None and (for_all is None or moment <= for_all):
-            rest = "no due date that could be extended" if for_all is None else f"due {shown(for_all)}, and that is no earlier"
-            raise CourseError(f"{found.slug} has {rest}: set the class's with `autograder due {found.slug} TIME`, and then a later one")
+            if for_all is None:
+                raise CourseError(f"{found.slug} has no due date that could be extended: set it with `autograder due {found.slug} TIME`")
+            raise CourseError(f"{found.slug} is due {shown(for_all)} for everybody: an extension ends after that")
         set_due(root, found, moment, student or "")
         if moment is None and student is None:
             set_due_date(found, None, folder.db_url)
@@ -133,7 +134,8 @@ def late(
     db: DatabaseOption = None,
 ) -> None:
     """Says what lateness costs, or sets it: for all days of a class, graded or not. Days begin when the due date is over."""
-    from ..exports.late import FORM, book_penalties, late_rule, parse_rule, set_rule
+    from ..exports.late import FORM, late_rule, parse_rule, set_rule
+    from ..exports.results import book_penalties
     from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook, set_penalty
     from .course import chosen_days

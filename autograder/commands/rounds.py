@@ -222,7 +222,7 @@ def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | No
 
 def feedback_step(day: Day, folder: ClassFolder) -> Step:
     def run() -> Outcome:
-        from ..exports.late import book_penalties
+        from ..exports.results import book_penalties
         from ..nbgrader_bridge.bulk import graded_students, write_feedback
 
         book_penalties(folder, [day])

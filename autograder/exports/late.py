@@ -9,18 +9,12 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import CourseError
 from ..lessons.notebooks import write_if_changed
 from .deadlines import Lateness
-
-if TYPE_CHECKING:
-    from ..lessons import Day
-    from ..nbgrader_bridge.class_folder import ClassFolder
 
 NAME = "late.txt"
 FORM = '"10% a day", or "10% a day, at most 50%"'
@@ -72,16 +66,3 @@ def set_rule(root: Path, rule: Rule | None) -> None:
         (root / NAME).unlink(missing_ok=True)
     else:
         write_if_changed(root / NAME, f"{rule.text}\n".encode())
-
-
-def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
-    """What the rule takes off these days, into the gradebook. Nothing where there is no rule, or nothing is graded yet."""
-    from ..nbgrader_bridge.gradebook import set_penalty
-    from .results import class_results
-
-    if late_rule(folder.root) is None:
-        return
-    for day in days:
-        if any((folder.records / day.slug).glob("*.json")):
-            results = class_results(folder, [day]).results
-            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)

@@ -18,8 +18,7 @@ from ..grading.records import Record, read_record, record_path, write_record
 from ..grading.run import drawn_seed, grade_all
 from ..grading.tasks import Task
 from .deadlines import book_due_dates
-from .late import book_penalties
-from .results import Booked, lost
+from .results import Booked, book_penalties, lost
 from .tables import harmless, number, written
 
 if TYPE_CHECKING:

@@ -212,5 +212,17 @@ def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
     return rows
 
 
+def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
+    """What the class's rule takes off these days, into the gradebook. Nothing where there is no rule, or nothing is graded yet."""
+    from ..nbgrader_bridge.gradebook import set_penalty
+
+    if late_rule(folder.root) is None:
+        return
+    for day in days:
+        if any((folder.records / day.slug).glob("*.json")):
+            results = class_results(folder, [day]).results
+            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)
+
+
 def need_person(results: Iterable[Result]) -> list[Result]:
     return [r for r in results if r.record.needs_person]
