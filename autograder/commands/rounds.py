@@ -175,7 +175,10 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
                 task for task in tasks
                 if not is_booked(found[task.student], folder.autograded / task.student / notebook, book.get(task.student))
             ]  # fmt: skip
-            new, failures = grade_in_bulk(left, options, folder, grader, stopped, resume=True, any_seed=True) if left else ([], {})
+            new: list[Record] = []
+            failures: dict[tuple[str, str], str] = {}
+            if left:
+                new, failures = grade_in_bulk(left, options, folder, grader, stopped, resume=True, any_seed=True)
         if failures:
             (student, slug), reason = next(iter(failures.items()))
             raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")

@@ -139,7 +139,7 @@ def pairs(works: Sequence[Work], base: frozenset[int], common: int) -> list[Pair
     candidates = shared_fingerprints([fingerprints(work, base) for work in works], common)
     grams = {number: works[number].grams - base for number in {n for pair in candidates for n in pair}}
     in_both = {pair: grams[pair[0]] & grams[pair[1]] for pair in candidates}
-    asked = set().union(*in_both.values())
+    asked = {gram for both in in_both.values() for gram in both}
     held = Counter(gram for work in works for gram in asked & work.grams)
     too_common = {gram for gram, count in held.items() if count > common}
     own = {number: own_tokens(works[number], base) for number in grams}
@@ -172,17 +172,18 @@ def own_tokens(work: Work, base: frozenset[int]) -> list[set[int]]:
 
 
 def side(work: Work, own: Sequence[set[int]], rare: frozenset[int]) -> Side:
-    cells, number = [], 0
+    cells: list[tuple[Unit, frozenset[int]]] = []
+    tokens = 0
     for unit, mine in zip(work.units, own, strict=True):
         places = unit.covered(rare, least=RUN) & mine
-        number += len(places)
+        tokens += len(places)
         if places:
             cells.append((unit, frozenset(unit.lines[place] for place in places)))
-    return Side(work.student, number, sum(map(len, own)), tuple(cells))
+    return Side(work.student, tokens, sum(map(len, own)), tuple(cells))
 
 
 def fingerprints(work: Work, base: frozenset[int] = frozenset()) -> set[int]:
-    return set().union(*(winnowed([gram for gram in unit.grams if gram not in base]) for unit in work.units))
+    return {each for unit in work.units for each in winnowed([gram for gram in unit.grams if gram not in base])}
 
 
 def winnowed(grams: Sequence[int]) -> set[int]:
@@ -194,20 +195,19 @@ def winnowed(grams: Sequence[int]) -> set[int]:
 
 def read(student: str, cells: Iterable[Cell]) -> Work:
     """The tokens of a submission's own cells. A cell that is no Python is named and left out."""
-    codes, left_out = [], []
+    codes: list[tuple[Cell, str, Names]] = []
+    left_out: list[str] = []
     for cell in cells:
         try:
             codes.append((cell, *parsed(cell.source)))
         except ValueError as error:
             left_out.append(f"{cell.name} is left out: {error}")
-    outside = frozenset().union(*(names.outside for _, _, names in codes))
-    attributes = frozenset().union(*(names.attributes for _, _, names in codes))
+    outside = frozenset(name for _, _, names in codes for name in names.outside)
+    attributes = frozenset(name for _, _, names in codes for name in names.attributes)
     units = []
     for cell, code, names in codes:
-        tokens, lines = [], array("l")
-        for text, line in told(code, names.here | outside, attributes):
-            tokens.append(text)
-            lines.append(line)
+        both = list(told(code, names.here | outside, attributes))
+        tokens, lines = [text for text, _ in both], array("l", (line for _, line in both))
         units.append(Unit(cell.name, cell.source, tokens, lines, hashed(tokens)))
     return Work(student, tuple(units), tuple(left_out))
 
@@ -280,7 +280,7 @@ def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterat
         if each.type in STRINGS:
             said = STRING
         elif each.type == tokenize.NUMBER:
-            said = number(text)
+            said = numeral(text)
         elif each.type != tokenize.NAME:
             said = text
         elif before == ".":
@@ -292,7 +292,7 @@ def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterat
 
 
 @cache
-def number(text: str) -> str:
+def numeral(text: str) -> str:
     """1, 1.0 and 1e0 are one number."""
     try:
         return str(complex(ast.literal_eval(text)))
