@@ -18,7 +18,6 @@ from typer.testing import CliRunner, Result
 from autograder.cli import app
 from autograder.exports.deadlines import set_due
 from autograder.exports.results import automatic_scores, booked, class_results
-from autograder.exports.rounds import Done, Steps, digest
 from autograder.nbgrader_bridge import bulk
 from autograder.nbgrader_bridge.bulk import ClassFolder
 
@@ -209,44 +208,6 @@ def test_nothing_handed_in_is_one_line(tmp_path):
     assert result.exit_code == 1
     assert "the round stopped at grade: no submission under" in str(result.exception)
     assert "Done and kept: collect." in str(result.exception)
-
-
-# What is kept between two rounds
-
-
-def test_a_step_holds_while_its_inputs_and_its_files_are_the_same(tmp_path):
-    made = tmp_path / "exports" / "a.csv"
-    made.parent.mkdir()
-    made.write_text("a")
-    Steps(tmp_path, SLUG).note("export", "digest", [made], "a line", ("look",))
-    kept = Steps(tmp_path, SLUG)
-    assert kept.done == {"export": Done("digest", ("exports/a.csv",), "a line", ("look",))}
-    assert kept.holds("export", "digest")
-    assert not kept.holds("export", "another")
-    assert not kept.holds("report", "digest")
-    made.unlink()
-    assert not kept.holds("export", "digest")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "steps": {"grade": 1}}', '{"format": 99, "steps": {}}', "[" * 99_999])
-def test_a_damaged_note_is_none(tmp_path, text):
-    (tmp_path / "rounds").mkdir()
-    (tmp_path / "rounds" / f"{SLUG}.json").write_text(text)
-    assert Steps(tmp_path, SLUG).done == {}
-
-
-def test_a_digest_is_of_contents_and_names(tmp_path):
-    one = tmp_path / "one"
-    one.mkdir()
-    seen = {digest(one)}
-    for name, text in (("a", "x"), ("a", "y"), ("b", "y")):
-        (one / name).write_text(text)
-        seen.add(digest(one))
-    seen.add(digest(one / "a"))
-    seen.add(digest(one / "missing"))
-    assert len(seen) == 6
-    assert digest(one, 1) != digest(one, 2)
-    assert digest(one) == digest(one)
 
 
 def test_a_due_date_set_between_two_rounds_is_in_the_report(done, tmp_path):

@@ -89,8 +89,12 @@ def a_round(
 
 
 def walk(steps: tuple[Step, ...], before: Steps) -> bool:
-    """Does the steps in order, but those that hold. -> whether there is something for a person. Raises where a step fails, and says
-    what has been done."""
+    """Does the steps in order, but those that hold. -> whether there is something for a person
+
+    Raises CourseError or InfrastructureFault where a step fails, and says what is done.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
     looked = False
     for number, step in enumerate(steps, start=1):
         place = f"{number} of {len(steps)}, {step.name}"
@@ -101,12 +105,10 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
             continue
         try:
             outcome = step.run()
-        except (CourseError, InfrastructureFault, OSError) as error:
+        except (CourseError, InfrastructureFault, OSError, SQLAlchemyError) as error:
             done = ", ".join(each.name for each in steps[: number - 1]) or "nothing"
-            reason = error.strerror or error if isinstance(error, OSError) else error
             kind = CourseError if isinstance(error, CourseError) else InfrastructureFault
-            where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
-            raise kind(f"the round stopped at {step.name}: {where}{reason}. Done and kept: {done}. "
+            raise kind(f"the round stopped at {step.name}: {why(error)}. Done and kept: {done}. "
                        f"Mend it and give the same command: it goes on with {step.name}") from None  # fmt: skip
         looked = told(place, outcome) or looked
         if outcome.again:
@@ -114,6 +116,13 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
         else:
             before.note(step.name, of, outcome.made, outcome.line, outcome.look)
     return looked
+
+
+def why(error: BaseException) -> str:
+    """In one line."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def told(place: str, outcome: Outcome) -> bool:

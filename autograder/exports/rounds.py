@@ -68,6 +68,7 @@ def _contents(part: object) -> Iterable[tuple[str, bytes]]:
     if not isinstance(part, Path):
         yield "said", repr(part).encode()
     elif part.is_dir():
+        yield "folder", b""
         for path in sorted(p for p in part.rglob("*") if p.is_file() and not p.name.startswith(".")):
             yield path.relative_to(part).as_posix(), _sum(path)
     else:
