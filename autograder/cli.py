@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from .commands import certifying, course, grading, handing_in, handing_out, racing, regrading, reporting, serving, student
+from .commands import certifying, course, grading, handing_in, handing_out, racing, regrading, reporting, rounds, serving, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -30,6 +30,7 @@ grading.register(app)
 handing_out.register(app)
 handing_in.register(app)
 reporting.register(app)
+rounds.register(app)
 regrading.register(app)
 certifying.register(app)
 serving.register(app)

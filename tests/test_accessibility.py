@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
+from autograder.exports import similar_page, similarity
+from autograder.grading.tasks import find_tasks
 from autograder.lessons import find_day
 from autograder.nbgrader_bridge.bulk import ClassFolder
 
-from . import lab
+from . import lab, test_similarity
 from .axe import violations
 from .graded_class import correct_by_hand, graded_class
 from .submissions import SOFTMAX
@@ -58,6 +60,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
 def test_the_class_report(browser, folder, scheme):
     page = browser.new_page(color_scheme=scheme)
     page.goto((folder.root / "report" / "index.html").as_uri())
+    assert violations(page) == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_alike_side_by_side(browser, tmp_path, scheme):
+    tasks = find_tasks(test_similarity.hand_in(tmp_path, **test_similarity.two_alike()), [test_similarity.DAY])
+    found = similarity.alike(test_similarity.DAY, tasks)
+    assert found.pairs
+    path = tmp_path / "similar.html"
+    path.write_text(similar_page.html(test_similarity.DAY, found, test_similarity.NOW), encoding="utf-8")
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(path.as_uri())
     assert violations(page) == []
     page.close()
 

@@ -553,12 +553,15 @@ def test_due_sets_the_date_in_the_table_and_in_the_gradebook(tmp_path):
     assert run(tmp_path, "due", "day05", "2026-11-20T23:59+01:00").exit_code == 0
     assert deadlines.due_dates(tmp_path) == {DAY.slug: deadlines.parse_time("2026-11-20T22:59Z")}
     url = f"sqlite:///{tmp_path}/gradebook.db"
-    enter_day(DAY, url)
+    enter_day(DAY, url)  # as grading does: `due` starts in no time, and makes no gradebook
+    deadlines.book_due_dates(tmp_path, url, [DAY])
     with Gradebook(url) as gradebook:
         assert gradebook.find_assignment(DAY.slug).duedate == datetime.datetime(2026, 11, 20, 22, 59)
     assert "day05_samplers: 2026-11-20 23:59 +0100" in run(tmp_path, "due").stdout
     assert run(tmp_path, "due", "day05", "none").exit_code == 0
     assert deadlines.due_dates(tmp_path) == {}
+    with Gradebook(url) as gradebook:
+        assert gradebook.find_assignment(DAY.slug).duedate is None
 
 
 def test_every_day_can_be_told_from_its_own_notebooks_name():

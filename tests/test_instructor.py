@@ -185,6 +185,34 @@ def test_the_cheat_is_late_and_ella_handed_in_twice(term):
     assert "late, says Canvas" in (term / "report" / "index.html").read_text()
 
 
+def test_lateness_costs_what_the_rule_says_and_an_extension_is_one_students(term):
+    got = scores(term)
+    total = sum(got["mallory", e] for e in ("softmax", "log_softmax", "entropy"))
+    with (term / "exports" / "canvas.csv").open(newline="") as file:
+        points = {row[1]: row[-1] for row in csv.reader(file)}
+    assert float(points["103"]) == pytest.approx(total * 0.9)  # Canvas says late, and not by how much: a day
+    told = printed(term, "autograder due day01").splitlines()
+    assert f"{SLUG}, ella: 2026-11-27 23:59" in "\n".join(told)
+    assert any(line.startswith("late: 10% a day, at most 50%") for line in told)
+
+
+def test_nobody_is_alike_and_the_report_has_an_item_analysis(term):
+    assert f"{SLUG}: 4 submissions, 0 pairs for a person to look at" in printed(term, "autograder similar")
+    with (term / "report" / "items.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["exercise"] for row in rows} == {"softmax", "log_softmax", "entropy"}
+    assert {row["failed_by"] for row in rows if row["exercise"] == "entropy" and row["failed_by"]} == {"ella"}
+    assert {row["note"] for row in rows} == {"too few"}
+
+
+def test_a_round_after_all_this_grades_nothing_again_and_keeps_the_correction(term):
+    told = printed(term, "autograder round")
+    assert "1 of 5, collect: 5 files: new 0, unchanged 4, older 1" in told
+    assert "0 graded now, 4 kept" in told
+    assert "5 of 5, export: 4 scores; " in told
+    assert scores(term)["ella", "entropy"] == CORRECTED
+
+
 def test_the_guide_names_no_file_that_is_not_made(term):
     text = GUIDE.read_text()
     for name in re.findall(r"`((?:report|bundles|exports|regraded|collected_earlier)/[\w./-]*|\w+\.(?:csv|json))`", text):

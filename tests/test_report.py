@@ -13,15 +13,18 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.exports import report, speeds
+from autograder.exports import items, report, speeds
 from autograder.exports.collecting import Entry, Notes
 from autograder.exports.deadlines import set_due
-from autograder.exports.results import ClassResults, class_results
+from autograder.exports.results import ClassResults, ExerciseResult, Result, class_results
+from autograder.exports.roster import Person
 from autograder.grading.records import read_record, write_record
+from autograder.mistakes import known
 from autograder.nbgrader_bridge.bulk import ClassFolder
+from autograder.specimen_files import SPECIMENS, find_specimens
 
 from .graded_class import CLASS, EXERCISES, correct_by_hand, graded_class
-from .submissions import SOFTMAX
+from .submissions import SOFTMAX, graded, solved
 
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.UTC)
 
@@ -105,6 +108,13 @@ def test_late_and_unreadable_files_and_those_for_a_person_are_named(folder):
     assert known["ivan"] == f"{SOFTMAX.slug}: needs a person"
 
 
+def test_a_mistake_that_grading_recognised_is_told_by_its_name(tmp_path):
+    mistake = known(SOFTMAX.topic, hidden=True)["entropy"][0]
+    wrong = next(each.text for each in find_specimens(SPECIMENS, [SOFTMAX.topic]) if each.file == mistake["files"][0])
+    result = Result(graded(tmp_path, solved(entropy=wrong)), Person("ada"), tuple(ExerciseResult(e, 0, 0, w) for e, w in EXERCISES.items()))
+    assert items.mistake_lines([result]) == [items.MistakeLine("entropy", mistake["says"][0], ("ada",))]
+
+
 def test_a_grade_corrected_by_hand_is_counted(folder):
     correct_by_hand(folder, "eve", "softmax", EXERCISES["softmax"])
     lines = {line.exercise: line for line in report.day_report(SOFTMAX, read(folder).results).exercises}
@@ -177,11 +187,11 @@ def test_a_day_whose_checks_measure_no_speed_says_nothing_of_it(folder):
 # The command
 
 
-def test_report_writes_a_page_and_two_tables(folder):
+def test_report_writes_a_page_and_its_tables(folder):
     result = CliRunner().invoke(app, ["report", "softmax", "--submitted", str(folder.submitted)])
     assert result.exit_code == 0
     into = folder.root / "report"
-    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "scores.csv", "speed.csv"]
+    assert sorted(p.name for p in into.iterdir()) == ["checks.csv", "index.html", "items.csv", "mistakes.csv", "scores.csv", "speed.csv"]
     rows = list(csv.DictReader((into / "checks.csv").open()))
     assert rows
     assert all(row["likely_cause"] for row in rows)

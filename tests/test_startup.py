@@ -22,8 +22,8 @@ from autograder.verdicts import PASS, Verdict
 
 from .submissions import SOFTMAX, hand_in, solved
 
-WITH_TORCH = {"check", "grade", "demo", "regrade", "certify", "doctor", "race", "serve"}
-"""They run checks; the doctor asks torch about the GPU, and loads a model."""
+WITH_TORCH = {"check", "grade", "demo", "regrade", "certify", "doctor", "race", "round", "serve"}
+"""They run checks (a round with nothing new does not: `tests/test_round.py`); the doctor asks torch about the GPU, and loads a model."""
 WRITE_THE_CHECKOUT = {"build", "release", "work"}
 """A test leaves the checkout as it is: what they make is made in memory."""
 DAY = SOFTMAX.slug
@@ -35,8 +35,12 @@ WITHOUT = (
     ["collect", "downloads"],
     ["due", DAY, "2026-12-01 23:59"],
     ["due"],
+    ["due", DAY, "2026-12-08 23:59", "--student", "ada"],
+    ["late", "10% a day, at most 50%"],
+    ["late"],
     ["feedback", DAY],
     ["report", DAY],
+    ["similar", DAY],
     ["export", DAY],
     ["export", DAY, "--to", "gradescope"],
 )

@@ -21,7 +21,10 @@ from ..errors import CourseError
 from .course import DayArgument, chosen_days
 
 if TYPE_CHECKING:
+    from ..grading.executors.base import Executor
+    from ..grading.grade import Options
     from ..grading.records import Record
+    from ..grading.tasks import Task
     from ..nbgrader_bridge.bulk import ClassFolder
 
 console = Console()
@@ -66,6 +69,7 @@ def grade(
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
+    from ..exports.results import book_penalties
     from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
@@ -73,8 +77,7 @@ def grade(
     from ..grading.tasks import find_tasks, left_out
     from ..lessons import CAPSTONE, syllabus
     from ..nbgrader_bridge.bulk import ClassFolder, store
-    from ..nbgrader_bridge.gradebook import check_gradebook, enter_day
-    from ..nbgrader_bridge.writer import WriterThread
+    from ..nbgrader_bridge.gradebook import check_gradebook
 
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
@@ -88,12 +91,7 @@ def grade(
         drawn = drawn_seed(folder.records if resume else None, tasks) if seed is None else seed
         options, keep = Options(seed=drawn, jobs=jobs), {"resume": resume, "any_seed": seed is None}
         if through is Through.bulk:
-            for each in {task.day.slug: task.day for task in tasks}.values():
-                enter_day(each, folder.db_url)
-            with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
-                step = stopped.counting(len(tasks), advance, writer.of(tasks))
-                records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
-            failures = writer.failures
+            records, failures = grade_in_bulk(tasks, options, folder, grader, stopped, **keep)
         else:
             with progress_bar("grading", len(tasks)) as advance:
                 step = stopped.counting(len(tasks), advance)
@@ -101,6 +99,7 @@ def grade(
             whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
             with progress_bar("gradebook", len(whole)) as advance:
                 failures = store(folder, whole, advance)
+            book_penalties(folder, days)
     stopped.over()
 
     print_summary(records)
@@ -109,10 +108,32 @@ def grade(
     raise_status(records, failures, bool(bad_folders), folder)
 
 
+def grade_in_bulk(
+    tasks: list[Task], options: Options, folder: ClassFolder, grader: Executor, stopped: Stop, **keep: bool
+) -> tuple[list[Record], dict[tuple[str, str], str]]:
+    """Grades, and stores each record as it comes. -> records; {(student, slug): why it is not in the gradebook}"""
+    from ..exports.deadlines import book_due_dates
+    from ..exports.results import book_penalties
+    from ..grading.run import grade_all
+    from ..nbgrader_bridge.gradebook import enter_day
+    from ..nbgrader_bridge.writer import WriterThread
+
+    days = list({task.day.slug: task.day for task in tasks}.values())
+    for day in days:
+        enter_day(day, folder.db_url)
+    book_due_dates(folder.root, folder.db_url, days)
+    with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
+        step = stopped.counting(len(tasks), advance, writer.of(tasks))
+        records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
+    book_penalties(folder, days)
+    return records, writer.failures
+
+
 def feedback(
     day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
 ) -> None:
     """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
+    from ..exports.results import book_penalties
     from ..nbgrader_bridge.bulk import ClassFolder, graded_students, write_feedback
     from ..nbgrader_bridge.gradebook import check_gradebook
 
@@ -122,6 +143,7 @@ def feedback(
     counts = {each: len(graded_students(folder, each)) for each in days}
     if not any(counts.values()):
         raise CourseError(f"nothing graded under {folder.autograded}: run `autograder grade` first")
+    book_penalties(folder, days)
     failures: dict[tuple[str, str], str] = {}
     with progress_bar("feedback", sum(counts.values())) as advance:
         for each in days:
@@ -182,7 +204,9 @@ class Stop:
     its grader, and `--resume` does the rest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, again: str = "--resume") -> None:
+        """again: the option with which the same command goes on, if it needs one."""
+        self.again = again
         self.done = self.total = 0
         self.before: Any = None
         if threading.current_thread() is threading.main_thread():
@@ -205,7 +229,7 @@ class Stop:
 
     def stop(self, *ignored: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        again = [*sys.argv[1:], *([] if "--resume" in sys.argv else ["--resume"])]
+        again = [*sys.argv[1:], *([self.again] if self.again and self.again not in sys.argv else [])]
         how_far = f"{self.done} of {self.total} submissions are graded and kept; " if self.total else ""
         clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
         os.write(2, f"{clear}autograder: stopped: {how_far}to go on: {shlex.join(['autograder', *again])}\n".encode())

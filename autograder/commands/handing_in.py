@@ -6,12 +6,15 @@ import datetime
 import enum
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import CourseError
 from .grading import DatabaseOption, SubmittedOption, say, tell
+
+if TYPE_CHECKING:
+    from ..exports.collecting import Collector, Outcome
 
 
 class Source(enum.StrEnum):
@@ -22,7 +25,7 @@ class Source(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for function in (collect, due):
+    for function in (collect, due, late):
         app.command()(function)
 
 
@@ -35,6 +38,20 @@ def collect(
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
     """Puts downloads into submitted/<student>/<day>/, and notes when they were first seen."""
+    collector, outcomes = collected(sources or [], form, day, roster, at, submitted)
+    for outcome in outcomes:
+        if outcome.kind in ("refused", "newer", "older"):
+            say(f"left out: {outcome.line}" if outcome.kind == "refused" else outcome.line)
+    tell(counts_text(outcomes))
+    tell(f"submissions in {collector.submitted}")
+    if any(outcome.kind == "refused" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def collected(
+    sources: list[Path], form: Source, day: str | None, roster: Path | None, at: str | None, submitted: Path
+) -> tuple[Collector, list[Outcome]]:
+    """What became of each file. Raises CourseError."""
     from ..exports.collecting import Collector
     from ..exports.deadlines import parse_time
     from ..exports.roster import find_roster
@@ -54,30 +71,33 @@ def collect(
     else:
         collector.submitted.mkdir(parents=True, exist_ok=True)
         outcomes = []
-        for source in sources or []:
+        for source in sources:
             outcomes += collector.collect(source, form.value, which)
-    for outcome in outcomes:
-        if outcome.kind in ("refused", "newer", "older"):
-            say(f"left out: {outcome.line}" if outcome.kind == "refused" else outcome.line)
+    return collector, outcomes
+
+
+WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", "refused": "left out"}
+
+
+def counts_text(outcomes: list[Outcome]) -> str:
+    """`5 files: new 4, newer 1`."""
     counts = Counter(outcome.kind for outcome in outcomes)
-    words = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", "refused": "left out"}
-    tell(f"{len(outcomes)} files: " + ", ".join(f"{words[kind]} {counts[kind]}" for kind in words if counts[kind] or kind == "new"))
-    tell(f"submissions in {collector.submitted}")
-    if counts["refused"]:
-        raise typer.Exit(1)
+    return f"{len(outcomes)} files: " + ", ".join(f"{WORDS[kind]} {counts[kind]}" for kind in WORDS if counts[kind] or kind == "new")
 
 
 def due(
     day: Annotated[str | None, typer.Argument(help="A day; all if left out.")] = None,
     when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` takes it back.')] = None,
+    student: Annotated[str | None, typer.Option(help="An extension: it is due then for this student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
     """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
-    from ..exports.deadlines import due_dates, parse_time, set_due
+    from ..exports.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
+    from ..exports.results import book_penalties
     from ..lessons import find_day
     from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date
+    from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date, set_extension
 
     root = submitted.absolute().parent
     if when is not None:
@@ -85,11 +105,54 @@ def due(
         moment = None if when == "none" else parse_time(when)
         folder = ClassFolder.of(submitted, db)
         check_gradebook(folder.db_url)
-        set_due(root, found, moment)
-        set_due_date(found, moment, folder.db_url)
-    dates = due_dates(root)
+        for_all = due_dates(root).get(found.slug)
+        if student is not None and moment is not None and (for_all is None or moment <= for_all):
+            if for_all is None:
+                raise CourseError(f"{found.slug} has no due date that could be extended: set it with `autograder due {found.slug} TIME`")
+            raise CourseError(f"{found.slug} is due {shown(for_all)} for everybody: an extension ends after that")
+        set_due(root, found, moment, student or "")
+        if moment is None and student is None:
+            set_due_date(found, None, folder.db_url)
+        elif moment is None:
+            set_extension(found, student or "", None, folder.db_url)
+        book_due_dates(root, folder.db_url, [found])
+        book_penalties(folder, [found])
+    dates, more = due_dates(root), extensions(root)
     chosen = [find_day(day).slug] if day else sorted(dates)
     for slug in chosen:
-        tell(f"{slug}: {dates[slug].strftime('%Y-%m-%d %H:%M %z') if slug in dates else 'no due date'}")
+        tell(f"{slug}: {shown(dates[slug]) if slug in dates else 'no due date'}")
+        for (who, of), moment in sorted(more.items()):
+            if of == slug:
+                tell(f"{slug}, {who}: {shown(moment)}")
     if not chosen:
         tell('no due dates; set one with `autograder due day05 "2026-11-20 23:59"`')
+
+
+def late(
+    rule: Annotated[str | None, typer.Argument(help='"10% a day", "10% a day, at most 50%", or `none`.')] = None,
+    submitted: SubmittedOption = Path("submitted"),
+    db: DatabaseOption = None,
+) -> None:
+    """Says what lateness costs, or sets it: for all days of a class, graded or not. Days begin when the due date is over."""
+    from ..exports.late import FORM, late_rule, parse_rule, set_rule
+    from ..exports.results import book_penalties
+    from ..nbgrader_bridge.class_folder import ClassFolder
+    from ..nbgrader_bridge.gradebook import check_gradebook, set_penalty
+    from .course import chosen_days
+
+    folder = ClassFolder.of(submitted, db)
+    if rule is not None:
+        check_gradebook(folder.db_url)
+        before = late_rule(folder.root)
+        set_rule(folder.root, None if rule == "none" else parse_rule(rule))
+        for day in chosen_days(None):
+            graded = [path.stem for path in (folder.records / day.slug).glob("*.json")]
+            if rule == "none" and before is not None:
+                set_penalty(day, dict.fromkeys(graded, 0.0), folder.db_url)
+            book_penalties(folder, [day])
+    found = late_rule(folder.root)
+    tell(f"late: {found.text}" if found else f"lateness costs nothing here; set it with `autograder late RULE`: {FORM}")
+
+
+def shown(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M %z")

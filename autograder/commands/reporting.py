@@ -1,4 +1,4 @@
-"""Commands that tell of a graded class: report, export."""
+"""Commands that tell of a class: report, similar, export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class To(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for function in (report, export):
+    for function in (report, similar, export):
         app.command()(function)
 
 
@@ -48,25 +48,68 @@ def report(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and three CSVs."""
+    """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and five CSVs."""
+    results = read_class(day, submitted, db, roster)
+    into = folder or submitted.absolute().parent / "report"
+    write_report(results, into)
+    for line in results.damaged:
+        say(line)
+    tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
+    if results.damaged:
+        raise typer.Exit(1)
+
+
+def write_report(results: ClassResults, into: Path) -> list[Path]:
+    """-> the files, the page first"""
     import datetime
 
+    from ..exports import items, tables
     from ..exports import report as page
-    from ..exports import tables
     from ..exports.speeds import speed_csv
     from ..lessons.notebooks import write_if_changed
 
-    results = read_class(day, submitted, db, roster)
+    files = {
+        "index.html": page.html(results, datetime.datetime.now().astimezone()).encode(),
+        "scores.csv": tables.everything(results),
+        "checks.csv": page.checks_csv(results),
+        "items.csv": items.items_csv(results),
+        "mistakes.csv": items.mistakes_csv(results),
+        "speed.csv": speed_csv(results),
+    }
+    for name, content in files.items():
+        write_if_changed(into / name, content)
+    return [into / name for name in files]
+
+
+def similar(
+    day: DayArgument = None,
+    common: Annotated[float, typer.Option(min=0, max=1, help="What more than this share of the class has in common is no evidence.")] = 0.1,
+    folder: Annotated[Path | None, typer.Option("--into", help="Where it is written; else report/ beside the submissions.")] = None,
+    submitted: SubmittedOption = Path("submitted"),
+) -> None:
+    """Writes a page on what submissions have in common beyond what the task makes alike, for a person to judge; and a CSV."""
+    import datetime
+
+    from ..exports import similar_page, similarity
+    from ..grading.tasks import find_tasks
+    from ..lessons.notebooks import write_if_changed
+
+    days = chosen_days(day)
+    tasks = list(find_tasks(submitted, days))
+    if not tasks:
+        raise CourseError(f"no submission under {submitted} for {', '.join(d.slug for d in days)}")
     into = folder or submitted.absolute().parent / "report"
-    write_if_changed(into / "index.html", page.html(results, datetime.datetime.now().astimezone()).encode())
-    write_if_changed(into / "scores.csv", tables.everything(results))
-    write_if_changed(into / "checks.csv", page.checks_csv(results))
-    write_if_changed(into / "speed.csv", speed_csv(results))
-    for line in results.damaged:
-        say(line)
-    tell(f"{len(results.results)} submissions; {into / 'index.html'}, scores.csv, checks.csv, speed.csv")
-    if results.damaged:
-        raise typer.Exit(1)
+    for each in days:
+        of_day = [task for task in tasks if task.day == each]
+        if not of_day:
+            continue
+        found = similarity.alike(each, of_day, common)
+        page = into / f"similar_{each.slug}.html"
+        write_if_changed(page, similar_page.html(each, found, datetime.datetime.now().astimezone()).encode())
+        write_if_changed(page.with_suffix(".csv"), similar_page.similar_csv(each, found))
+        for line in found.left_out:
+            say(f"left out: {line}")
+        tell(f"{each.slug}: {found.compared} submissions, {len(found.pairs)} pairs for a person to look at; {page} and .csv")
 
 
 def export(
@@ -79,14 +122,24 @@ def export(
     db: DatabaseOption = None,
 ) -> None:
     """Writes scores as another system reads them. Grades corrected by hand count; hidden checks stay hidden."""
-    from ..exports import gradescope, tables
-    from ..lessons.notebooks import write_if_changed
-
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
     ids = assignment_ids(assignment or [])
     results = read_class(day, submitted, db, roster, capstone=day is None and to in (To.csv, To.gradescope))
-    ungraded = [r for r in results.results if r.points is None]
+    files, lines = write_export(results, to, folder, ids)
+    for line in [*results.damaged, *lines]:
+        say(line)
+    where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder}"
+    tell(f"{sum(r.points is not None for r in results.results)} submissions; {where}")
+    if results.damaged or lines:
+        raise typer.Exit(1)
+
+
+def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
+    """-> the files; a line for each submission or student that is not in them. ids: Canvas's, by day."""
+    from ..exports import gradescope, tables
+    from ..lessons.notebooks import write_if_changed
+
     files: dict[Path, bytes] = {}
     unknown: list[str] = []
     if to is To.csv:
@@ -104,16 +157,11 @@ def export(
                 files[folder / "gradescope" / record.slug / record.student / "results.json"] = gradescope.results_json(result)
     for path, content in files.items():
         write_if_changed(path, content)
-    for line in results.damaged:
-        say(line)
-    for result in ungraded:
-        say(f"needs a person, no score is exported: {result.record.student}, {result.record.slug}")
-    for student in dict.fromkeys(unknown):
-        say(f"left out: {student}: the roster gives no id by which {to.value} knows them")
-    where = str(next(iter(files))) if len(files) == 1 else f"{len(files)} files in {folder}"
-    tell(f"{len(results.results) - len(ungraded)} submissions; {where}")
-    if results.damaged or ungraded or unknown:
-        raise typer.Exit(1)
+    lines = [
+        f"needs a person, no score is exported: {r.record.student}, {r.record.slug}" for r in results.results if r.points is None
+    ]
+    lines += [f"left out: {student}: the roster gives no id by which {to.value} knows them" for student in dict.fromkeys(unknown)]
+    return list(files), lines
 
 
 def assignment_ids(texts: list[str]) -> dict[str, str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import CourseError
+from ..grading.tasks import check_student_id
 from ..lessons import Day, find_day
 from ..lessons.notebooks import write_if_changed
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .collecting import Entry
 
 NAME = "due.csv"
+Key = tuple[str, str]
 FORM = 'a date and time such as "2026-11-20 23:59" (this machine\'s time zone), 2026-11-20T23:59+01:00, or a date alone for its end'
 
 
@@ -33,6 +36,16 @@ def parse_time(text: str) -> datetime.datetime:
 
 def due_dates(root: Path) -> dict[str, datetime.datetime]:
     """{day's slug: when it is due} from the class's table; empty where there is none. Raises CourseError."""
+    return {slug: when for (student, slug), when in _table(root).items() if not student}
+
+
+def extensions(root: Path) -> dict[Key, datetime.datetime]:
+    """{(student, slug): when it is due for one who has more time}. Raises CourseError."""
+    return {key: when for key, when in _table(root).items() if key[0]}
+
+
+def _table(root: Path) -> dict[Key, datetime.datetime]:
+    """{(student, or "" for the class, slug): when}."""
     path = root / NAME
     if not path.exists():
         return {}
@@ -40,25 +53,42 @@ def due_dates(root: Path) -> dict[str, datetime.datetime]:
     try:
         rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CourseError(f"{path} cannot be read ({type(error).__name__}): it has the columns day and due, in UTF-8") from None
+        raise CourseError(f"{path} cannot be read ({type(error).__name__}): it has the columns day, due and student, in UTF-8") from None
     for number, row in enumerate(rows, start=2):
         try:
-            dates[find_day(row.get("day") or "").slug] = parse_time(row.get("due") or "")
+            student = (row.get("student") or "").strip()
+            key = check_student_id(student) if student else "", find_day(row.get("day") or "").slug
+            dates[key] = parse_time(row.get("due") or "")
         except CourseError as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
     return dates
 
 
-def set_due(root: Path, day: Day, when: datetime.datetime | None) -> None:
-    """Writes a day's due date into the class's table; None takes it out."""
-    dates = due_dates(root) | ({day.slug: when} if when else {})
+def set_due(root: Path, day: Day, when: datetime.datetime | None, student: str = "") -> None:
+    """Writes into the class's table when a day is due, for all or for one student; None takes it out. Raises CourseError."""
+    dates, key = _table(root), (check_student_id(student) if student else "", day.slug)
     if when is None:
-        dates.pop(day.slug, None)
+        dates.pop(key, None)
+    else:
+        dates[key] = when
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(("day", "due"))
-    writer.writerows((slug, due.isoformat(timespec="seconds")) for slug, due in sorted(dates.items()))
+    writer.writerow(("day", "due", "student"))
+    writer.writerows((slug, due.isoformat(timespec="seconds"), who) for (who, slug), due in sorted(dates.items(), key=lambda d: d[0][::-1]))
     write_if_changed(root / NAME, table.getvalue().encode())
+
+
+def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
+    """What the table says of these days, into nbgrader's gradebook, as far as it has the days and the submissions."""
+    from ..nbgrader_bridge.gradebook import set_due_date, set_extension
+
+    dates, more = due_dates(root), extensions(root)
+    for day in days:
+        if day.slug in dates:
+            set_due_date(day, dates[day.slug], db_url)
+            for (student, slug), when in more.items():
+                if slug == day.slug:
+                    set_extension(day, student, max(when - dates[slug], datetime.timedelta(0)), db_url)
 
 
 @dataclass(frozen=True)
@@ -78,15 +108,19 @@ class Lateness:
         return f"late by {duration(self.by)}" if self.said_by == "the collector's clock" else f"late, says {self.said_by}"
 
 
-def lateness(entry: Entry | None, due: datetime.datetime | None) -> Lateness | None:
-    """None where nothing is known of when it came. The platform saw the hand-in itself, the collector only its download."""
+def lateness(entry: Entry | None, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
+    """None where nothing is known of when it came. The platform saw the hand-in itself, the collector only its download.
+
+    The platform knows nothing of an extension that was given here: where there is one, what it calls late is held against that.
+    """
     if entry is None:
         return None
-    if entry.lms_late is not None:
+    if entry.lms_late is not None and (extension is None or not entry.lms_late):
         return Lateness(entry.lms_late, None, entry.source.capitalize())
-    if due is None:
+    dates = [when for when in (due, extension) if when is not None]
+    if not dates:
         return None
-    by = entry.seen_at - due
+    by = entry.seen_at - max(dates)
     late = by > datetime.timedelta(0)
     return Lateness(late, by if late else None, "the collector's clock")
 

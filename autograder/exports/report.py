@@ -6,21 +6,20 @@ import datetime
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, median
 
 from .. import __version__
 from ..lessons import Day
-from ..render import WORDS, points_text
+from ..render import WORDS
 from ..verdicts import NOT_RUN, Verdict
+from .items import MIN_SIDE, MIN_TRIED, ItemLine, MistakeLine, all_say, has_run, is_begun, item_lines, mistake_lines, readable
 from .results import ClassResults, Result, lost, need_person
 from .speeds import SpeedLine, axis, place, speed_lines
 from .tables import harmless, written
+from .templating import rendered
 
-TEMPLATES = Path(__file__).parent / "templates"
 STOPPED = ("timeout", "memory", "crashed")
 WRONG = ("fail", "error")
-NOT_WRITTEN = "not written yet"
 NUM_BINS = 10
 MAX_CAUSES = 3
 
@@ -78,6 +77,8 @@ class DayReport:
     """How many submissions have up to 10 %, 20 % ... of the points."""
     exercises: tuple[ExerciseLine, ...]
     checks: tuple[CheckLine, ...]
+    items: tuple[ItemLine, ...]
+    mistakes: tuple[MistakeLine, ...]
     speeds: tuple[SpeedLine, ...]
     stopped: tuple[StoppedLine, ...]
     unreadable: tuple[Result, ...]
@@ -90,7 +91,7 @@ def day_report(day: Day, results: Sequence[Result]) -> DayReport:
     graded = [r for r in results if r.points is not None]
     points = [r.points or 0.0 for r in graded]
     most = max((r.max_points for r in results), default=0.0)
-    read = [r for r in graded if r.record.problem is None]
+    read = readable(results)
     return DayReport(
         day=day,
         results=results,
@@ -100,6 +101,8 @@ def day_report(day: Day, results: Sequence[Result]) -> DayReport:
         bins=histogram(points, most),
         exercises=tuple(exercise_lines(graded)),
         checks=tuple(check_lines(read)),
+        items=tuple(item_lines(read)),
+        mistakes=tuple(mistake_lines(read)),
         speeds=tuple(speed_lines(read)),
         stopped=tuple(line for r in read for line in stopped_lines(r)),
         unreadable=tuple(r for r in graded if r.record.problem is not None),
@@ -114,16 +117,6 @@ def histogram(points: Sequence[float], most: float) -> tuple[int, ...]:
     for each in points:
         bins[min(int(each / most * NUM_BINS), NUM_BINS - 1) if most else 0] += 1
     return tuple(bins)
-
-
-def all_say(words: str, verdicts: Sequence[Verdict]) -> bool:
-    """Whether all checks of an exercise fail with the same words, as they do at a stub, or at a cell that did not run."""
-    told = [v for v in verdicts if v.outcome != "skipped" and not v.message.startswith("not measured")]
-    return bool(told) and all(v.message.startswith(words) for v in told)
-
-
-def is_begun(verdicts: Sequence[Verdict]) -> bool:
-    return bool(verdicts) and not all_say(NOT_WRITTEN, verdicts)
 
 
 def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
@@ -149,7 +142,7 @@ def check_lines(read: Sequence[Result]) -> list[CheckLine]:
     for result in read:
         for exercise in result.exercises:
             verdicts = result.record.exercise(exercise.exercise)
-            if not is_begun(verdicts) or all_say(NOT_RUN, verdicts):
+            if not has_run(verdicts):
                 continue
             for v in verdicts:
                 attempts[v.check] += v.outcome != "skipped"
@@ -185,17 +178,12 @@ def stopped_lines(result: Result) -> list[StoppedLine]:
 
 def html(results: ClassResults, now: datetime.datetime) -> str:
     """The page. Everything that came from a student is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"points": points_text, "percent": lambda share: f"{share * 100:.0f} %", "place": place}
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
-    return environment.get_template("report.html.j2").render(
-        days=days, matrix=matrix, damaged=results.damaged, version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost,
-        ratios=axis(), status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
+    return rendered(
+        "report.html.j2", days=days, missing=results.missing, matrix=matrix, damaged=results.damaged, version=__version__,
+        when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost, ratios=axis(), place=place, min_tried=MIN_TRIED, min_side=MIN_SIDE,
+        status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
     )  # fmt: skip
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CourseError
 from ..grading.records import Record, read_record
 from ..lessons import CAPSTONE, Day
 from ..verdicts import Verdict
 from .collecting import Entry, Notes
-from .deadlines import Lateness, due_dates, lateness
+from .deadlines import Lateness, due_dates, extensions, lateness
+from .late import Rule, late_rule
 from .roster import Person, Roster
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One student's one day. penalty: what nbgrader takes off for lateness."""
+    """One student's one day. penalty: what the class's rule, or nbgrader where it has none, takes off for lateness."""
 
     record: Record
     person: Person
@@ -78,6 +77,13 @@ class ClassResults:
     days: tuple[Day, ...]
     results: tuple[Result, ...]
     damaged: tuple[str, ...] = ()
+    people: tuple[Person, ...] = ()
+    """Whom the roster names."""
+
+    def missing(self, day: Day) -> list[Person]:
+        """Whom the roster names, and of whom there is nothing of that day."""
+        there = {r.record.student for r in self.by_day[day]}
+        return [person for person in self.people if person.id not in there]
 
     @cached_property
     def by_day(self) -> dict[Day, list[Result]]:
@@ -102,7 +108,7 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
     results: list[Result] = []
     damaged: list[str] = []
     notes = Notes(folder.root).entries
-    due = due_dates(folder.root)
+    due, more, rule = due_dates(folder.root), extensions(folder.root), late_rule(folder.root)
     books_of = {day.slug: booked(folder.db_url, day) for day in days}
     for slug in [*books_of, *([CAPSTONE] if capstone else [])]:
         books = books_of.get(slug, {})
@@ -112,15 +118,18 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
             except CourseError as error:
                 damaged.append(str(error))
                 continue
-            results.append(_result(record, books.get(record.student), notes.get((record.student, slug)), due.get(slug), roster))
+            entry, key = notes.get((record.student, slug)), (record.student, slug)
+            when = lateness(entry, due.get(slug), more.get(key))
+            results.append(_result(record, books.get(record.student), entry, when, roster, rule))
     if not results and not damaged:
         raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
     shown = {r.record.slug for r in results}
-    return ClassResults(tuple(day for day in days if day.slug in shown), tuple(results), tuple(damaged))
+    people = tuple(roster.by_id.values()) if roster is not None else ()
+    return ClassResults(tuple(day for day in days if day.slug in shown), tuple(results), tuple(damaged), people)
 
 
 def _result(
-    record: Record, book: Booked | None, entry: Entry | None, due: datetime.datetime | None, roster: Roster | None
+    record: Record, book: Booked | None, entry: Entry | None, when: Lateness | None, roster: Roster | None, rule: Rule | None
 ) -> Result:
     scores = book.scores if book is not None else {}
     exercises = tuple(
@@ -130,29 +139,90 @@ def _result(
     if entry is not None and not person.lms_id:
         person = dataclasses.replace(person, lms_id=entry.lms_id, name=person.name or entry.lms_name)
     penalty = book.penalty if book is not None else 0.0
-    return Result(record, person, exercises, penalty, entry, lateness(entry, due))
+    if rule is not None:
+        penalty = rule.penalty(sum(e.points for e in exercises), when)
+    return Result(record, person, exercises, penalty, entry, when)
+
+
+GRADES = """
+    select submission.student_id, cell.name, grade.auto_score, grade.manual_score, grade.extra_credit
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    join grade on grade.notebook_id = notebook.id
+    join base_cell cell on cell.id = grade.cell_id
+    where assignment.name = :slug
+"""
+COMMENTS = """
+    select submission.student_id, comment.cell_id, comment.auto_comment, comment.manual_comment
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    join comment on comment.notebook_id = notebook.id
+    where assignment.name = :slug
+"""
+PENALTIES = """
+    select submission.student_id, sum(notebook.late_submission_penalty)
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    where assignment.name = :slug
+    group by submission.student_id
+"""
 
 
 def booked(db_url: str, day: Day) -> dict[str, Booked]:
     """{student: what the gradebook has} of a day; empty where there is no gradebook, or not this day in it."""
-    from nbgrader.api import Gradebook, MissingEntry
+    found = {student: Booked({}, float(penalty or 0)) for student, penalty in asked(db_url, PENALTIES, day)}
+    for student, cell, automatic, by_hand, extra in asked(db_url, GRADES, day):
+        book, exercise = found[student], cell.removeprefix("check_")
+        score = automatic if by_hand is None else by_hand
+        if score is not None:
+            book.scores[exercise] = float(score) + float(extra or 0)
+            if by_hand is not None or extra:
+                book.by_hand[exercise] = book.scores[exercise]
+    return found
+
+
+def automatic_scores(db_url: str, day: Day) -> dict[str, dict[str, float | None]]:
+    """{student: {exercise: what the checks gave}} of a day, as the gradebook has it."""
+    found: dict[str, dict[str, float | None]] = {}
+    for student, cell, automatic, _, _ in asked(db_url, GRADES, day):
+        found.setdefault(student, {})[cell.removeprefix("check_")] = automatic
+    return found
+
+
+def all_booked(db_url: str, day: Day) -> list[list[tuple[Any, ...]]]:
+    """All that pages and exports take from the gradebook: scores, comments and penalties."""
+    return [sorted(asked(db_url, question, day), key=repr) for question in (GRADES, COMMENTS, PENALTIES)]
+
+
+def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
+    """In SQL: to import nbgrader takes longer than all else that a report does."""
+    from sqlalchemy import create_engine, inspect, text
     from sqlalchemy.engine import make_url
 
     url = make_url(db_url)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return {}
-    found: dict[str, Booked] = {}
-    with Gradebook(db_url) as gradebook, contextlib.suppress(MissingEntry):
-        for submission in gradebook.assignment_submissions(day.slug):
-            grades = {grade.name.removeprefix("check_"): grade for notebook in submission.notebooks for grade in notebook.grades}
-            scores = {
-                name: float(grade.score) + float(grade.extra_credit or 0)
-                for name, grade in grades.items() if grade.auto_score is not None or grade.manual_score is not None
-            }  # fmt: skip
-            touched = {name for name, grade in grades.items() if grade.manual_score is not None or grade.extra_credit}
-            by_hand = {name: score for name, score in scores.items() if name in touched}
-            found[submission.student.id] = Booked(scores, float(submission.late_submission_penalty or 0), by_hand)
-    return found
+        return []
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        there = inspect(connection).has_table("grade")
+        rows = [tuple(row) for row in connection.execute(text(question), {"slug": day.slug})] if there else []
+    engine.dispose()
+    return rows
+
+
+def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
+    """What the class's rule takes off these days, into the gradebook. Nothing where there is no rule, or nothing is graded yet."""
+    from ..nbgrader_bridge.gradebook import set_penalty
+
+    if late_rule(folder.root) is None:
+        return
+    for day in days:
+        if any((folder.records / day.slug).glob("*.json")):
+            results = class_results(folder, [day]).results
+            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)
 
 
 def need_person(results: Iterable[Result]) -> list[Result]:

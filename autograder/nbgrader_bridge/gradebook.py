@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import importlib.util
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +23,10 @@ from ..errors import CourseError
 from ..lessons import Day, release_bytes, release_notebook_path
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Update
 
 VERSIONS = "select version_num from alembic_version"
+REVISION = re.compile(r"^(revision|down_revision) = (?:'(\w+)'|None)$", re.MULTILINE)
 
 
 def gradebook_url(text: str | Path) -> str:
@@ -86,13 +89,55 @@ def enter_day(day: Day, db_url: str) -> None:
 
 
 def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
-    """Sets a day's due date in the gradebook, for formgrader and nbgrader's late penalties. nbgrader keeps it in UTC, without a zone."""
-    from nbgrader.api import Gradebook
+    """A day's due date, for formgrader and nbgrader's late penalties; nothing where the gradebook has no such day yet.
 
-    enter_day(day, db_url)
-    with Gradebook(db_url) as gradebook:
-        gradebook.find_assignment(day.slug).duedate = when.astimezone(datetime.UTC).replace(tzinfo=None) if when else None
-        gradebook.db.commit()
+    nbgrader keeps it in UTC, without a zone.
+    """
+    import sqlalchemy as sql
+
+    table = sql.table("assignment", sql.column("name"), sql.column("duedate", sql.DateTime()))
+    naive = when.astimezone(datetime.UTC).replace(tzinfo=None) if when else None
+    _update(db_url, sql.update(table).where(table.c.name == day.slug).values(duedate=naive))
+
+
+def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_url: str) -> None:
+    """How much more time a student has than the class; nothing where the gradebook has no such submission yet."""
+    import sqlalchemy as sql
+
+    days = sql.table("assignment", sql.column("id"), sql.column("name"))
+    table = sql.table(
+        "submitted_assignment", sql.column("assignment_id"), sql.column("student_id"), sql.column("extension", sql.Interval())
+    )
+    of_day = table.c.assignment_id.in_(sql.select(days.c.id).where(days.c.name == day.slug))
+    _update(db_url, sql.update(table).where((table.c.student_id == student) & of_day).values(extension=more))
+
+
+def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
+    """What is taken off for lateness, by student; nothing where the gradebook has no such submission."""
+    import sqlalchemy as sql
+
+    days = sql.table("assignment", sql.column("id"), sql.column("name"))
+    submissions = sql.table("submitted_assignment", sql.column("id"), sql.column("assignment_id"), sql.column("student_id"))
+    table = sql.table("submitted_notebook", sql.column("assignment_id"), sql.column("late_submission_penalty"))
+    of_day = submissions.c.assignment_id.in_(sql.select(days.c.id).where(days.c.name == day.slug))
+    mine = sql.select(submissions.c.id).where((submissions.c.student_id == sql.bindparam("student")) & of_day)
+    statement = sql.update(table).where(table.c.assignment_id.in_(mine)).values(late_submission_penalty=sql.bindparam("points"))
+    if points:
+        _update(db_url, statement, [{"student": student, "points": taken or None} for student, taken in points.items()])
+
+
+def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ()) -> None:
+    """Carries it out where there is a gradebook."""
+    import sqlalchemy as sql
+
+    path = _file_of(db_url)
+    if path is not None and not path.exists():
+        return
+    engine = sql.create_engine(db_url)
+    with engine.begin() as connection:
+        if sql.inspect(connection).has_table("submitted_assignment"):
+            connection.execute(statement, rows or None)
+    engine.dispose()
 
 
 def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
@@ -172,12 +217,19 @@ def put_alembic_on_path() -> None:
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
 
 
+@functools.cache
 def schema_version() -> str:
-    """The version of gradebooks that the installed nbgrader makes and reads."""
-    from alembic.script import ScriptDirectory
-    from nbgrader.dbutil import ALEMBIC_DIR
+    """The version of gradebooks that the installed nbgrader makes and reads: of its steps, the one that none comes after.
 
-    return str(ScriptDirectory(ALEMBIC_DIR).get_current_head())
+    Read from the files, as alembic reads them: to import nbgrader takes longer than all else that most commands do.
+    """
+    spec = importlib.util.find_spec("nbgrader")
+    assert spec is not None
+    assert spec.origin is not None
+    files = (Path(spec.origin).parent / "alembic" / "versions").glob("*.py")
+    steps = [dict(REVISION.findall(path.read_text(encoding="utf-8"))) for path in files]
+    (last,) = {step["revision"] for step in steps} - {step["down_revision"] for step in steps}
+    return last
 
 
 def _check_file(path: Path) -> None:

@@ -6,14 +6,15 @@ import builtins
 import dataclasses
 import re
 from html import escape
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from .. import render
 from ..exception_causes import cause_of
 from ..grading.records import ExerciseScore, Record
 from ..verdicts import Verdict
-from .cells import display, result
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 MAX_HIDDEN_MESSAGE = 200
 NO_TEX = "mathjax_ignore tex2jax_ignore"
@@ -22,6 +23,8 @@ NO_TEX = "mathjax_ignore tex2jax_ignore"
 
 def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]:
     """A grade cell's outputs: the table, and the one result that nbgrader reads as the points."""
+    from .cells import display, result  # nbformat: an export to Gradescope has no use for it
+
     score, got = _score(record, exercise), points(record, exercise)
     verdicts = without_repeats([shown(v) for v in record.exercise(exercise)])
     if record.problem is not None:

@@ -30,6 +30,7 @@ from nbgrader import utils
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
+from ..exports.deadlines import book_due_dates
 from ..grading.submission import BadSubmission, cell_source, load_notebook
 from ..grading.tasks import LINK, why_left_out
 from ..lessons import Day, find_day, release_notebook_path, source_path
@@ -78,6 +79,7 @@ def prepare(autograde: Autograde) -> None:
             raise CourseError(f"nbgrader knows the day as {day.slug}, not as {coursedir.assignment_id}")
         check_gradebook(coursedir.db_url)
         enter_day(day, coursedir.db_url)
+        book_due_dates(Path(coursedir.root), coursedir.db_url, [day])
     except CourseError as error:
         autograde.log.error(str(error))
         raise NbGraderException(str(error)) from None

@@ -21,6 +21,7 @@ import sqlalchemy as sql
 from nbformat import NotebookNode
 from nbgrader import api, utils
 
+from ..exports.deadlines import due_dates, extensions
 from ..files import write_whole
 from ..grading.records import Record
 from ..grading.tasks import Task
@@ -60,6 +61,11 @@ WRITE_COMMENT = (
     .where((COMMENT.c.notebook_id == sql.bindparam("of_notebook")) & (COMMENT.c.cell_id == sql.bindparam("of_cell")))
     .values(auto_comment=sql.bindparam("words"))
 )
+EXTEND = (
+    sql.update(SUBMISSION)
+    .where((SUBMISSION.c.student_id == sql.bindparam("student")) & (SUBMISSION.c.assignment_id == sql.bindparam("assignment")))
+    .values(extension=sql.bindparam("more"))
+)
 NO_PENALTY = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == sql.bindparam("of_notebook")).values(late_submission_penalty=None)
 
 
@@ -96,6 +102,8 @@ class Writer:
         self.days: dict[str, DayInGradebook] = {}
         self.engine = sql.create_engine(folder.db_url, connect_args=patience(folder.db_url))
         self.connection: sql.Connection | None = None
+        due = due_dates(folder.root)
+        self.more_time = {key: when - due[key[1]] for key, when in extensions(folder.root).items() if key[1] in due and when > due[key[1]]}
 
     def close(self) -> None:
         """Also where the database is gone; the next store connects anew."""
@@ -114,6 +122,8 @@ class Writer:
             self.connection = self.engine.connect()
         with self.connection.begin():
             self.write_rows(self.connection, day, task, record, notebook)
+            if (more := self.more_time.get((task.student, task.day.slug))) is not None:
+                self.connection.execute(EXTEND, {"student": task.student, "assignment": day.assignment_id, "more": more})
 
     def day(self, day: Day) -> DayInGradebook:
         if day.slug not in self.days:

@@ -1,0 +1,147 @@
+"""Item analysis: numbers worked by hand, and no number where it would mean nothing."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import math
+from collections.abc import Iterable, Sequence
+
+import pytest
+from bs4 import BeautifulSoup
+
+from autograder.exports import items, report
+from autograder.exports.results import ClassResults, ExerciseResult, Result
+from autograder.exports.roster import Person
+from autograder.grading.records import Record
+from autograder.lessons import find_day
+from autograder.verdicts import ERROR, FAIL, INCONCLUSIVE, NOT_RUN, PASS, SKIPPED, Verdict
+
+DAY = find_day("softmax")
+NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.UTC)
+MISTAKE = items.KNOWN_MISTAKE + "The maximum is not taken off."
+
+
+def verdict(outcome: str, check: str = "test_a", exercise: str = "softmax", message: str = "", cause: str | None = None) -> Verdict:
+    return Verdict(check, exercise, f"title of {check}", 1.0, False, outcome, message, cause=cause)
+
+
+def result(student: str, verdicts: Sequence[Verdict], elsewhere: float = 0.0) -> Result:
+    """A student with these verdicts in softmax, worth 4 points, and `elsewhere` in entropy, of which no check is kept."""
+    told = [v for v in verdicts if v.outcome != SKIPPED]
+    mine = 4.0 * sum(v.passed for v in told) / max(len(told), 1)
+    record = Record(student, DAY.slug, DAY.topic, "0", 0, "none", "a machine", "", verdicts=list(verdicts))
+    exercises = (ExerciseResult("softmax", mine, mine, 4.0), ExerciseResult("entropy", elsewhere, elsewhere, 4.0))
+    return Result(record, Person(student), exercises)
+
+
+def a_class(passed: Iterable[float], failed: Iterable[float]) -> list[Result]:
+    """Students who pass test_a, and who fail it, with what they have elsewhere."""
+    both = [*((PASS, points) for points in passed), *((FAIL, points) for points in failed)]
+    return [result(f"s{n:02d}", [verdict(outcome)], points) for n, (outcome, points) in enumerate(both)]
+
+
+def line(results: Sequence[Result]) -> items.ItemLine:
+    (found,) = items.item_lines(results)
+    return found
+
+
+def test_a_point_biserial_correlation_worked_by_hand():
+    # Elsewhere: five have 2, ten have 1, five have 0: mean 1, variance 1/2. Who passes has 1.5 on average, who fails 0.5; half pass:
+    # r = (1.5 - 0.5) / sqrt(1/2) * sqrt(1/2 * 1/2) = sqrt(1/2).
+    found = line(a_class(passed=[2] * 5 + [1] * 5, failed=[1] * 5 + [0] * 5))
+    assert found.discrimination == pytest.approx(math.sqrt(0.5))
+    assert (found.passed, found.tried, found.share, found.words) == (10, 20, 0.5, "")
+
+
+def test_a_check_is_not_held_against_its_own_points():
+    # The same elsewhere on both sides: with the check's own 4 points in the total, r would be near 1.
+    found = line(a_class(passed=[0, 1, 2, 3, 4] * 2, failed=[0, 1, 2, 3, 4] * 2))
+    assert found.discrimination == pytest.approx(0.0)
+    assert found.words == "may be chance"
+
+
+def test_other_checks_of_the_same_exercise_count_as_elsewhere():
+    students = [
+        result(f"s{n:02d}", [verdict(PASS if n < 10 else FAIL), verdict(PASS if n % 10 < 5 else FAIL, "test_b")]) for n in range(20)
+    ]
+    a, b = items.item_lines(students)
+    assert a.discrimination == b.discrimination == pytest.approx(0.0)
+
+
+def test_a_check_that_the_stronger_fail_is_to_be_looked_at():
+    found = line(a_class(passed=[0, 1] * 10, failed=[3, 4] * 10))
+    assert found.discrimination is not None
+    assert found.discrimination < -0.9
+    assert found.words.startswith("look at this check")
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "words"),
+    [
+        ([1, 2] * 8, [0, 1, 2], "too few"),
+        ([1, 2] * 12, [], "all pass"),
+        ([], [1, 2] * 12, "nobody passes"),
+        ([1, 2] * 12, [0, 0], "too few fail"),
+        ([1, 2], [0, 1] * 12, "too few pass"),
+        ([1] * 12, [1] * 12, "all else is equal"),
+    ],
+)
+def test_no_number_is_given_where_it_would_mean_nothing(passed, failed, words):
+    found = line(a_class(passed, failed))
+    assert found.discrimination is None
+    assert found.words == words
+
+
+def test_who_did_not_try_is_not_counted():
+    students = [
+        result("ada", [verdict(PASS)]),
+        result("bob", [verdict(FAIL)]),
+        result("blank", [verdict(ERROR, message="not written yet: softmax")]),
+        result("torn", [verdict(ERROR, message=f"{NOT_RUN} softmax did not run to its end: SyntaxError")]),
+        result("fast", [verdict(SKIPPED, message="no GPU")]),
+        result("maybe", [verdict(INCONCLUSIVE)]),
+    ]
+    found = line(students)
+    assert (found.read, found.tried, found.failed_by) == (6, 2, ("bob",))
+
+
+def test_a_check_that_nobody_tried_has_no_share():
+    found = line([result("blank", [verdict(ERROR, message="not written yet: softmax")])])
+    assert (found.tried, found.share) == (0, None)
+    assert items.item_lines([]) == []
+
+
+def named() -> ClassResults:
+    known = [result(student, [verdict(FAIL, cause=MISTAKE), verdict(FAIL, "test_b")]) for student in ("cy", "bob")]
+    other = result("ada", [verdict(FAIL, cause="The rows do not add up to 1."), verdict(PASS, "test_b")])
+    return ClassResults((DAY,), (*known, other))
+
+
+def test_known_mistakes_are_told_with_who_made_them():
+    assert items.mistake_lines(named().results) == [items.MistakeLine("softmax", "The maximum is not taken off.", ("bob", "cy"))]
+
+
+def test_tables_have_a_row_a_check_and_a_row_a_mistake():
+    rows = list(csv.DictReader(io.StringIO(items.items_csv(named()).decode())))
+    assert [(r["check"], r["passed"], r["tried"], r["failed_by"], r["discrimination"], r["note"]) for r in rows] == [
+        ("test_a", "0", "3", "ada bob cy", "", "too few"), ("test_b", "1", "3", "bob cy", "", "too few"),
+    ]  # fmt: skip
+    (row,) = csv.DictReader(io.StringIO(items.mistakes_csv(named()).decode()))
+    assert row == {
+        "day": DAY.slug, "exercise": "softmax", "mistake": "The maximum is not taken off.", "how_many": "2", "students": "bob cy",
+    }  # fmt: skip
+
+
+def test_the_page_shows_both():
+    soup = BeautifulSoup(report.html(named(), NOW), "html.parser")
+    tables = {t.caption.get_text().split(",")[0].split(" that")[0]: t.get_text(" ", strip=True) for t in soup.find_all("table")}
+    assert "title of test_b 1 of 3 33 % too few bob, cy" in tables["Item analysis"]
+    assert "softmax The maximum is not taken off. 2 bob, cy" in tables["Mistakes"]
+
+
+def test_a_long_list_of_students_is_folded():
+    results = ClassResults((DAY,), tuple(a_class([1] * 3, [0] * 6)))
+    (folded,) = BeautifulSoup(report.html(results, NOW), "html.parser").find_all("details")
+    assert folded.get_text(" ", strip=True) == "6 students s03, s04, s05, s06, s07, s08"

@@ -1,0 +1,140 @@
+"""The steps of a round by themselves: which are done, which hold, and what is said where one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.commands.rounds import Outcome, Step, walk
+from autograder.errors import CourseError, InfrastructureFault
+from autograder.exports.rounds import Done, Steps, digest
+from autograder.lessons import find_day
+
+SLUG = find_day("softmax").slug
+
+
+class Day:
+    """Three steps that note what they do; `of` says what each is made from."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.done: list[str] = []
+        self.of = dict.fromkeys(("collect", "grade", "report"), "first")
+        self.fails: dict[str, BaseException] = {}
+        self.outcome = {name: Outcome(f"{name} is done") for name in self.of}
+
+    def run(self) -> bool:
+        self.done.clear()
+        return walk(tuple(Step(name, lambda name=name: self.of[name], self.does(name)) for name in self.of), Steps(self.root, SLUG))
+
+    def does(self, name: str) -> Callable[[], Outcome]:
+        def run() -> Outcome:
+            if name in self.fails:
+                raise self.fails[name]
+            self.done.append(name)
+            return self.outcome[name]
+
+        return run
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> Day:
+    return Day(tmp_path)
+
+
+def test_each_step_is_done_once_and_again_when_what_it_is_made_from_changes(day, capsys):
+    assert not day.run()
+    assert day.done == ["collect", "grade", "report"]
+    assert capsys.readouterr().out.splitlines()[1] == "2 of 3, grade: grade is done"
+    assert not day.run()
+    assert day.done == []
+    assert capsys.readouterr().out.splitlines()[1] == "2 of 3, grade: nothing new; it was: grade is done"
+    day.of["report"] = "second"
+    day.run()
+    assert day.done == ["report"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (CourseError("no submission"), CourseError, "no submission"),
+        (InfrastructureFault("no worker.\nmore"), InfrastructureFault, "no worker"),
+        (OSError(28, "No space left on device", "/x/y"), InfrastructureFault, "/x/y: No space left on device"),
+    ],
+)
+def test_a_step_that_fails_stops_the_round_and_says_what_is_done_and_what_comes_next(day, error, kind, said):
+    day.fails["grade"] = error
+    with pytest.raises(kind) as stopped:
+        day.run()
+    assert str(stopped.value) == (
+        f"the round stopped at grade: {said}. Done and kept: collect. Mend it and give the same command: it goes on with grade"
+    )
+    assert day.done == ["collect"]
+    day.fails.clear()
+    day.run()
+    assert day.done == ["grade", "report"]
+
+
+def test_an_error_that_nobody_foresaw_is_not_hidden_and_loses_nothing(day):
+    day.fails["report"] = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):
+        day.run()
+    day.fails.clear()
+    day.run()
+    assert day.done == ["report"]
+
+
+def test_what_is_for_a_person_is_told_each_time_until_it_is_gone(day, capsys):
+    day.outcome["collect"] = Outcome("1 file", look=("left out: essay.pdf",))
+    for _ in range(2):
+        assert day.run()
+        assert "left out: essay.pdf" in capsys.readouterr().err
+    day.of["collect"], day.outcome["collect"] = "second", Outcome("1 file")
+    assert not day.run()
+
+
+def test_a_step_that_is_not_through_is_done_again(day):
+    day.outcome["grade"] = Outcome("one is for a person", again=True)
+    day.run()
+    day.run()
+    assert day.done == ["grade"]
+
+
+# What is kept between two rounds
+
+
+def test_a_step_holds_while_its_inputs_and_its_files_are_the_same(tmp_path):
+    made = tmp_path / "exports" / "a.csv"
+    made.parent.mkdir()
+    made.write_text("a")
+    Steps(tmp_path, SLUG).note("export", "digest", [made], "a line", ("look",))
+    kept = Steps(tmp_path, SLUG)
+    assert kept.done == {"export": Done("digest", ("exports/a.csv",), "a line", ("look",))}
+    assert kept.holds("export", "digest")
+    assert not kept.holds("export", "another")
+    assert not kept.holds("report", "digest")
+    made.unlink()
+    assert not kept.holds("export", "digest")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "steps": {"grade": 1}}', '{"format": 99, "steps": {}}', "[" * 99_999])
+def test_a_damaged_note_is_none(tmp_path, text):
+    (tmp_path / "rounds").mkdir()
+    (tmp_path / "rounds" / f"{SLUG}.json").write_text(text)
+    assert Steps(tmp_path, SLUG).done == {}
+
+
+def test_a_digest_is_of_contents_and_names(tmp_path):
+    one = tmp_path / "one"
+    one.mkdir()
+    seen = {digest(one)}
+    for name, text in (("a", "x"), ("a", "y"), ("b", "y")):
+        (one / name).write_text(text)
+        seen.add(digest(one))
+    seen.add(digest(one / "a"))
+    seen.add(digest(one / "missing"))
+    assert len(seen) == 6
+    assert digest(one, 1) != digest(one, 2)
+    assert digest(one) == digest(one)
