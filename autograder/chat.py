@@ -37,7 +37,8 @@ END, ANEW = "/quit", "/new"
 
 def parts(mine: bool) -> tuple[Any, list[str]]:
     """(the functions by name, lines that say whose they are). mine: a student's own of each day whose checks pass."""
-    found, lines = {}, []
+    found: dict[str, Any] = {}
+    lines: list[str] = []
     for topic, (module, names) in TAKEN.items():
         day = find_day(topic)
         own = own_functions(day) if mine and day.ready else None

@@ -41,7 +41,7 @@ def drawn(page: str, script: str) -> str:
     from py_mini_racer import JSEvalException
 
     soup = BeautifulSoup(page, "html.parser")
-    parts = {tag["data-part"]: state(tag) for tag in soup.find_all(attrs={"data-part": True})}
+    parts = {tag["data-part"]: state(tag) for tag in soup.select("[data-part]")}
     try:
         # In a function, so that its names are not those of the next figure.
         made = json.loads(str(engine().eval(f"(function () {{{PAGE.replace('%PARTS%', json.dumps(parts))}{script};return {DRAWN};}})()")))
