@@ -45,8 +45,9 @@ SHARE = 0.1
 DRAWS = 1_000_000
 JUDGES = ("autograder.certify", "autograder.grading.zygote")
 """Where judging begins: in the grader's process, and in the one that workers are forked from."""
-NO_JUDGES = ("autograder.lessons", "autograder.learning", "autograder.specimen_files")
-"""They are imported on the way and say nothing of whether a specimen gets its due: where its text stood does not either."""
+NO_JUDGES = ("autograder.lessons", "autograder.learning", "autograder.specimen_files", "autograder.grading.records")
+"""They are imported on the way and say nothing of whether a specimen gets its due: where its text stood does not either, nor how a record
+of grading is written."""
 LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
 DATA = (".json", ".jsonl", ".safetensors")
 MOST_NAMED = 30
