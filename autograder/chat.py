@@ -149,8 +149,8 @@ def chat(
     say(f"{model}, {torch.get_num_threads()} threads, float32.\n" + "".join(f"{line}\n" for line in whose))
     say(f"{ANEW} begins anew, {END} ends; Ctrl-C ends an answer, and the chat where none runs.\n")
     while True:
-        say("\n> ")
         try:
+            say("\n> ")
             line = source.readline()
         except KeyboardInterrupt:
             line = ""

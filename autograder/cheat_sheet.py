@@ -79,8 +79,14 @@ def link(day: Day, check: Check) -> str:
 
 
 def values(case: dict[str, Any]) -> str:
-    parts = [f"{name.replace('_', ' ')} {cell(show(value, 60))}" for name, value in case.items() if name != "derivation"]
+    """As code: a list that is cut off leaves a bracket open, which would begin a link elsewhere."""
+    parts = [f"{name.replace('_', ' ')} {code(show(value, 60))}" for name, value in case.items() if name != "derivation"]
     return "; ".join(parts)
+
+
+def code(text: str) -> str:
+    text = " ".join(text.split())
+    return f"``{text} ``" if "`" in text else f"`{text}`"
 
 
 def cell(text: str) -> str:

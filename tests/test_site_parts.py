@@ -641,7 +641,8 @@ def test_the_playground_computes_what_the_samplers_do(said_by_the_model, setting
     all_groups = f"coursePlayground.groups({json.dumps(playground.read())})"
     rows = json.loads(playground.ask(f"coursePlayground.distribution({all_groups}, {json.dumps(settings)})"))
     got = torch.tensor([row["after"] if place < row["kept"] else 0.0 for row in rows for place in range(row["count"])])
-    assert (got.double() - wanted).abs().max() < 1e-6
+    # Of tokens with one logit, which of them a cut leaves is nobody's business: torch's own order is not fixed.
+    assert (got.double() - wanted.sort(descending=True).values).abs().max() < 1e-6
     measured = json.loads(playground.ask(f"coursePlayground.measures({json.dumps(rows)})"))
     kept = wanted[wanted > 0]
     assert measured["kept"] == len(kept)
