@@ -28,7 +28,7 @@ from course.kit import load_tokenizer, paths
 from solutions.latency import percentile
 from solutions.serving import SSEParser, poisson_arrivals, run_load
 
-REPLICAS, ROWS, TOKENS, SEED = 2, 3, 16, 18
+REPLICAS, ROWS, TOKENS, SEED = 2, 3, 16, 19
 HOUSES, RULES = ("Ash", "Birch", "Cedar", "Dogwood"), 31
 REQUESTS, RATE = 32, 0.5
 CACHES = (4096, 2048)

