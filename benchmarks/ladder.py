@@ -22,13 +22,14 @@ from solutions.kv_cache import KVCache, decode_step, prefill
 from solutions.transformer import forward
 
 LOOP, CACHE, BATCH = "Day 7, float32", "Day 10, float32", "Day 11, float32"
-ENGINES = ["ours, float32", "ours, quantized", "transformers, float32", engine.LLAMA]
+ENGINES = ["ours, float32", "ours, quantized", "transformers, float32", engine.LLAMA, engine.LLAMA_OWN]
 RUNGS = {1: [LOOP, CACHE, *ENGINES], 16: [BATCH, *ENGINES]}
 PROMPT = 64
 COUNTED = """\
 Days 7, 10 and 11 are the course's own answers, what a student writes there: the loop passes all of the text through the model for each new
 token, the cache only the new one, and the batch one new token for each of its rows. "ours, float32" is the course's engine,
-`StaticEngine`; "ours, quantized" its engine that decodes from the blocks of 4 bits of the file, as llama.cpp does.
+`StaticEngine`; "ours, quantized" its engine that decodes from the blocks of 4 bits of the file, as llama.cpp does; its fastest
+format is what its own quantizer made of the file, chosen as [engine](engine.md) says.
 
 All get the same random prompts, the same weights and the same number of threads, in one process, one directly after the other, in
 rounds whose order turns round; the round before the first is not counted. Decode is from the first new token to the last, greedy, in
@@ -112,7 +113,8 @@ def main() -> int:
     new, rounds = (5, 1) if arguments.quick else (arguments.new, arguments.rounds)
     left_out = {}
     if importlib.util.find_spec("llama_cpp") is None:
-        left_out[engine.LLAMA] = "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
+        why = "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
+        left_out = dict.fromkeys((engine.LLAMA, engine.LLAMA_OWN), why)
     rows = []
     for B, names in RUNGS.items():
         runs = measured([name for name in names if name not in left_out], B, new, rounds)

@@ -135,7 +135,7 @@ LADDER = {"Day 7, float32": {1: 3.14}, "Day 10, float32": {1: 15.9}, "Day 11, fl
 
 def test_speeds_are_those_of_one_run_behind_one_length_of_prompt(tmp_path):
     write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}})
-    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
+    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
     told = readme.figures(tmp_path)
     assert [[cell.strip() for cell in line.split("|")[2:4]] for line in told.split("\n")[2:9]] == [
         ["3.1", ""], ["15.9", ""], ["", "100.0"], ["20.0", "160"], ["14.0", "98.0"], ["500", "1100"], ["170", "380"],
@@ -146,8 +146,8 @@ def test_speeds_are_those_of_one_run_behind_one_length_of_prompt(tmp_path):
 
 
 def test_a_run_that_has_everything_is_the_only_one_that_is_quoted(tmp_path):
-    write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
-    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, 4 bits": {1: 170.0, 16: 380.0}})
+    write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
+    write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
     told = readme.figures(tmp_path)
     assert "machine of ladder" in told
     assert "machine of engine" not in told
