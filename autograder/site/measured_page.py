@@ -9,7 +9,21 @@ from typing import Any
 
 from autograder.lessons import ROOT
 
-NAMES = {"Day 11": "what you write, Day 11", "engine": "the reference engine", "transformers": "transformers"}
+NAMES = {
+    "transformers, float32": "transformers, float32",
+    "ours, float32": "the course's engine, float32",
+    "transformers, bfloat16": "transformers, bfloat16",
+    "ours, bfloat16": "the course's engine, bfloat16",
+    "llama.cpp, same file": "llama.cpp, the file of 4 bits",
+    "llama.cpp, its fastest format": "llama.cpp, what its own quantizer makes for speed",
+    "ours, quantized": "the course's engine, the file of 4 bits",
+}
+PAIRS = (
+    ("ours, float32", "transformers, float32"),
+    ("ours, bfloat16", "transformers, bfloat16"),
+    ("ours, quantized", "llama.cpp, same file"),
+    ("ours, quantized", "llama.cpp, its fastest format"),
+)
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -25,20 +39,20 @@ def read(results: Path, name: str) -> dict[str, Any]:
 
 
 def decoding(told: dict[str, Any]) -> str:
-    rows = {(row["engine"], row["batch"]): row for row in told["rows"] if row["dtype"] == "float32" and row["prompt"] == 512}
-    lines = ["## Decoding, beside transformers", ""]
-    lines += ["| tokens a second, float32, a prompt of 512 | one sequence | sixteen |", "|---|---:|---:|"]
-    for engine, name in NAMES.items():
-        speeds = " | ".join(f"{rows[engine, n]['decode_tokens_per_second']:.1f}" for n in (1, 16))
-        lines.append(f"| {name} | {speeds} |")
-    ratios = [row["decode_over_transformers"] for row in told["rows"] if row["engine"] == "Day 11"]
-    of_engine = [row["decode_over_transformers"] for row in told["rows"] if row["engine"] == "engine"]
-    words = (
-        f"Over all {len(ratios)} settings that were measured, in float32 and bfloat16, what is written on Day 11 decodes at {span(ratios)} "
-        f"times the speed of Hugging Face transformers, and the reference engine at {span(of_engine)} times. "
-        f"Machine: {told['machine']}. [All settings](engine.md)"
+    at = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in told["rows"]}
+    lines = ["## Decoding, beside transformers and llama.cpp", ""]
+    lines += ["| tokens a second, a prompt of 512 | one sequence | sixteen |", "|---|---:|---:|"]
+    lines += [f"| {words} | {' | '.join(f'{at[name, 512, n]:.1f}' for n in (1, 16))} |" for name, words in NAMES.items()]
+    words = " ".join(
+        f"{ours[0].upper()}{ours[1:]} decodes at {span(over(at, ours, theirs))} times the speed of {theirs}." for ours, theirs in PAIRS
     )
-    return "\n".join([*lines, "", words, ""])
+    settings = len({key[1:] for key in at})
+    return "\n".join([*lines, "", f"Over {settings} settings: {words} Machine: {told['machine']}. [All settings](engine.md)", ""])
+
+
+def over(at: dict[tuple[str, int, int], float], ours: str, theirs: str) -> list[float]:
+    """Ratios at every point that both have."""
+    return [speed / at[theirs, T, B] for (name, T, B), speed in at.items() if name == ours and (theirs, T, B) in at]
 
 
 def quantized(told: dict[str, Any]) -> str:
