@@ -736,6 +736,8 @@ def test_after_half_of_its_rounds_each_rank_has_its_chunk_whole():
             assert f"to rank {rank}, where it becomes {int(result)}" in told
 
 
+@pytest.mark.browser
+@pytest.mark.slow
 def test_the_queue_says_what_the_engine_of_the_lesson_does(shown):
     """At every setting: each step, who was refused, and the figures of all together."""
     page = shown(who_is_served())
