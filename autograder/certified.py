@@ -37,6 +37,7 @@ from . import certify
 from .certify import Judgement, Specimen, TopicResult
 from .course_table import known_topics
 from .files import write_whole
+from .grading.canaries import LIBRARIES
 from .grading.limits import Limits
 from .imports import imported_files, kit_files
 
@@ -48,7 +49,6 @@ JUDGES = ("autograder.certify", "autograder.grading.zygote")
 NO_JUDGES = ("autograder.lessons", "autograder.learning", "autograder.specimen_files", "autograder.grading.records")
 """They are imported on the way and say nothing of whether a specimen gets its due: where its text stood does not either, nor how a record
 of grading is written."""
-LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
 DATA = (".json", ".jsonl", ".safetensors")
 MOST_NAMED = 30
 DIFFERS = "kept as having got its due, and nothing it depends on has changed since; now"

@@ -395,11 +395,20 @@ def refusal(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int, lef
     return None
 
 
-def measured(names: list[str], B: int, T: int, new: int, pause: float = 0.3) -> dict[str, list[Run]]:
-    """Runs of the contenders, in turn; the order turns round from round to round."""
+def measured(
+    names: list[str],
+    B: int,
+    T: int,
+    new: int,
+    pause: float = 0.3,
+    *,
+    of: Callable[[str], Contender] = contender,
+    rounds: tuple[int, int] | None = None,
+) -> dict[str, list[Run]]:
+    """Runs of the contenders, in turn; the order turns round from round to round. of: gives one by its name. rounds: else `rounds_of`."""
     ids = torch.randint(5, weights("float32").config.vocab_size, (B, T), generator=torch.Generator().manual_seed(T + B))
-    counted, before = rounds_of(B, T)
-    made = {name: contender(name) for name in names}
+    counted, before = rounds or rounds_of(B, T)
+    made = {name: of(name) for name in names}
     runs: dict[str, list[Run]] = {name: [] for name in names}
     for number in range(-before, counted):
         for name in names if number % 2 else names[::-1]:

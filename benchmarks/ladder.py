@@ -5,11 +5,9 @@ python benchmarks/ladder.py --quick    # one round of few tokens, nothing writte
 """
 
 import argparse
-import gc
 import importlib.util
 import os
 import statistics
-import time
 from typing import Any
 
 import engine
@@ -61,21 +59,6 @@ def contender(name: str) -> engine.Contender:
     return {LOOP: the_loop, CACHE: the_cache}.get(name) or engine.contender(name)
 
 
-def measured(names: list[str], B: int, new: int, rounds: int, pause: float = 0.3) -> dict[str, list[engine.Run]]:
-    """Runs of each, in turn; the order turns round from round to round, and the first round does not count."""
-    ids = torch.randint(5, engine.weights("float32").config.vocab_size, (B, PROMPT), generator=torch.Generator().manual_seed(B))
-    made = {name: contender(name) for name in names}
-    runs: dict[str, list[engine.Run]] = {name: [] for name in names}
-    for number in range(rounds + 1):
-        for name in names if number % 2 else names[::-1]:
-            time.sleep(pause)  # until the threads of the one before sleep, too
-            run = made[name](ids, new)
-            gc.collect()
-            if number:
-                runs[name].append(run)
-    return runs
-
-
 def row(name: str, B: int, new: int, runs: list[engine.Run]) -> dict[str, Any]:
     seconds = {part: statistics.median(float(run[part][0]) for run in runs) for part in ("prefill", "decode")}
     return {
@@ -117,7 +100,8 @@ def main() -> int:
         left_out = dict.fromkeys((engine.LLAMA, engine.LLAMA_OWN), why)
     rows = []
     for B, names in RUNGS.items():
-        runs = measured([name for name in names if name not in left_out], B, new, rounds)
+        there = [name for name in names if name not in left_out]
+        runs = engine.measured(there, B, PROMPT, new, of=contender, rounds=(rounds, 1))
         for name, found in runs.items():
             rows.append(row(name, B, new, found))
             print(f"B = {B:2}  {name:24} {rows[-1]['decode']:8.1f} tokens/s", flush=True)
