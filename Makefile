@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 SIDE_BY_SIDE := -n 2 --dist loadscope --no-loadscope-reorder
 # Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
+# Some containers set it: then every process compiles the course, and pytest its tests, anew. Empty means that compiled modules are kept.
+export PYTHONDONTWRITEBYTECODE :=
 # Jupyter refuses to start for root, which is whom one is in most containers.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -33,7 +35,7 @@ docs: $(VENV)/docs.done model
 
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE)
 
 # What needs no process besides pytest's own: no worker, no command, no kernel.
