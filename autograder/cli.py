@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
-import gc
 import sys
 
 import typer
 from rich.console import Console
 
+from . import collector
 from .commands import certifying, course, grading, handing_in, handing_out, racing, regrading, reporting, rounds, serving, student
 from .errors import CourseError, InfrastructureFault
 
@@ -39,16 +38,9 @@ serving.register(app)
 racing.register(app)
 
 
-def seldom_collect() -> None:
-    """Python's collector looks for cycles while torch is imported, and once more among all that there is when a process ends: together
-    a third of what a command that does little takes (0.5 s of 1.4 s of processor time for `import torch`, AMD EPYC)."""
-    gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
-
-
 def main() -> None:
     """Entry point: turns expected errors into one line and an exit status."""
-    seldom_collect()
+    collector.seldom()
     try:
         app()
     except (KeyboardInterrupt, SystemExit) as ended:

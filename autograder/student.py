@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import inspect
 import itertools
 import os
@@ -12,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import cells, desk, durations, ladder, render
+from . import cells, collector, desk, durations, ladder, render
 from .checking import run_for_a_person
 from .earlier import earlier_module, not_from_here
 from .errors import CourseError
@@ -36,8 +34,7 @@ _said: dict[str, int | None] = {}
 """{line: the number of the cell that has printed it}"""
 
 
-# A kernel that ends, or is restarted, need not look for cycles among all of torch: a second sooner, 0.6 s of it the processor's (AMD EPYC).
-atexit.register(gc.freeze)
+collector.seldom()  # so that a kernel ends, or is restarted, a second sooner
 
 
 class ChecksFailed(AssertionError):

@@ -16,12 +16,16 @@ from autograder.lessons import lesson, release_notebook_path, solved_notebook, s
 from autograder.runner import load_checks, reference
 from autograder.site.execute import KEPT, executed, needed
 
+from . import kept_days
+
 READY = [day for day in syllabus() if day.ready]
 each_day = pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 
 SHARE = 0.1
 MAX_SECONDS = 180
 MAX_BYTES = 3 * 1024**3
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+"""Two test files run side by side, and threads that wait for each other's processor cost more than they bring."""
 
 
 def written(day, tmp_path, *, solved):
@@ -37,12 +41,9 @@ def written(day, tmp_path, *, solved):
     return path
 
 
-@each_day
-def test_the_solved_notebook_gets_full_marks(day, tmp_path):
-    record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
-    assert record.infrastructure is None
-    assert [f"{v.check}: {v.message}" for v in record.verdicts if v.failed] == []
-    assert record.points == record.max_points == lesson(day).points
+def in_words(notebook):
+    """What the cells have printed."""
+    return "\n".join(o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.output_type == "stream")
 
 
 def first_to_be_written(day, exercise):
@@ -51,14 +52,95 @@ def first_to_be_written(day, exercise):
     return [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [exercise]
 
 
-@each_day
-def test_the_unsolved_notebook_gets_nothing_and_each_stub_names_its_exercise(day, tmp_path):
+def full_marks_where_solved(day, tmp_path):
+    record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
+    assert record.infrastructure is None
+    assert [f"{v.check}: {v.message}" for v in record.verdicts if v.failed] == []
+    assert record.points == record.max_points == lesson(day).points
+
+
+def nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path):
     record = grade_file(Task("blank", day, written(day, tmp_path, solved=False)), Options(seed=7))
     assert record.points == 0
     for exercise in lesson(day).exercises:
         messages = [v.message for v in record.exercise(exercise.name)]
         stubs = tuple(f"not written yet: {name}" for name in first_to_be_written(day, exercise.name))
         assert any(m.startswith(stubs) for m in messages), (exercise.name, messages)
+
+
+def unsolved_from_top_to_bottom(day, tmp_path):
+    """Within three minutes and three gigabytes, the real model included, without an error in any cell."""
+    path = written(day, tmp_path, solved=False)
+    notebook = nbformat.read(path, as_version=4)
+    environment = os.environ | ONE_THREAD | {"COURSE_WORK": str(tmp_path / "work")}
+    start = time.monotonic()
+    NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute(env=environment)
+    seconds = time.monotonic() - start
+    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    print(f"{day.slug} unsolved: {seconds:.0f} s, children's peak so far {peak_bytes / 1e9:.2f} GB")
+    assert "Traceback" not in in_words(notebook)
+    assert peak_bytes < MAX_BYTES
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        assert seconds < MAX_SECONDS
+
+
+FINDS = (full_marks_where_solved, nothing_where_unsolved_and_each_stub_names_its_exercise, unsolved_from_top_to_bottom)
+"""What is kept of a day (`kept_days.py`) and found out again for one day in ten."""
+
+
+@pytest.mark.slow
+@each_day
+def test_a_day_solved_and_unsolved(day, tmp_path, record_property):
+    if said := kept_days.hold(day, FINDS, tmp_path):
+        record_property("says", "; ".join(said))
+
+
+def test_what_is_kept_of_a_day_is_found_out_again_when_it_changes_or_is_drawn(tmp_path, monkeypatch):
+    found: list[str] = []
+
+    def finds(day, folder):
+        found.append(day.slug)
+
+    def finds_fault(day, folder):
+        raise AssertionError("not as it must be")
+
+    day, kept = READY[0], tmp_path / "kept.json"
+    monkeypatch.setattr(kept_days, "syllabus", lambda: [day])
+    monkeypatch.setenv("EXECUTE_DRAW", "none")
+    with pytest.raises(AssertionError, match="not as it must be"):
+        kept_days.keep((finds, finds_fault), kept)
+    told = kept_days.depends_on(day)
+    assert kept_days.is_kept(day, finds, told, kept)
+    assert not kept_days.is_kept(day, finds_fault, told, kept)
+    assert not kept_days.is_kept(day, finds, "changed", kept)
+    found.clear()
+    assert kept_days.hold(day, (finds,), tmp_path, kept) == []
+    kept_days.keep((finds,), kept)
+    assert found == []
+    with pytest.raises(AssertionError, match="not as it must be"):
+        kept_days.hold(day, (finds, finds_fault), tmp_path, kept)
+    monkeypatch.setenv("EXECUTE_DRAW", day.slug)
+    assert kept_days.hold(day, (finds,), tmp_path, kept) == ["finds, drawn"]
+    assert found == [day.slug]
+
+
+@pytest.mark.parametrize("place", ["release_notebook_path", "solved_notebook", "judges", "key", "imported_files"])
+def test_each_thing_that_a_day_depends_on_changes_its_digest(place, tmp_path, monkeypatch):
+    day = READY[0]
+    before = kept_days.depends_on(day)
+    assert before == kept_days.depends_on(day)
+    changed = nbformat.read(release_notebook_path(day), as_version=4)
+    next(cell for cell in changed.cells if cell.cell_type == "code").source += "\nx = 1"
+    nbformat.write(changed, tmp_path / "changed.ipynb")
+    other = {
+        "release_notebook_path": lambda day: tmp_path / "changed.ipynb",
+        "solved_notebook": lambda day: changed,
+        "judges": lambda topic, limits: "other",
+        "key": lambda day, days, cells: "other",
+        "imported_files": lambda root, names: set(),
+    }
+    monkeypatch.setattr(kept_days, place, other[place])
+    assert kept_days.depends_on(day) != before
 
 
 @each_day
@@ -84,16 +166,6 @@ def test_every_exercise_has_a_ladder_of_three_hints_and_the_day_ten_questions(da
     assert folded >= 10, f"{folded} folded answers; ten self-check questions are due"
 
 
-def in_words(notebook):
-    """What the cells have printed."""
-    return "\n".join(o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.output_type == "stream")
-
-
-def one_thread(monkeypatch):
-    """Two test files run side by side, and threads that wait for each other's processor cost more than they bring."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-
-
 @pytest.mark.slow
 @each_day
 def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, record_property):
@@ -101,7 +173,8 @@ def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, record_pr
 
     Of the runs that are kept with the course (`execute.py`) one in ten is made again: EXECUTE_DRAW=all, none or one day's slug says which.
     """
-    one_thread(monkeypatch)
+    for name, value in ONE_THREAD.items():
+        monkeypatch.setenv(name, value)
     run_now: list[str] = []
     draw = os.environ.get("EXECUTE_DRAW") or (day.slug if random.random() < SHARE else "none")
     ran = executed(needed(day, READY), kept=KEPT, anew={day.slug} if draw in (day.slug, "all") else (), say=run_now.append)[day.slug]
@@ -115,22 +188,3 @@ def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, record_pr
     # One that was kept says how long it took on a machine that may have been busy.
     if not os.environ.get("PYTEST_XDIST_WORKER") and any(line.startswith(day.slug) for line in run_now):
         assert made["seconds"] < MAX_SECONDS
-
-
-@pytest.mark.slow
-@each_day
-def test_the_unsolved_notebook_runs_from_top_to_bottom(day, tmp_path, monkeypatch):
-    """Within three minutes and three gigabytes, the real model included, without an error in any cell."""
-    monkeypatch.setenv("COURSE_WORK", str(tmp_path / "work"))
-    one_thread(monkeypatch)
-    path = written(day, tmp_path, solved=False)
-    notebook = nbformat.read(path, as_version=4)
-    start = time.monotonic()
-    NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
-    seconds = time.monotonic() - start
-    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    print(f"{day.slug} unsolved: {seconds:.0f} s, children's peak so far {peak_bytes / 1e9:.2f} GB")
-    assert "Traceback" not in in_words(notebook)
-    assert peak_bytes < MAX_BYTES
-    if not os.environ.get("PYTEST_XDIST_WORKER"):
-        assert seconds < MAX_SECONDS

@@ -184,12 +184,15 @@ def needed(day: Day, days: Sequence[Day]) -> list[Day]:
     return [*(earlier if _uses(day, "rung(", "progress(") else []), day]
 
 
-def key(day: Day, days: Sequence[Day]) -> str:
+def key(day: Day, days: Sequence[Day], cells: Sequence[str] | None = None) -> str:
     """Changes with whatever the outputs depend on: code cells, answers so far, checks, kit, what notebooks import, the model, torch.
+
+    cells: those of the solved notebook, or of another one of the day.
 
     Prose does not count, nor does a comment, nor what of the kit or the engine no cell, check or answer of this day imports.
     """
-    cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
+    if cells is None:
+        cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
     imported = imports_of(cells)

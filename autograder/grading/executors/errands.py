@@ -7,6 +7,8 @@ from typing import Any
 
 from distributed import WorkerPlugin, get_worker
 
+from ... import collector
+
 Table = dict[str, Any]
 
 
@@ -35,6 +37,7 @@ def agree(all_terms: list[Table]) -> Table:
 
 
 def warm_up(level: str) -> None:
+    collector.seldom()
     from . import station
 
     station.warm_up(level)
