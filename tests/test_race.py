@@ -750,7 +750,7 @@ def test_a_short_race_from_a_notebook_to_the_board(tmp_path: Path, monkeypatch: 
     """The naive engine is right and slow: all points, and a score well below 1 or none where the machine is too busy to tell."""
     target = tmp_path / "capstone.ipynb"
     target.write_bytes(capstone_bytes())
-    outcome = entering.enter(entering.student_cells(target), 11, track=replace(running.TINY, num_requests=24, rounds=1))
+    outcome = entering.enter(entering.student_cells(target), 11, track=replace(running.TINY, num_requests=12, rounds=1))
     assert outcome.points == 4
     assert outcome.fault is None
     assert outcome.inconclusive or (outcome.score is not None and 0 < outcome.score < 0.7)
