@@ -72,6 +72,7 @@ def given_away(text: str, answer: list[str]) -> list[str]:
     return [pair for pair in pairs if pair in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 def test_no_answer_of_the_day_or_a_later_one_is_inside(day: Day, unpacked: dict[Day, Path]) -> None:
     inside = dict(texts(unpacked[day]))
@@ -83,6 +84,7 @@ def test_no_answer_of_the_day_or_a_later_one_is_inside(day: Day, unpacked: dict[
             assert [pair for pair in given_away(text, answer) if pair not in known] == [], f"{name} gives away {each.topic}"
 
 
+@pytest.mark.slow
 def test_a_line_of_an_answer_would_be_found(unpacked: dict[Day, Path]) -> None:
     """Day 6 is given Day 5's answers, so there they are found."""
     inside = texts(unpacked[find_day("steering")])
@@ -91,6 +93,7 @@ def test_a_line_of_an_answer_would_be_found(unpacked: dict[Day, Path]) -> None:
     assert all(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 def test_nothing_hidden_is_inside(day: Day, unpacked: dict[Day, Path]) -> None:
     place = unpacked[day]
@@ -109,6 +112,7 @@ def test_nothing_hidden_is_inside(day: Day, unpacked: dict[Day, Path]) -> None:
         assert [n for n in names if each.slug in n or n.endswith((f"solutions/{each.topic}.py", f"/test_{each.topic}.py"))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 def test_numbers_are_those_that_visible_checks_ask_for(day: Day, unpacked: dict[Day, Path]) -> None:
     table = tomllib.loads((unpacked[day] / "datasets" / "hand_computed.toml").read_text())
@@ -204,6 +208,7 @@ def asked(check: Check) -> set[str]:
     return set(inspect.signature(check.function).parameters)
 
 
+@pytest.mark.slow
 def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day, Path], checks: Checks, tmp_path: Path) -> None:
     day = find_day("softmax")
     wrong = solved_notebook(day)
@@ -219,6 +224,7 @@ def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day
     assert "found:" in printed
 
 
+@pytest.mark.slow
 def test_start_copies_notebooks_once_and_a_later_day_lands_beside_the_earlier(unpacked: dict[Day, Path], tmp_path: Path) -> None:
     place = tmp_path / "term"
     for day in (find_day("softmax"), find_day("tokenizer")):

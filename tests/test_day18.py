@@ -342,6 +342,7 @@ def test_a_rate_that_is_none() -> None:
         served_goodput([], 1, 1)
 
 
+@pytest.mark.slow
 def test_smollm2_says_paris(tokenizer: Tokenizer) -> None:
     """37 tokens of prompt; 8 of answer, EOS counted; with "Paris" as a stop string the text ends before it."""
     model = load_model("smollm2", missing="none")

@@ -246,6 +246,7 @@ def load_table(said: str) -> dict[tuple[int, str], list[float]]:
     return {(int(rate), limit): [float(x.rstrip("%")) for x in rest] for rate, limit, *rest in rows}
 
 
+@pytest.mark.slow
 def test_the_knee_is_where_it_was_computed(capsys) -> None:
     table = load_table(run_cell(SPEED_CELL, capsys))
     rates = (2, 4, 6, 7, 8, 9, 10, 12)
@@ -265,6 +266,7 @@ def test_the_knee_is_where_it_was_computed(capsys) -> None:
         assert text in LESSON, text
 
 
+@pytest.mark.slow
 def test_the_curve_is_drawn(capsys) -> None:
     run_cell("fig, axes = plots.figure(2, 2", capsys, before=(SPEED_CELL,))
     drawn = [ax for number in matplotlib.pyplot.get_fignums() for ax in matplotlib.pyplot.figure(number).axes]
@@ -272,6 +274,7 @@ def test_the_curve_is_drawn(capsys) -> None:
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in drawn)
 
 
+@pytest.mark.slow
 def test_a_longer_queue_makes_everybody_late(capsys) -> None:
     said = run_cell(LIMIT_CELL, capsys, before=(SPEED_CELL,))
     found = re.findall(r"(\w+) may wait: (\d+) of 600 served, +([\d.]+)% well", said)
@@ -285,6 +288,7 @@ def test_a_longer_queue_makes_everybody_late(capsys) -> None:
     assert "with 7, 82.3 % are in time" in LESSON
 
 
+@pytest.mark.slow
 def test_a_closed_loop_reports_a_crowd_that_never_grows(capsys) -> None:
     said = run_cell(LOOP_CELL, capsys, before=(SPEED_CELL,))
     found = re.findall(r"(\d+) users in a loop: ([\d.]+) requests/s, TTFT p99 +([\d,]+) ms", said)
@@ -318,6 +322,7 @@ def test_a_real_client_is_answered_token_by_token_and_a_closed_tab_frees_its_pla
 MY_CASE = "my_readers = [(0, 4, 0), (5, 4, 0), (30, 4, 0), (130, 4, 0)] "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "found"), [
     ("[(0, 4, 0), (5, 4, 0), (30, 4, 0), (130, 4, 0)]", False), ("[(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]", True),
     ("[(0, 4, 500), (5, 4, 500), (30, 4, 500), (700, 1, 0)]", True), ("[(0, 90, 0), (5, 90, 0), (30, 4, 0), (130, 4, 0)]", False),
@@ -332,6 +337,7 @@ def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(case: str, fou
     assert "found it" not in run_cell("class ColleaguesEngine", capsys, change, (line, f"        {mended}\n"), before=(SPEED_CELL,))
 
 
+@pytest.mark.slow
 def test_the_case_that_the_lesson_names_shows_the_bug(capsys) -> None:
     case = "[(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]"
     assert f"`{case}`" in LESSON

@@ -546,6 +546,7 @@ def distance(model: Model, found: Played, board: str = QUANTIZED) -> float | Non
     return judge.divergence
 
 
+@pytest.mark.slow
 def test_four_bits_are_near_enough_and_three_are_not(
     model: Model, asked: list[Asked], monkeypatch: pytest.MonkeyPatch
 ) -> None:

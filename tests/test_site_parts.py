@@ -69,6 +69,7 @@ def all_sources(tmp_path_factory):
     return {answers: written(answers) for answers in (True, False)}
 
 
+@pytest.mark.slow
 def test_no_day_leaks_an_answer_into_a_site_without_answers(all_sources):
     for path in [*all_sources[False].rglob("*.ipynb"), *all_sources[False].rglob("*.md")]:
         if path.parent.name == "checks":  # the visible checks are the students' own files, slow ways to do it included
@@ -81,6 +82,7 @@ def test_no_day_leaks_an_answer_into_a_site_without_answers(all_sources):
         assert marks.BEGIN not in text
 
 
+@pytest.mark.slow
 def test_no_hidden_check_of_any_day_is_in_the_site(all_sources):
     names = hidden_names()
     assert names
