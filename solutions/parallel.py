@@ -154,9 +154,9 @@ def parallel_attention(x: Tensor, layer: LayerWeights, config: Config, positions
     """What attention adds to the tokens of a layer, computed by all ranks together: each has some heads, and one all-reduce adds up.
 
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer`; config: the whole model's;
-    positions (T,) or (B, T), by which queries and keys turn with base config.rope_theta; mask: bool, broadcasts to (B, H, T, T), True
-    where a query may see a key -> (B, T, D), the product of all heads with the whole o_proj, bit for bit the same on every rank, in
-    x's dtype. Nothing else is sent, and nothing that is given is changed. Shoeybi et al. 2019, section 3.
+    positions (T,) or (B, T), by which queries and keys turn with base config.rope_theta; mask: bool, broadcasts to (B, 1, T, T), the
+    same for all heads, True where a query may see a key -> (B, T, D), the product of all heads with the whole o_proj, bit for bit the
+    same on every rank, in x's dtype. Nothing else is sent, and nothing that is given is changed. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
     H = config.num_attention_heads // comm.world

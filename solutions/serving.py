@@ -129,7 +129,8 @@ def token_logprobs(logits: Tensor, token_id: int, k: int) -> tuple[float, list[t
     """What the model thought of a token: its log probability, and the k best tokens as (token id, log probability), best first.
 
     logits (V,), any floating dtype, as the model made them: neither temperature nor a filter has touched them. Natural logarithms, taken
-    in float32 at least. Of equal tokens any may come first; k = 0 gives []. 0 <= k <= V.
+    in float32 at least, and finite wherever the logit is, however small the probability. Of equal tokens any may come first; k = 0
+    gives []. 0 <= k <= V.
     """
     ### BEGIN SOLUTION
     log_probs = log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
@@ -268,7 +269,8 @@ async def send_events(
     Meanwhile it listens: whatever else `receive` gives is skipped, and at http.disconnect the generator is closed at once, be it in the
     middle of waiting for its next event or `send` in the middle of sending one; nothing more is sent, and the answer returns. Whatever
     happens, `events` is closed and nobody listens when it returns; an exception of `events` or `send` is passed on, and so is a
-    cancellation. ASGI specification 2.5, HTTP.
+    cancellation. An OSError of `send` is no exception to that: with it a server may say that the client is gone, and it is the server's
+    to catch. ASGI specification 2.5, HTTP.
     """
     ### BEGIN SOLUTION
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
@@ -300,7 +302,7 @@ def poisson_arrivals(rate: float, uniforms: Sequence[float]) -> list[float]:
     """The times at which requests arrive that know nothing of each other: one time, in seconds from now, for each uniform number.
 
     rate: requests a second on average; uniforms: drawn from [0, 1). The gap before a request is -ln(1 - u) / rate, exponentially
-    distributed; the first is counted from 0. Raises ValueError unless rate > 0.
+    distributed; the first is counted from 0. Raises ValueError, naming it, unless rate > 0.
     """
     ### BEGIN SOLUTION
     if not rate > 0:
@@ -316,7 +318,7 @@ async def run_load(
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> list[Trace | None]:
-    """Open-loop load: request i is sent at its own time, whether or not others have been answered -> its trace, in the order of arrivals.
+    """Open-loop load: request i is sent at its own time, however many others are under way -> its trace, in the order of arrivals.
 
     arrivals[i]: seconds from now, never falling. send(i) gives the tokens of request i as they come, at least one, or raises RequestError:
     refused, and its place in the list is None. clock() -> seconds; await sleep(seconds) waits, never less but perhaps more.

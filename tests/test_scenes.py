@@ -129,6 +129,12 @@ def test_a_client_that_hangs_up_and_is_not_heard(student):
         whole(answer, [b"a"], ended=False)
 
 
+def test_a_server_that_says_at_send_that_the_client_is_gone(student):
+    answer = Answer(student, events=[[1.0, b"a"], [1.0, b"b"]], send_gone=1)
+    assert (answer.error["kind"], answer.error["message"]) == ("OSError", "the client is gone")
+    assert answer.times == [0.0]
+
+
 def test_load_that_waits_for_answers_is_seen(student):
     traces, sends, _ = loaded(student, [0.5, 1.0], [{"gaps": [2.0]}, {"gaps": [0.5]}])
     assert sends == [[0.5, 0], [2.5, 1]]

@@ -239,6 +239,18 @@ def test_best_first_and_none(student):
     close(logprob, torch.log_softmax(logits.double(), dim=-1)[2].item(), what="wrong log probability of the token")
 
 
+@checks("token_logprobs")
+def test_a_token_that_is_next_to_impossible(student):
+    """probabilities too small for any number: their logarithms are numbers all the same"""
+    logits = torch.tensor([0.0, -80.0, -200.0, -1000.0])
+    became_nothing = "This is the logarithm of a probability, which is too small for a number and has become 0: log_softmax needs none."
+    for dtype in (torch.float32, torch.float64):
+        given = logits.to(dtype)
+        got = [student.token_logprobs(given, token, 0)[0] for token in range(4)]
+        suspects = [(given.to(kind).softmax(dim=-1).log(), became_nothing) for kind in (torch.float32, torch.float64)]
+        close(torch.tensor(got), logits, atol=1e-4, rtol=1e-4, what=f"wrong log probabilities, {dtype}", suspects=suspects)
+
+
 # ---- TextStream ----------------------------------------------------------------------------------------------------
 
 
@@ -437,6 +449,18 @@ def test_a_slow_server_slows_nobody_down(student):
     equal([[time, i] for time, i in sends], [[at, i] for i, at in enumerate(arrivals)], what="when which request was sent")
     equal(traces, [[at, [at + 1, at + 2, at + 3]] for at in arrivals], what="wrong traces, as arrival and token times")
     equal(seconds, 5.0, what="how long it took, in seconds")
+
+
+@checks("run_load")
+def test_a_crowd_under_way(student):
+    """1,200 requests, 40 a second, and none is answered before all have been sent: each is sent at its own time"""
+    arrivals = [i / 40 for i in range(1, 1201)]
+    traces, sends, _ = loaded(student, arrivals, [{"gaps": [1000.0]} for _ in arrivals])
+    equal([i for _, i in sends], list(range(1200)), what="which requests were sent, in order")
+    for under_way, (time, i) in enumerate(sends):
+        late = f"request {i} is sent late, in seconds; {under_way:,} others were under way then, and in an open loop nobody waits for them"
+        that(abs(time - arrivals[i]) < 1e-6, late, expected=arrivals[i], got=time)
+    that(all(traces), "a request that was answered has no trace")
 
 
 @checks("run_load")

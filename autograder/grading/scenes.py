@@ -200,7 +200,10 @@ async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_
 
 
 async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., Any], plan: dict[str, Any]) -> None:
-    """One answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by whoever called."""
+    """One answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by whoever called.
+
+    send_fault, send_gone: at which message `send` raises a Fault, or the OSError by which a server says that the client is gone.
+    """
     listening = 0
 
     async def events() -> AsyncGenerator[bytes, None]:
@@ -241,6 +244,8 @@ async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., A
             await asyncio.sleep(plan["send_seconds"])
         if sent == plan.get("send_fault"):
             raise Fault("the connection is gone")
+        if sent == plan.get("send_gone"):
+            raise OSError("the client is gone")
         tell("sent", now())
 
     source = events()

@@ -158,6 +158,12 @@ def parse_params(body, *, chat, room):
     return SamplingParams(tokens, temperature, top_p, seed, tuple(stops), logprobs, get("stream", False), bool(options.get("include_usage")))
 
 
+# %% right_parse_params_few_words, of right_parse_params_plain
+# RIGHT: the message does not say what was given: `param` names the field, and the words are the writer's own
+# -         raise RequestError(f"{name} must be {rule}, got {body.get(name)!r}", param=name)
+# +         raise RequestError("a field of this request is wrong", param=name)
+
+
 # %% wrong_parse_params_or_temperature, of right_parse_params_plain
 # WRONG: temperature 0 is taken for missing
 # -     temperature = number("temperature", 1.0, 0, 2, whole=False)
@@ -509,6 +515,27 @@ def parse_params(body, *, chat, room):
 # +     stop = body.pop("stop", None)
 
 
+# %% wrong_parse_params_stop_wrapped_in_the_body, of right_parse_params_plain
+# WRONG: the list of the one stop string is written into the client's body
+# -             stop = [stop]
+# +             stop = body["stop"] = [stop]
+
+
+# %% wrong_parse_params_defaults_written, of right_parse_params_plain
+# WRONG: the defaults are written into the client's body
+# -         if value is None:
+# -             return default
+# +         if value is None:
+# +             body[name] = default
+# +             return default
+
+
+# %% wrong_parse_params_usage_written, of right_parse_params_plain
+# WRONG: include_usage is written into the client's stream_options
+# -         usage = options.get("include_usage")
+# +         usage = options.setdefault("include_usage", False)
+
+
 # %% wrong_parse_params_stop_grows, of right_parse_params_plain
 # WRONG: the client's list becomes empty
 # -         stop=tuple(stop),
@@ -521,9 +548,3 @@ def parse_params(body, *, chat, room):
 # -         top_p=top_p,
 # +         temperature=top_p,
 # +         top_p=temperature,
-
-
-# %% wrong_parse_params_message_without_value, of right_parse_params_plain
-# WRONG: the message does not say what was given
-# -         raise RequestError(f"{name} must be {rule}, got {body.get(name)!r}", param=name)
-# +         raise RequestError("a field of this request is wrong", param=name)

@@ -27,7 +27,7 @@ async def run_load(send, arrivals, clock, sleep):
 
 
 # %% right_load_dispatcher
-# RIGHT: one task sleeps from arrival to arrival and starts the others
+# RIGHT: the tasks are begun in a loop, and each sleeps for itself
 async def run_load(send, arrivals, clock, sleep):
     start, jobs = clock(), []
 
@@ -43,6 +43,50 @@ async def run_load(send, arrivals, clock, sleep):
 
     for i, offset in enumerate(arrivals):
         jobs.append(asyncio.ensure_future(begin(i, start + offset)))
+    return [await job for job in jobs]
+
+
+# %% right_load_one_dispatcher
+# RIGHT: one task sleeps from arrival to arrival, where there is anything left to sleep, and starts a task for each
+async def run_load(send, arrivals, clock, sleep):
+    begun = clock()
+
+    async def read(i, planned):
+        times = []
+        try:
+            async for _ in send(i):
+                times.append(clock())
+        except RequestError:
+            return None
+        return Trace(planned, times)
+
+    jobs = []
+    for i, arrival in enumerate(arrivals):
+        planned = begun + arrival
+        wait = planned - clock()
+        if wait > 0:
+            await sleep(wait)
+        jobs.append(asyncio.create_task(read(i, planned)))
+    return list(await asyncio.gather(*jobs))
+
+
+# %% right_load_dispatcher_always_sleeps
+# RIGHT: one task sleeps before every request, for no time where it is late already
+async def run_load(send, arrivals, clock, sleep):
+    zero, jobs = clock(), []
+
+    async def read(i):
+        try:
+            return Trace(zero + arrivals[i], [clock() async for _ in send(i)])
+        except RequestError:
+            return None
+
+    async def dispatch():
+        for i, arrival in enumerate(arrivals):
+            await sleep(max(0.0, zero + arrival - clock()))
+            jobs.append(asyncio.ensure_future(read(i)))
+
+    await asyncio.ensure_future(dispatch())
     return [await job for job in jobs]
 
 
@@ -223,6 +267,53 @@ async def run_load(send, arrivals, clock, sleep):
 # +                     times.append(clock())
 #           except RequestError:
 #               return None
+
+
+# %% wrong_load_pool, of right_load_plain
+# WRONG: at most 64 connections are open at a time, and whoever comes then waits for one
+# SAYS: so many may be under way at a time and no more; whoever comes then waits for one of them, as in a closed loop
+# -     begun = clock()
+# +     begun, pool = clock(), asyncio.Semaphore(64)
+# ...
+#           times = []
+#           try:
+# -             async for token in send(i):
+# -                 times.append(clock())
+# +             async with pool:
+# +                 async for token in send(i):
+# +                     times.append(clock())
+#           except RequestError:
+#               return None
+
+
+# %% wrong_load_pool_of_1000
+# WRONG: a thousand readers take one request after another: whoever comes when all of them read waits
+# SAYS: so many may be under way at a time and no more; whoever comes then waits for one of them, as in a closed loop
+async def run_load(send, arrivals, clock, sleep):
+    begun, traces, queue = clock(), [None] * len(arrivals), asyncio.Queue()
+
+    async def read():
+        while True:
+            i = await queue.get()
+            try:
+                traces[i] = Trace(begun + arrivals[i], [clock() async for _ in send(i)])
+            except RequestError:
+                pass
+            queue.task_done()
+
+    readers = [asyncio.create_task(read()) for _ in range(1000)]
+    for i, arrival in enumerate(arrivals):
+        await sleep(max(0.0, begun + arrival - clock()))
+        queue.put_nowait(i)
+    done = asyncio.create_task(queue.join())
+    await asyncio.wait([done, *readers], return_when=asyncio.FIRST_COMPLETED)
+    failed = [reader for reader in readers if reader.done()]
+    for task in (done, *readers):
+        task.cancel()
+    await asyncio.gather(done, *readers, return_exceptions=True)
+    for reader in failed:
+        reader.result()
+    return traces
 
 
 # %% wrong_load_asyncio_sleep, of right_load_plain

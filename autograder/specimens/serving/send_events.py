@@ -260,6 +260,22 @@ async def send_events(receive, send, events):
 # +             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+# %% wrong_events_send_oserror_swallowed, of right_events_plain
+# WRONG: an OSError of `send` is taken for the client's leaving, and not passed on
+# -     if not sending.cancelled():
+# +     if not sending.cancelled() and not isinstance(sending.exception(), OSError):
+#           sending.result()
+
+
+# %% wrong_events_send_oserror_ends, of right_events_group
+# WRONG: an OSError of `send` ends the answer without a word
+#       try:
+#           await body
+# +     except OSError:
+# +         return
+#       except asyncio.CancelledError:
+
+
 # %% wrong_events_status_206, of right_events_plain
 # WRONG: another status
 # -         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -29,6 +29,12 @@ def token_logprobs(logits, token_id, k):
     return x[token_id].item(), [(i, x[i].item()) for i in ids]
 
 
+# %% right_token_logprobs_float32, of right_token_logprobs_plain
+# RIGHT: in float32, whatever the logits are in
+# -     wide = logits.double()
+# +     wide = logits.float()
+
+
 # %% wrong_token_logprobs_logits, of right_token_logprobs_plain
 # WRONG: the logits themselves
 # -     logprobs = wide - wide.logsumexp(dim=-1)
@@ -138,6 +144,25 @@ def token_logprobs(logits, token_id, k):
     logprobs = (logits.exp() / logits.exp().sum()).log()
     best = logprobs.topk(k)
     return logprobs[token_id].item(), list(zip(best.indices.tolist(), best.values.tolist()))
+
+
+# %% wrong_token_logprobs_log_of_probs, of right_token_logprobs_plain
+# WRONG: the logarithm of the softmax, in float64: minus infinity where the probability is too small for a number
+# -     logprobs = wide - wide.logsumexp(dim=-1)
+# +     logprobs = torch.softmax(wide, dim=-1).log()
+
+
+# %% wrong_token_logprobs_log_of_probs_32, of right_token_logprobs_plain
+# WRONG: the logarithm of the softmax, in float32: minus infinity where the probability is too small for a number
+# -     wide = logits.double()
+# -     logprobs = wide - wide.logsumexp(dim=-1)
+# +     logprobs = torch.log(torch.softmax(logits.float(), dim=-1))
+
+
+# %% wrong_token_logprobs_log_of_probs_kept_finite, of right_token_logprobs_plain
+# WRONG: the logarithm of the softmax and something tiny, so that it stays finite: what is less probable is not told apart
+# -     logprobs = wide - wide.logsumexp(dim=-1)
+# +     logprobs = torch.log(torch.softmax(wide, dim=-1) + 1e-30)
 
 
 # %% wrong_token_logprobs_in_place
