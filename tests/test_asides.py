@@ -22,8 +22,9 @@ import torch
 from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
-from autograder.specimen_files import find_specimens
+from autograder.specimen_files import listed
 from autograder.verdicts import PASS
+from course.kit import load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
 
@@ -43,7 +44,7 @@ class Aside:
     """The cell's function in which the bug is."""
     bug: str = ""
     repair: str = ""
-    """The same lines without the bug."""
+    """The same lines without the bug. Where there are none, the course's own answer to the exercise is the repair."""
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.name}"
@@ -60,9 +61,14 @@ ASIDES = [
         "(probs * (probs + 1e-6).log())", "torch.where(probs > 0, probs * probs.log(), 0)",
     ),
     Aside("softmax", "take_in", "right after every score"),
+    Aside("tokenizer", "my_text", "you have found it", "bpe_encode", "colleagues_encode"),
+    Aside("tokenizer", "my_tokens", "you have found it", "StreamDecoder", "ColleaguesDecoder"),
+    Aside("tokenizer", "my_message", "refuted for this text"),
+    Aside("tokenizer", "encode_chat", "safe: every special token"),
+    Aside("tokenizer", "merge_all", "right, and "),
 ]  # fmt: skip
-BUGS = [aside for aside in ASIDES if aside.bug]
-ANSWERS = [(aside, listed) for aside in ASIDES for listed in find_specimens(FOLDER, [aside.topic]) if listed.path.stem == aside.name]
+BUGS = [aside for aside in ASIDES if aside.exercise]
+ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
 
 
 def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
@@ -88,11 +94,34 @@ def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
     found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    if topic == "tokenizer":
+        found["tokenizer"] = load_tokenizer("smollm2")
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
-            body = [node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
             exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
     return found
+
+
+def defines(node: ast.stmt) -> bool:
+    """Whether a statement only names something: a function, a class, a literal."""
+    if isinstance(node, ast.Assign):
+        try:
+            ast.literal_eval(node.value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
+def mended(aside: Aside, source: str) -> str:
+    """The cell with the repair in place of the bug."""
+    if aside.bug:
+        assert source.count(aside.bug) == 1
+        return source.replace(aside.bug, aside.repair)
+    node = next(node for node in ast.parse(source).body if getattr(node, "name", None) == aside.colleague)
+    lines = source.split("\n")
+    return "\n".join([*lines[: node.lineno - 1], f"{aside.colleague} = {aside.exercise}", *lines[node.end_lineno :]])
 
 
 def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -101,7 +130,7 @@ def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> st
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{listed.name}" for aside, listed in ANSWERS])
+@pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{each.name}" for aside, each in ANSWERS])
 def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert not answer.fault
     said = said_by(aside, with_answer(aside, answer.text), capsys)
@@ -112,7 +141,8 @@ def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any,
 def test_there_are_enough_answers_of_each_kind() -> None:
     stems = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.py")}
     assert stems == {(aside.topic, aside.name) for aside in ASIDES}, "every file of answers is of an aside, and every aside has one"
-    count = Counter((str(aside), listed.right) for aside, listed in ANSWERS)
+    assert max(Counter((aside, each.name) for aside, each in ANSWERS).values()) == 1, "a name stands for one answer of a file"
+    count = Counter((str(aside), each.right) for aside, each in ANSWERS)
     assert {str(aside): (count[str(aside), True] >= 3, count[str(aside), False] >= 6) for aside in ASIDES} == {
         str(aside): (True, True) for aside in ASIDES
     }
@@ -127,22 +157,19 @@ def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.Captur
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
 def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
-    for found, listed in ANSWERS:
-        if found == aside and listed.right:
-            source = with_answer(aside, listed.text)
-            assert source.count(aside.bug) == 1
-            assert aside.found not in said_by(aside, source.replace(aside.bug, aside.repair), capsys), listed.name
+    for found, each in ANSWERS:
+        if found == aside and each.right:
+            assert aside.found not in said_by(aside, mended(aside, with_answer(aside, each.text)), capsys), each.name
 
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
 def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
-    source, _ = cell_of(aside)
-    node = next(node for node in ast.parse(source).body if getattr(node, "name", None) == aside.colleague)
-    written = ast.get_source_segment(source, node)
-    assert written
-    for text, fails in ((written, True), (written.replace(aside.bug, aside.repair), False)):
+    for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
         namespace = names_of(aside.topic) | {"__name__": __name__}
-        exec(text, namespace)
+        body = [
+            node for node in ast.parse(source).body if aside.colleague in (getattr(node, "name", ""), ast.unparse(node).partition(" =")[0])
+        ]
+        exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
         namespace[aside.exercise] = namespace[aside.colleague]
         verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
         assert any(verdict.outcome != PASS for verdict in verdicts) == fails, [v.title for v in verdicts if v.outcome != PASS]
