@@ -66,6 +66,10 @@ ASIDES = [
     Aside("tokenizer", "my_message", "refuted for this text"),
     Aside("tokenizer", "encode_chat", "safe: every special token"),
     Aside("tokenizer", "merge_all", "right, and "),
+    Aside("attention", "my_scores", "you have found it", "attention", "colleagues_attention"),
+    Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
+    Aside("attention", "my_distances", "refuted\n"),
+    Aside("attention", "window_attention", "right, and the work grows"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
