@@ -24,7 +24,7 @@ from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
 from autograder.specimen_files import listed
 from autograder.verdicts import PASS
-from course.kit import load_tokenizer
+from course.kit import load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
 
@@ -70,6 +70,9 @@ ASIDES = [
     Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
     Aside("attention", "my_distances", "refuted\n"),
     Aside("attention", "window_attention", "right, and the work grows"),
+    Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
+    Aside("transformer", "my_counts", "the sentence is refuted"),
+    Aside("transformer", "qk_norm_block", "all of it holds"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -100,6 +103,8 @@ def names_of(topic: str) -> dict[str, Any]:
     found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
     if topic == "tokenizer":
         found["tokenizer"] = load_tokenizer("smollm2")
+    if topic == "transformer":
+        found["tiny"] = load_model("tiny")
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
