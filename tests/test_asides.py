@@ -71,6 +71,7 @@ ASIDES = [
     Aside("attention", "my_distances", "refuted\n"),
     Aside("attention", "window_attention", "right, and the work grows"),
     Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
+    Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
 ]  # fmt: skip
