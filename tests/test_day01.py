@@ -7,6 +7,7 @@ import tomllib
 import pytest
 import torch
 
+from autograder.lessons import find_day, lesson
 from course.kit import ModelUnavailable, load_model, paths
 from solutions.softmax import entropy, log_softmax, softmax
 
@@ -115,6 +116,45 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     for dtype, too_much in ((torch.float32, 89.0), (torch.float16, 12.0)):
         assert torch.tensor(too_much, dtype=dtype).exp().isinf()
         assert torch.tensor(too_much - 1, dtype=dtype).exp().isfinite()
+
+
+def test_the_same_order_leaves_the_first_of_seven_anything_above_a_seventh() -> None:
+    for said, step in {"0.6327": 1, "0.1890": 0.1, "0.1472": 0.01}.items():
+        assert f"{exact([step * n for n in range(7, 0, -1)])[0]:.4f}" == said
+        assert said in LESSON
+    assert f"1/7 = {1 / 7:.4f}" in LESSON
+
+
+def test_the_score_at_which_half_is_left() -> None:
+    weights = [math.exp(x) for x in HAND["cat_sat"]["logits"]]
+    others = math.fsum(weights[2:])
+    for number in (f"{weights[0]:.1f}", f"{others:.1f}", f"{weights[0] - others:.1f}", f"{math.log(weights[0] - others):.4f}"):
+        assert number in LESSON
+    assert exact([8.7, math.log(weights[0] - others), *HAND["cat_sat"]["logits"][2:]])[0] == pytest.approx(0.5)
+
+
+def test_a_row_is_lost_from_104_below_the_other_and_damaged_before() -> None:
+    assert "more than about 104 below it" in LESSON
+    assert torch.tensor([-103.0, -104.0]).exp().tolist() == [pytest.approx(1.4e-45, rel=0.01), 0.0]
+    damaged = torch.tensor([-102.0, -102.5]).exp()
+    assert abs(float(damaged[0] / damaged.sum()) - exact([0.0, -0.5])[0]) > 0.01
+
+
+def test_a_millionth_inside_the_logarithm_is_a_millionth_for_each_token() -> None:
+    for v in (1_000, 49_152):
+        right, theirs = math.log(v), -math.log(1 / v + 1e-6)
+        assert right - theirs == pytest.approx(v * 1e-6, rel=0.03)
+    assert (f"{right:.4f}", f"{theirs:.4f}") == ("10.8027", "10.7547")
+    assert "has 10.8027 nats, and here 10.7547" in LESSON
+    assert -math.log(1 + 1e-6) < 0, "a certain distribution comes out below 0"
+    assert f"{-math.log(0.5 + 1e-6):.5f}" == f"{math.log(2):.5f}", "on [0.5, 0.5, 0] it is right to five decimals"
+
+
+def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
+    minutes = [int(n) for n in re.findall(r"^\*About (\d+) minutes · difficulty [123] of 3\*$", LESSON, re.MULTILINE)]
+    asked = len(lesson(find_day("softmax")).exercises) + LESSON.count("### Find the bug") + LESSON.count("### Check what you read")
+    assert len(minutes) == asked
+    assert sum(minutes) <= 0.6 * find_day("softmax").minutes, "there is a model to look at as well"
 
 
 @pytest.mark.slow

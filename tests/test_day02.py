@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 import torch
 
+from autograder.lessons import find_day, lesson
 from course.kit import ModelUnavailable, load_model, load_tokenizer, paths
 from solutions.tokenizer import DEFAULT_SYSTEM, StreamDecoder, bpe_decode, bpe_encode, merge_pair, render_chat
 
@@ -175,6 +176,58 @@ def test_the_sample_is_what_the_lesson_says() -> None:
         assert what in text
     scripts = {unicodedata.name(character).split()[0] for character in text if character.isalpha()}
     assert scripts >= {"LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW", "DEVANAGARI", "THAI", "CJK", "HANGUL", "HIRAGANA"}
+
+
+def longest_first(text: str) -> list[int]:
+    """The longest token with which each piece begins, and so on: the colleague's way."""
+    ids = []
+    for piece in TOKENIZER.pre_tokenize(text):
+        rest = "".join(TOKENIZER.byte_to_symbol[byte] for byte in piece.encode())
+        while rest:
+            longest = next(rest[:n] for n in range(len(rest), 0, -1) if rest[:n] in TOKENIZER.vocab)
+            ids.append(TOKENIZER.vocab[longest])
+            rest = rest[len(longest) :]
+    return ids
+
+
+def test_how_often_the_longest_token_is_not_the_right_one() -> None:
+    lines = [sample["text"] for sample in samples()]
+    assert (len(lines), sum(longest_first(line) != TOKENIZER.encode(line) for line in lines)) == (85, 32)
+    assert "Of the 85 lines of section 8 the colleague cuts 32 otherwise" in LESSON
+    for word, theirs, ours in (("uncomfortable", "unc om fort able", "un comfort able"), ("STRAWBERRY", "4", "5")):
+        for ids, told in ((longest_first(word), theirs), (TOKENIZER.encode(word), ours)):
+            assert told in (" ".join(TOKENIZER.id_to_token[i] for i in ids), str(len(ids)))
+            assert told in LESSON
+
+
+def test_what_a_longer_vocabulary_costs() -> None:
+    assert (f"{49_152 * 576 / 1e6:.1f}", f"{128_256 * 576 / 1e6:.1f}") == ("28.3", "73.9")
+    longer = 134_515_008 + (128_256 - 49_152) * 576
+    assert f"{128_256 * 576 / longer:.0%}" == "41%"
+    assert "28.3 million of its 134.5 million numbers; 128,256 tokens would be 73.9 million, 41 % of" in LESSON
+    assert TOKENIZER.bos_token_id == TOKENIZER.special_tokens["<|im_start|>"]
+    assert TOKENIZER.encode("") == [], "nothing is added in front"
+
+
+def test_words_for_a_token_in_the_languages_that_the_lesson_names() -> None:
+    ratio = {
+        sample["language"]: len(sample["text"].split()) / len(TOKENIZER.encode(sample["text"]))
+        for sample in samples() if sample["kind"] == "parallel"
+    }  # fmt: skip
+    told = {"English": "0.85", "German": "0.46", "Spanish": "0.45", "Finnish": "0.34", "Greek": "0.17"}
+    assert {language: f"{ratio[language]:.2f}" for language in told} == told
+    assert "the three sentences above have 28 words and 33 tokens, 0.85" in LESSON
+    assert int(1_047_576 * 0.75) == 785_682
+    assert ratio["Finnish"] * 1_047_576 < 785_682 / 2
+    thai = next(sample["text"] for sample in samples() if sample["language"] == "Thai" and sample["kind"] == "parallel")
+    assert (len(thai.split()), len(TOKENIZER.encode(thai))) == (5, 219)
+
+
+def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
+    minutes = [int(n) for n in re.findall(r"about (\d+) minutes(?: ·|,) difficulty [123] of 3", LESSON, re.IGNORECASE)]
+    boxes = LESSON.count("### Find the bug") + LESSON.count("*\n\n*One token is about") + LESSON.count("Write the safe way")
+    assert len(minutes) == len(lesson(find_day("tokenizer")).exercises) + boxes
+    assert sum(minutes) <= 0.7 * find_day("tokenizer").minutes
 
 
 def test_costs_that_the_lesson_tells() -> None:

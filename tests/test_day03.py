@@ -8,9 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from autograder.grading.near import Near
+from autograder.lessons import find_day, lesson
+from autograder.runner import run_checks, select
+from autograder.verdicts import PASS
 from course.kit import Model, ModelUnavailable, load_model, paths
 from course.kit.attention_maps import best_head, queries_and_keys, without_heads
 from solutions.attention import attention, causal_mask, merge_heads, rotary, sinusoidal_positions, split_heads
+from solutions.softmax import softmax
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["attention"]
 LESSON = (paths.ROOT / "course" / "day03_attention" / "lesson.md").read_text(encoding="utf-8")
@@ -97,6 +102,43 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     x = torch.randn(1, 1, 6, 8, generator=torch.Generator().manual_seed(0))
     swapped = x[:, :, [0, 2, 1, 3, 4, 5]]
     assert torch.allclose(attention(x, x, x)[:, :, -1], attention(swapped, swapped, swapped)[:, :, -1], atol=1e-6)
+
+
+def test_the_score_of_ones_climbs_again() -> None:
+    def score(distance: int) -> float:
+        return math.fsum(2 * math.cos(distance * 100_000.0 ** (-2 * j / 64)) for j in range(32))
+
+    assert (score(0), f"{score(22):.2f}", f"{score(37):.2f}") == (64, "38.73", "45.35")
+    assert "22 and 37, for one, with 38.73 and 45.35" in LESSON
+    assert score(2_000) < score(22), "over long stretches it does sink"
+
+
+def test_the_rows_of_sinusoids_are_turns_of_each_other() -> None:
+    table, angles = sinusoidal_positions(64, 32).double(), 3 / 10000 ** (torch.arange(0, 32, 2, dtype=torch.float64) / 32)
+    pairs = torch.complex(table[:, 1::2], table[:, 0::2])  # cosine + i sine, so that a turn is a product
+    torch.testing.assert_close(pairs[:-3] * torch.exp(1j * angles), pairs[3:], atol=1e-5, rtol=0)
+
+
+def test_the_sum_mended_after_the_softmax_passes_all_visible_checks_but_one() -> None:
+    def colleagues(q, k, v, mask=None):
+        k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+        weights = softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]))
+        if mask is not None:
+            weights = weights * mask
+            weights = weights / weights.sum(dim=-1, keepdim=True)
+        return weights @ v
+
+    checks = select("attention", exercise="attention", hidden=False, timing=False)
+    passed = [v.outcome == PASS for v in run_checks("attention", checks, Near({"attention": colleagues}))]
+    assert (sum(passed), len(passed)) == (12, 13)
+    assert "Twelve of the thirteen checks that you can read" in LESSON
+
+
+def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
+    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
+    boxes = LESSON.count("### Find the bug") + LESSON.count("### Check what you read")
+    assert len(minutes) == len(lesson(find_day("attention")).exercises) + boxes
+    assert sum(minutes) <= 0.7 * find_day("attention").minutes
 
 
 def test_a_larger_base_keeps_more_pairs_inside_one_turn() -> None:

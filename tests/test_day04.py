@@ -1,5 +1,7 @@
 """The numbers of the decoder day: worked out by hand, quoted in the lesson, or said of the real model."""
 
+import contextlib
+import io
 import itertools
 import math
 import re
@@ -9,6 +11,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+import solutions.tokenizer
+from autograder.lessons import find_day, lesson
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
 from course.kit.weights import layer_shapes
 from solutions.softmax import softmax
@@ -155,6 +159,80 @@ def test_five_layers_left_out_are_missed_or_not(smollm2: Model) -> None:
             rank[first, answer.strip()] = 1 + int((logits > logits[target]).sum())
     assert rank[10, "Paris"] > 1000
     assert rank[15, "Paris"] == rank[15, "cold"] == 1
+
+
+@pytest.mark.slow
+def test_mistakes_without_an_error_do_what_the_lesson_says(smollm2: Model) -> None:
+    cell = next(c.source for c in lesson(find_day("transformer")).cells if c.role == "demo" and "def for_neighbours" in c.source)
+    names: dict = {"model": smollm2, "torch": torch, "replace": replace, "WeightsOnly": WeightsOnly, "forward": forward, "softmax": softmax}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(cell, names | {"if_solved": lambda *_: True})
+    found = dict(re.findall(r"^(\S.*?)  +Paris (.*)$", printed.getvalue(), flags=re.M))
+    numbers = {name: [float(x) for x in re.findall(r"[\d.]+", rest)] for name, rest in found.items()}
+    told = {
+        "none": (0.77, 4.24), "gate and up exchanged": (0.0, 22.71), "o_proj not transposed": (0.0, 12.09),
+        "the two norms exchanged": (0.0, 14.20), "q and k for neighbours": (0.72, 5.58), "RoPE's base 10,000": (0.75, 4.20),
+    }  # fmt: skip
+    assert set(numbers) == set(told)
+    for name, (paris, loss) in told.items():
+        assert numbers[name] == [pytest.approx(paris, abs=0.006), pytest.approx(loss, abs=0.02)], name
+        assert f"{loss:.2f}" in LESSON
+    assert len(smollm2.tokenizer.encode(text_of(cell))) == 49
+
+
+def text_of(cell: str) -> str:
+    """The text of the cell, put together from its two lines."""
+    return "".join(re.findall(r'^    "(.*)"$', cell.partition("TEXT = (")[2].partition(")")[0], flags=re.M))
+
+
+@pytest.mark.slow
+def test_the_nearest_rows_are_those_that_the_lesson_names(smollm2: Model) -> None:
+    rows = torch.nn.functional.normalize(smollm2.weights.embed_tokens, dim=-1)
+
+    def nearest(word: str) -> dict[str, float]:
+        (token,) = smollm2.tokenizer.encode(word)
+        cosines, ids = (rows @ rows[token]).topk(7)
+        return {smollm2.tokenizer.decode([i]): c for c, i in zip(cosines[1:].tolist(), ids[1:].tolist(), strict=True)}
+
+    seven, monday = nearest("7"), nearest(" Monday")
+    assert list(seven) == ["6", "8", "9", "5", "4", "3"]
+    assert [f"{c:.2f}" for c in (max(seven.values()), min(seven.values()))] == ["0.91", "0.77"]
+    assert set(monday) == {f" {day}day" for day in ("Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun")}
+    assert [f"{c:.2f}" for c in (max(monday.values()), min(monday.values()))] == ["0.89", "0.79"]
+    assert all("bank" in word.lower() for word in nearest(" bank"))
+
+
+@pytest.mark.slow
+def test_a_conversation_goes_on_through_the_students_own_forward_pass(smollm2: Model) -> None:
+    cell = next(c.source for c in lesson(find_day("transformer")).cells if c.role == "demo" and "def say(" in c.source)
+    printed, earlier = io.StringIO(), {"tokenizer": solutions.tokenizer}
+    names: dict = {"model": smollm2, "torch": torch, "forward": forward, "earlier": earlier.__getitem__, "if_solved": lambda *_: True}
+    with contextlib.redirect_stdout(printed):
+        exec(cell, names)
+    first, second = printed.getvalue().strip().split("\n")
+    assert "Paris" in first
+    assert "Rome" in second
+    assert [message["role"] for message in names["conversation"]] == ["user", "assistant"] * 2
+
+
+def test_the_counts_of_a_layer_and_of_larger_models() -> None:
+    tiny = load_model("tiny")
+    matrices = {name: w.numel() for name, w in vars(tiny.weights.layers[0]).items() if w.dim() == 2}
+    attends = sum(count for name, count in matrices.items() if name[:2] in ("q_", "k_", "v_", "o_"))
+    assert (attends, sum(matrices.values()) - attends) == (49_152, 135_168)
+    assert 4 * 128 * 128 == 65_536
+    assert round(1536 / 576, 2) == 2.67 == round(8 / 3, 2)
+    assert f"{12 * 96 * 12_288**2 / 1e9:.1f}" == "173.9"
+    for told in ("49,152", "135,168", "65,536 to 135,168", "173.9 billion", "1,536 / 576 = 2.67"):
+        assert told in LESSON
+
+
+def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
+    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
+    boxes = LESSON.count("### Find the bug") + LESSON.count("### Check what you read")
+    assert len(minutes) == len(lesson(find_day("transformer")).exercises) + boxes
+    assert sum(minutes) <= 0.6 * find_day("transformer").minutes, "there is a model to open as well"
 
 
 @pytest.mark.slow

@@ -1,0 +1,85 @@
+# Answers to the challenge of the attention day. How they are judged: tests/test_asides.py.
+
+
+# %% right_blocks
+# RIGHT: blocks of w queries against two blocks of keys
+def window_attention(q, k, v, window):
+    T, out = q.shape[2], []
+    for start in range(0, T, window):
+        stop, first = min(start + window, T), max(start - window + 1, 0)
+        behind = torch.arange(start, stop)[:, None] - torch.arange(first, stop)
+        out.append(attention(q[:, :, start:stop], k[:, :, first:stop], v[:, :, first:stop], (behind >= 0) & (behind < window)))
+    return torch.cat(out, dim=2)
+
+
+# %% right_unfolded
+# RIGHT: each query's own window of keys, w zeros in front
+def window_attention(q, k, v, window):
+    T, Dh = q.shape[2:]
+    window = min(window, T)
+    padded = [torch.nn.functional.pad(x, (0, 0, window - 1, 0)).unfold(2, window, 1) for x in (k, v)]  # (B, H, T, Dh, w)
+    scores = (q[:, :, :, None] @ padded[0])[:, :, :, 0] / math.sqrt(Dh)
+    there = torch.arange(T)[:, None] - window + 1 + torch.arange(window) >= 0
+    weights = softmax(scores.masked_fill(~there, -torch.inf))
+    return (padded[1] @ weights[..., None])[..., 0]
+
+
+# %% right_one_query_at_a_time
+# RIGHT: a loop over the queries
+def window_attention(q, k, v, window):
+    rows = []
+    for i in range(q.shape[2]):
+        first = max(i - window + 1, 0)
+        rows.append(attention(q[:, :, i : i + 1], k[:, :, first : i + 1], v[:, :, first : i + 1]))
+    return torch.cat(rows, dim=2)
+
+
+# %% wrong_all_scores
+# WRONG: right, but all scores are made and most of them masked
+def window_attention(q, k, v, window):
+    behind = torch.arange(q.shape[2])[:, None] - torch.arange(q.shape[2])
+    return attention(q, k, v, (behind >= 0) & (behind < window))
+
+
+# %% wrong_one_key_too_many, of right_blocks
+# WRONG: the window holds one key more
+# -         out.append(attention(q[:, :, start:stop], k[:, :, first:stop], v[:, :, first:stop], (behind >= 0) & (behind < window)))
+# +         out.append(attention(q[:, :, start:stop], k[:, :, first:stop], v[:, :, first:stop], (behind >= 0) & (behind <= window)))
+
+
+# %% wrong_own_block_only, of right_blocks
+# WRONG: a block sees itself alone
+# -         stop, first = min(start + window, T), max(start - window + 1, 0)
+# +         stop, first = min(start + window, T), start
+
+
+# %% wrong_looks_ahead, of right_blocks
+# WRONG: no causal mask inside a block
+# -         out.append(attention(q[:, :, start:stop], k[:, :, first:stop], v[:, :, first:stop], (behind >= 0) & (behind < window)))
+# +         out.append(attention(q[:, :, start:stop], k[:, :, first:stop], v[:, :, first:stop], behind < window))
+
+
+# %% wrong_zeros_count, of right_unfolded
+# WRONG: the zeros in front of the text are keys like any other
+# -     weights = softmax(scores.masked_fill(~there, -torch.inf))
+# +     weights = softmax(scores)
+
+
+# %% wrong_no_scale, of right_unfolded
+# WRONG: the scores are not divided
+# -     scores = (q[:, :, :, None] @ padded[0])[:, :, :, 0] / math.sqrt(Dh)
+# +     scores = (q[:, :, :, None] @ padded[0])[:, :, :, 0]
+
+
+# %% wrong_last_block_lost, of right_blocks
+# WRONG: what is left behind the last whole block
+# -     return torch.cat(out, dim=2)
+# +     return torch.cat(out, dim=2)[:, :, : T // window * window]
+
+
+# %% wrong_large_blocks, of right_blocks
+# WRONG: right, with blocks so large that nothing is saved
+# -     for start in range(0, T, window):
+# -         stop, first = min(start + window, T), max(start - window + 1, 0)
+# +     for start in range(0, T, 300):
+# +         stop, first = min(start + 300, T), max(start - window + 1, 0)

@@ -1,0 +1,56 @@
+# Inputs for "Find the bug" of the transformer day, a layer that counts for itself. How they are judged: tests/test_asides.py.
+
+
+# %% right_a_gap
+# RIGHT: the last one stands further on
+my_positions = [0, 1, 7]
+
+
+# %% right_every_second
+# RIGHT: every second position
+my_positions = list(range(0, 40, 2))
+
+
+# %% right_first_apart
+# RIGHT: the first token, and then a run much later
+my_positions = [0, 100, 101, 102]
+
+
+# %% wrong_positions_as_they_are
+# WRONG: the cell's own
+my_positions = [57, 58, 59]
+
+
+# %% wrong_from_zero
+# WRONG: what the layer counts itself
+my_positions = [0, 1, 2, 3, 4]
+
+
+# %% wrong_far_run
+# WRONG: a run of neighbours, far on
+my_positions = list(range(2_000, 2_008))
+
+
+# %% wrong_falling
+# WRONG: positions that fall
+my_positions = [7, 1, 0]
+
+
+# %% wrong_all_alike
+# WRONG: all tokens in one place
+my_positions = [5, 5, 5]
+
+
+# %% wrong_two
+# WRONG: two only
+my_positions = [0, 9]
+
+
+# %% wrong_negative
+# WRONG: before the text begins
+my_positions = [-3, 0, 5]
+
+
+# %% wrong_one
+# WRONG: a single token reads itself, wherever it stands
+my_positions = [57]

@@ -1,0 +1,185 @@
+"""What a lesson asks beside its points: a bug to find, a sentence to refute, a challenge. Answers right and wrong, in the lesson's cell.
+
+An answer is written as a specimen is (docs/contributing.md), in `tests/asides/<topic>/<name>.py`, where `name` is what the student
+writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right, or not say so.
+A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses points there, and
+mended it loses none.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.grading.near import Near
+from autograder.lessons import find_day, lesson
+from autograder.runner import run_checks, select
+from autograder.specimen_files import listed
+from autograder.verdicts import PASS
+from course.kit import load_model, load_tokenizer
+
+FOLDER = Path(__file__).parent / "asides"
+
+
+@dataclass(frozen=True)
+class Aside:
+    """How a lesson's cell judges one answer."""
+
+    topic: str
+    name: str
+    """What the student writes or changes; also the file with the answers."""
+    found: str
+    """What the cell says of a right answer, and of no other."""
+    exercise: str = ""
+    """The exercise whose checks judge the repair of a bug."""
+    colleague: str = ""
+    """The cell's function in which the bug is."""
+    bug: str = ""
+    repair: str = ""
+    """The same lines without the bug. Where there are none, the course's own answer to the exercise is the repair."""
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.name}"
+
+
+ASIDES = [
+    Aside("softmax", "my_scores", "refuted:"),
+    Aside(
+        "softmax", "my_rows", "you have found it", "softmax", "colleagues_softmax",
+        "logits - logits.max()", "logits - logits.amax(dim=-1, keepdim=True)",
+    ),
+    Aside(
+        "softmax", "my_probs", "you have found it", "entropy", "colleagues_entropy",
+        "(probs * (probs + 1e-6).log())", "torch.where(probs > 0, probs * probs.log(), 0)",
+    ),
+    Aside("softmax", "take_in", "right after every score"),
+    Aside("tokenizer", "my_text", "you have found it", "bpe_encode", "colleagues_encode"),
+    Aside("tokenizer", "my_tokens", "you have found it", "StreamDecoder", "ColleaguesDecoder"),
+    Aside("tokenizer", "my_message", "refuted for this text"),
+    Aside("tokenizer", "encode_chat", "safe: every special token"),
+    Aside("tokenizer", "merge_all", "right, and "),
+    Aside("attention", "my_scores", "you have found it", "attention", "colleagues_attention"),
+    Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
+    Aside("attention", "my_distances", "refuted\n"),
+    Aside("attention", "window_attention", "right, and the work grows"),
+    Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
+    Aside("transformer", "my_positions", "you have found it"),
+    Aside("transformer", "my_counts", "the sentence is refuted"),
+    Aside("transformer", "qk_norm_block", "all of it holds"),
+]  # fmt: skip
+BUGS = [aside for aside in ASIDES if aside.exercise]
+ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
+
+
+def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
+    """The lesson's cell in which the name gets its value for the first time, and that statement."""
+    for cell in lesson(find_day(aside.topic)).cells:
+        if cell.role == "demo":
+            for node in ast.parse(cell.source).body:
+                named = getattr(node, "name", None) or next((t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)), None)
+                if named == aside.name:
+                    return cell.source, node
+    raise AssertionError(f"no cell of {aside.topic} gives {aside.name} a value")
+
+
+def with_answer(aside: Aside, answer: str | None) -> str:
+    source, node = cell_of(aside)
+    if answer is None:
+        return source
+    lines = source.split("\n")
+    return "\n".join([*lines[: node.lineno - 1], answer, *lines[node.end_lineno :]])
+
+
+def names_of(topic: str) -> dict[str, Any]:
+    """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
+    found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
+    found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    if topic == "tokenizer":
+        found["tokenizer"] = load_tokenizer("smollm2")
+    if topic == "transformer":
+        found["tiny"] = load_model("tiny")
+    for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
+        if cell.role == "demo":
+            body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
+            exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
+    return found
+
+
+def defines(node: ast.stmt) -> bool:
+    """Whether a statement only names something: a function, a class, a literal."""
+    if isinstance(node, ast.Assign):
+        try:
+            ast.literal_eval(node.value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
+def mended(aside: Aside, source: str) -> str:
+    """The cell with the repair in place of the bug."""
+    if aside.bug:
+        assert source.count(aside.bug) == 1
+        return source.replace(aside.bug, aside.repair)
+    node = next(node for node in ast.parse(source).body if getattr(node, "name", None) == aside.colleague)
+    lines = source.split("\n")
+    return "\n".join([*lines[: node.lineno - 1], f"{aside.colleague} = {aside.exercise}", *lines[node.end_lineno :]])
+
+
+def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> str:
+    torch.manual_seed(0)
+    exec(source, names_of(aside.topic))
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{each.name}" for aside, each in ANSWERS])
+def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not answer.fault
+    said = said_by(aside, with_answer(aside, answer.text), capsys)
+    assert said.strip(), "the cell says something of every answer"
+    assert (aside.found in said) == answer.right, said
+
+
+def test_there_are_enough_answers_of_each_kind() -> None:
+    stems = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.py")}
+    assert stems == {(aside.topic, aside.name) for aside in ASIDES}, "every file of answers is of an aside, and every aside has one"
+    assert max(Counter((aside, each.name) for aside, each in ANSWERS).values()) == 1, "a name stands for one answer of a file"
+    count = Counter((str(aside), each.right) for aside, each in ANSWERS)
+    assert {str(aside): (count[str(aside), True] >= 3, count[str(aside), False] >= 6) for aside in ASIDES} == {
+        str(aside): (True, True) for aside in ASIDES
+    }
+
+
+@pytest.mark.parametrize("aside", ASIDES, ids=str)
+def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+    said = said_by(aside, with_answer(aside, None), capsys)
+    assert said.strip()
+    assert aside.found not in said
+
+
+@pytest.mark.parametrize("aside", BUGS, ids=str)
+def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+    for found, each in ANSWERS:
+        if found == aside and each.right:
+            assert aside.found not in said_by(aside, mended(aside, with_answer(aside, each.text)), capsys), each.name
+
+
+@pytest.mark.parametrize("aside", BUGS, ids=str)
+def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
+    for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
+        namespace = names_of(aside.topic) | {"__name__": __name__}
+        body = [
+            node for node in ast.parse(source).body if aside.colleague in (getattr(node, "name", ""), ast.unparse(node).partition(" =")[0])
+        ]
+        exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
+        namespace[aside.exercise] = namespace[aside.colleague]
+        verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
+        assert any(verdict.outcome != PASS for verdict in verdicts) == fails, [v.title for v in verdicts if v.outcome != PASS]
