@@ -81,6 +81,7 @@ WHO_NEEDS = {
     "autograder/pytest_plugin.py": ["dev"],
     "benchmarks": ["docs", "dev", "llama"],
     "datasets": ["dev"],
+    "solutions/engine/onnx_blocks.py": ["onnxruntime"],
     "solutions/flash_triton.py": ["triton"],
     "tests": ["dev"],
 }
