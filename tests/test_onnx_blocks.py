@@ -177,7 +177,7 @@ def test_without_kernels_and_without_onnxruntime_it_is_float32_and_says_so(file,
 
 @needs_onnxruntime
 def test_what_it_cannot_multiply_is_refused_in_one_line(file):
-    with pytest.raises(ValueError, match="not torch.bfloat16"):
+    with pytest.raises(ValueError, match=r"not torch\.bfloat16"):
         chosen(file(KINDS[Q4_1_BYTES]), torch.bfloat16, "onnxruntime")
     with pytest.raises(ModelError, match="no matrix in blocks"):
         chosen("tiny", way="onnxruntime")

@@ -1,7 +1,8 @@
 """Which engine answers: the quantized one where the processor and the file are made for it, else one that computes in numbers.
 
 Where the processor is not, and onnxruntime is installed, its product with the file's blocks is timed beside those with numbers, and taken
-where it is faster (`onnx_blocks`). Both are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its cache is a block of max_len tokens.
+where it is faster (`onnx_blocks`). All are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its
+cache is a block of max_len tokens.
 """
 
 from __future__ import annotations
