@@ -54,7 +54,7 @@ def test_the_development_lock_only_adds_to_the_others():
 
 def test_the_development_group_holds_the_others():
     dev = set(asked_for("dev"))
-    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs"))
+    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs", "onnxruntime"))
 
 
 def test_conda_users_get_the_very_versions_that_are_tested():
