@@ -45,8 +45,10 @@ def parts_of(blocks: Bytes) -> tuple[list[tuple[Bytes, Floats]], Floats]:
         numbers = np.concatenate([blocks[..., 4:] & 15, blocks[..., 4:] >> 4], axis=-1)
         return [(numbers, scale)], minimum + 8 * scale
     scale = blocks[..., :2].copy().view(np.float16).astype(np.float32)[..., 0]
-    raised = blocks[..., 2:] ^ 0x80  # a signed byte, 128 added
-    return [(raised >> 4, 16 * scale), (raised & 15, scale)], 8 * scale
+    raised: Bytes = blocks[..., 2:] ^ np.uint8(0x80)  # a signed byte, 128 added
+    high: Bytes = raised >> np.uint8(4)
+    low: Bytes = raised & np.uint8(15)
+    return [(high, 16 * scale), (low, scale)], 8 * scale
 
 
 class BlockProduct:
