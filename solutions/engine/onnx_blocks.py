@@ -70,10 +70,14 @@ class BlockProduct:
 
 @cache
 def _one_pool() -> None:
-    """All products of a process share one pool of threads, as many as torch's: a model has more than a hundred of them."""
+    """All products of a process share one pool, and it has no thread besides the caller.
+
+    Threads of onnxruntime's own spin after a product, against torch's that compute the rest of the step: with two of them on two cores a
+    step took twice as long as float32's, though each product by itself was timed to be faster.
+    """
     import onnxruntime
 
-    onnxruntime.set_global_thread_pool_sizes(torch.get_num_threads(), 1)
+    onnxruntime.set_global_thread_pool_sizes(1, 1)
 
 
 WAY = Way(NAME, "blocks", BlockProduct, lambda x, kept: kept(x), (torch.float32,), from_blocks=True)
