@@ -78,13 +78,15 @@ def models() -> Iterator[Finding]:
 def engine() -> Iterator[Finding]:
     """Which of its kernels the course's engine takes here; a day that was handed out has no engine."""
     try:
+        from solutions.engine import onnx_blocks
         from solutions.engine.quantized import ARM, NAMES, best_instruction_set
     except ImportError:
         return
     try:
         isa = best_instruction_set()
     except RuntimeError as error:
-        yield Finding("engine", "note", str(error), "`Engine` and `make serve` compute in float32 here")
+        instead = "with the file's blocks by onnxruntime where that is faster, else " if onnx_blocks.installed() else ""
+        yield Finding("engine", "note", str(error), f"`Engine` and `make serve` compute {instead}in float32 here")
     else:
         told = "; tried under an emulator, their speed was not measured" if isa == ARM else ""
         yield Finding("engine", "ok", f"kernels for {NAMES[isa]}{told}")

@@ -9,7 +9,7 @@ import torch
 import solutions.engine.quantized as quantized
 from course.kit import ChatMessage, load_model, paths
 from course.kit.errors import ModelError
-from solutions.engine import Answer, Engine, SamplingParams, ServingEngine, choosing
+from solutions.engine import Answer, Engine, SamplingParams, ServingEngine, choosing, onnx_blocks
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
@@ -399,8 +399,10 @@ def smollm2_file():
 @pytest.mark.usefixtures("smollm2_file")
 def test_a_processor_without_kernels_computes_in_float32(monkeypatch, capsys):
     monkeypatch.setattr(quantized, "best_instruction_set", no_kernels)
+    monkeypatch.setattr(onnx_blocks, "installed", lambda: False)
     made = Engine(rows=1, max_len=64, threads=1)
-    assert capsys.readouterr().out.startswith("Engine: float32, 1 thread; the weights of smollm2, this processor has neither\nProducts")
+    due = "Engine: float32, 1 thread; the weights of smollm2, this processor has neither; onnxruntime is not installed\nProducts"
+    assert capsys.readouterr().out.startswith(due)
     assert made.generate("The capital of France is", max_new_tokens=3).text.startswith(" Paris")
     with pytest.raises(RuntimeError, match="this processor has neither"):
         Engine(dtype="quantized")

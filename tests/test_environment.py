@@ -54,7 +54,7 @@ def test_the_development_lock_only_adds_to_the_others():
 
 def test_the_development_group_holds_the_others():
     dev = set(asked_for("dev"))
-    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs"))
+    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs", "onnxruntime"))
 
 
 def test_conda_users_get_the_very_versions_that_are_tested():
@@ -81,6 +81,7 @@ WHO_NEEDS = {
     "autograder/pytest_plugin.py": ["dev"],
     "benchmarks": ["docs", "dev", "llama"],
     "datasets": ["dev"],
+    "solutions/engine/onnx_blocks.py": ["onnxruntime"],
     "solutions/flash_triton.py": ["triton"],
     "tests": ["dev"],
 }

@@ -148,8 +148,9 @@ class Engine:
         a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that.
         rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
         threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `products.py`; None for the
-        fastest, timed for a few seconds once in a process, and printed. Another process may choose otherwise and round otherwise: name one
-        for the same roundings everywhere. `engine.products` has the choice, by the matrix's shape; a file's blocks have none.
+        fastest, timed for a few seconds once in a process, and printed. "onnxruntime" multiplies with a .gguf file's blocks instead.
+        Another process may choose otherwise and round otherwise: name one for the same roundings everywhere. `engine.products` has the
+        choice, by the matrix's shape; a file's blocks have none, but by onnxruntime.
 
         Raises ModelError, ValueError or RuntimeError, one line with the remedy.
         """

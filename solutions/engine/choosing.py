@@ -1,6 +1,8 @@
 """Which engine answers: the quantized one where the processor and the file are made for it, else one that computes in numbers.
 
-Both are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its cache is a block of max_len tokens.
+Where the processor is not, and onnxruntime is installed, its product with the file's blocks is timed beside those with numbers, and taken
+where it is faster (`onnx_blocks`). All are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its
+cache is a block of max_len tokens.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from course.kit import Config, Tokenizer, WeightsOnly, load_model, load_tokenizer, paths
 from course.kit.errors import ModelError
+from course.kit.gguf_model import load_gguf_blocks
+from solutions.engine import onnx_blocks
 from solutions.engine.packed import PackedModel
 from solutions.engine.products import Products
 from solutions.engine.serving import ServingEngine
@@ -52,7 +57,8 @@ def choose(
     """The engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
 
     dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
-    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers.
+    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers; "onnxruntime" multiplies with
+    the blocks of a .gguf file by onnxruntime, whatever the processor. So does "quantized" where the processor has no kernels.
 
     Raises ModelError for a model that cannot be loaded, NoKernels or ModelError for "quantized" where the machine or the file is not made
     for it, ValueError for a max_len that the model does not have.
@@ -65,19 +71,42 @@ def choose(
         model = model if dtype == "auto" else model.to(dtype=dtype)
         return _in_numbers(model, f"the weights of {model.config.name} as loaded", rows, max_len, threads, way)
     path = paths.SMOLLM2 if model == "smollm2" else Path(model).expanduser()
-    why = "as asked for"
+    why, blocks = "as asked for", None
+    if way == onnx_blocks.NAME:
+        blocks = _blocks_for_onnxruntime(path, dtype)
     if isinstance(dtype, str):
         try:
             if path.is_dir() or path == Path("tiny"):
                 raise ModelError("stored in numbers, not in blocks")
-            if path.is_file():
+            if path.is_file() and blocks is None:
                 return _in_blocks(path, str(model), rows, max_len, threads)
-        except (ModelError, NoKernels) as error:
+        except NoKernels as error:
+            why = str(error)
+            if onnx_blocks.installed():
+                blocks = _blocks_for_onnxruntime(path, dtype)
+                way = onnx_blocks.NAME if dtype == "quantized" else way
+            elif dtype == "quantized":
+                raise NoKernels(f"{why}, and onnxruntime is not installed") from None
+            else:
+                why += "; onnxruntime is not installed"
+        except ModelError as error:
             if dtype == "quantized":
                 raise
             why = str(error)
     loaded = load_model(model, dtype=torch.float32 if isinstance(dtype, str) else dtype)
-    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads, way)
+    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads, way, blocks)
+
+
+def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
+    """A file's blocks. Raises ModelError where there are none, or onnxruntime is not installed, ValueError for 16-bit activations."""
+    if not onnx_blocks.installed():
+        raise ModelError("onnxruntime is not installed: `pip install onnxruntime`, or leave products out")
+    if isinstance(dtype, torch.dtype) and dtype != torch.float32:
+        raise ValueError(f"onnxruntime multiplies float32 with a file's blocks, not {dtype}: leave dtype out")
+    found = load_gguf_blocks(path, path.stem) if path.is_file() else {}
+    if not found:
+        raise ModelError(f"{path} has no matrix in blocks of Q4_1 or Q8_0, which are what onnxruntime is given")
+    return found
 
 
 def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: int) -> Choice:
@@ -107,15 +136,21 @@ def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: i
     return Choice(line, model.config, load_tokenizer(name), described.device, max_len, serving, close=engine.crew.close)
 
 
-def _in_numbers(model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int, way: str | None) -> Choice:
+def _in_numbers(
+    model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int, way: str | None, blocks: dict[str, Tensor] | None = None
+) -> Choice:
     max_len = _max_len(model.config, max_len)
     tokens = max(max_len, min(rows * max_len, FLOAT_TOKENS))
-    packed = PackedModel(model, way)
+    packed = PackedModel(model, way, blocks)
     serving = ServingEngine(
         packed, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, rows), max_running=rows
     )
     where = _count(threads) if model.device.type == "cpu" else str(model.device)
-    line = f"Engine: {str(model.dtype).removeprefix('torch.')}, {where}; {which}"
+    kind = str(model.dtype).removeprefix("torch.")
+    if blocks is not None:
+        taken = any(onnx_blocks.NAME in names for names in packed.products.choices.values())
+        kind, which = ("quantized (onnxruntime)", which) if taken else (kind, f"{which}; onnxruntime was no faster")
+    line = f"Engine: {kind}, {where}; {which}"
     return Choice(line, model.config, model.tokenizer, model.device, max_len, serving, packed.products)
 
 

@@ -5,6 +5,7 @@ How tokens read each other is not here. Static batches and pages do it each in i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,8 @@ from torch import Tensor
 from torch.nn.functional import rms_norm, silu
 
 from course.kit import WeightsOnly
-from solutions.engine.products import SAMPLES, Product, Products
+from solutions.engine.onnx_blocks import WAY as ONNX_WAY
+from solutions.engine.products import SAMPLES, WAYS, Product, Products
 
 
 @dataclass
@@ -30,21 +32,30 @@ class PackedLayer:
 class PackedModel:
     """A model's packed weights. A copy: several engines may share one. products: how they are multiplied, and what that was chosen by.
 
-    way: how, by name, instead of by timing (`products.py`), which takes a few seconds once in a process.
+    way: how, by name, instead of by timing (`products.py`), which takes a few seconds once in a process. blocks: the matrices' blocks as
+    `load_gguf_blocks` has them; where they are given, onnxruntime's product with them is one of the ways.
     """
 
-    def __init__(self, model: WeightsOnly, way: str | None = None) -> None:
+    def __init__(self, model: WeightsOnly, way: str | None = None, blocks: Mapping[str, Tensor] | None = None) -> None:
         weights = model.weights
         self.config, self.dtype, self.device = model.config, model.dtype, model.device
         self.embed_tokens, self.norm = weights.embed_tokens, weights.norm
-        self.products = products = Products(way)
+        self.products = products = Products(way, ways=WAYS if blocks is None else (*WAYS, ONNX_WAY))
         layers = weights.layers
+
+        def made(*names: str) -> list[Product]:
+            joined = (torch.cat([getattr(layer, name) for name in names]) for layer in layers)
+            stored = (_joined_blocks(blocks or {}, [f"layers.{i}.{name}" for name in names]) for i in range(len(layers)))
+            return products.make(joined, 0.2, blocks=stored)
+
         with torch.no_grad():
-            qkv = products.make((torch.cat((each.q_proj, each.k_proj, each.v_proj)) for each in layers), 0.2)
-            o = products.make((each.o_proj for each in layers), 0.2)
-            gate_up = products.make((torch.cat((each.gate_proj, each.up_proj)) for each in layers), 0.2)
-            down = products.make((each.down_proj for each in layers), 0.2)
-            self.lm_head = products.make([weights.lm_head], 0.2, SAMPLES[:-1])[0]  # of each text the last token only
+            qkv = made("q_proj", "k_proj", "v_proj")
+            o = made("o_proj")
+            gate_up = made("gate_proj", "up_proj")
+            down = made("down_proj")
+            tied = weights.lm_head is weights.embed_tokens
+            head = [_joined_blocks(blocks or {}, ["embed_tokens" if tied else "lm_head"])]
+            self.lm_head = products.make([weights.lm_head], 0.2, SAMPLES[:-1], head)[0]  # of each text the last token only
         self.layers = [
             PackedLayer(layer.input_layernorm, qkv[i], o[i], layer.post_attention_layernorm, gate_up[i], down[i])
             for i, layer in enumerate(layers)
@@ -72,6 +83,14 @@ class PackedModel:
     def logits(self, x: Tensor) -> Tensor:
         """x (R, D), what the last layer made of R tokens -> (R, V)."""
         return self.lm_head(rms_norm(x, x.shape[-1:], self.norm, self.config.rms_norm_eps))
+
+
+def _joined_blocks(blocks: Mapping[str, Tensor], names: list[str]) -> Tensor | None:
+    """Of matrices side by side; None unless all are there and in blocks of one kind."""
+    found = [blocks[name] for name in names if name in blocks]
+    if len(found) < len(names) or len({each.shape[1:] for each in found}) > 1:
+        return None
+    return torch.cat(found)
 
 
 def pack(model: WeightsOnly | PackedModel) -> PackedModel:

@@ -14,6 +14,8 @@ everywhere names a way.
 | `as float32` | as it is, and made float32 for each product | bfloat16 and float16 |
 | `fp16` | as float16 in FBGEMM's order; sums are float32 | bfloat16, float16; float32 where each weight is a float16 number |
 | `transposed` | as (in, out) | float32, float64 |
+
+One more, `onnxruntime` of `onnx_blocks.py`, stands beside them where a file's blocks are given.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import torch
@@ -47,6 +49,9 @@ TOLERANCE = {torch.float64: 1e-14, torch.float32: 5e-6, torch.bfloat16: 1e-3, to
 576 terms and by 2e-6 where it has 14,336; weights rounded to float16 would be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is
 rounded once, and only what lies at a boundary is rounded to the other side: up to 2e-4 of bfloat16, 4e-5 of float16."""
 HALVES = (torch.bfloat16, torch.float16)
+Blocks = Tensor | None
+"""A weight's blocks as a GGUF file has them, uint8 (out, in / 32, bytes of a block), where they are at hand."""
+Pool = list[tuple[Tensor, Blocks]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Way:
     """A way to multiply. prepare: weight (out, in) -> what is kept of it; multiply: rows (R, in), what is kept -> (R, out).
 
     kept: what the prepared form is called; ways with the same one share it. Either function may raise where the machine cannot.
-    fits: whether this weight may be kept so.
+    fits: whether this weight may be kept so. from_blocks: whether `prepare` gets the blocks that a file has the weight in (`Blocks`).
     """
 
     name: str
@@ -63,6 +68,13 @@ class Way:
     multiply: Callable[[Tensor, Any], Tensor]
     dtypes: tuple[torch.dtype, ...] = tuple(TOLERANCE)
     fits: Callable[[Tensor], bool] = lambda weight: True
+    from_blocks: bool = False
+
+    def keep(self, weight: Tensor, blocks: Blocks) -> Any:
+        """What is kept of a weight. Raises LookupError where it wants blocks and there are none."""
+        if self.from_blocks and blocks is None:
+            raise LookupError(f"{self.name} multiplies with a file's blocks, and this weight has none")
+        return self.prepare(blocks if self.from_blocks and blocks is not None else weight)
 
 
 def _as_it_is(weight: Tensor) -> Tensor:
@@ -101,7 +113,7 @@ WAYS = (
 class Product:
     """linear(x, weight): x (..., in) -> (..., out), by one way for each number of rows."""
 
-    def __init__(self, weight: Tensor, ways: Sequence[Way]) -> None:
+    def __init__(self, weight: Tensor, ways: Sequence[Way], blocks: Blocks = None) -> None:
         """ways: for 1 row, for 2 to 8, for 9 to 32, for more. One whose numbers are not near enough with this weight is not taken."""
         forms: dict[str, Any] = {}
         kept: list[tuple[Way, Any]] = []
@@ -109,7 +121,7 @@ class Product:
             try:
                 fits = way is LINEAR or way.fits(weight)
                 if fits and way.kept not in forms:
-                    forms[way.kept] = way.prepare(weight)
+                    forms[way.kept] = way.keep(weight, blocks)
                 fits = fits and (way is LINEAR or is_near(way, forms[way.kept], weight, 3))
             except Exception:
                 fits = False
@@ -163,15 +175,18 @@ class Products:
         self.seconds = 0.0
         self._remembered = REMEMBERED if remembered is None else remembered
 
-    def make(self, weights: Iterable[Tensor], share: float = 1.0, samples: Sequence[int] = SAMPLES) -> list[Product]:
-        """A product for each of several weights of one shape. share: of SECONDS. samples: rows to time, without those never asked for."""
-        weights = iter(weights)
-        pool = [next(weights)]
-        while sum(weight.nbytes for weight in pool) < POOL_BYTES and (weight := next(weights, None)) is not None:
-            pool.append(weight)
+    def make(
+        self, weights: Iterable[Tensor], share: float = 1.0, samples: Sequence[int] = SAMPLES, blocks: Iterable[Blocks] = repeat(None)
+    ) -> list[Product]:
+        """A product for each of several weights of one shape. share: of SECONDS. samples: rows to time, without those never asked for.
+        blocks: of each weight, where a file has it in blocks."""
+        pairs = iter(zip(weights, blocks))  # noqa: B905  # the blocks of none are endless
+        pool = [next(pairs)]
+        while sum(weight.nbytes for weight, _ in pool) < POOL_BYTES and (pair := next(pairs, None)) is not None:
+            pool.append(pair)
         ways = self._ways(pool, share, samples)
-        made = [Product(weight, ways) for weight in chain(pool, weights)]
-        rows, columns = pool[0].shape
+        made = [Product(weight, ways, stored) for weight, stored in chain(pool, pairs)]
+        rows, columns = pool[0][0].shape
         self.choices[rows, columns] = made[0].names
         return made
 
@@ -191,14 +206,19 @@ class Products:
         """Whether every weight is kept as it is, as a compiler wants it."""
         return all(self.ways[name].kept == "" for names in self.choices.values() for name in names)
 
-    def _ways(self, pool: list[Tensor], share: float, samples: Sequence[int]) -> list[Way]:
+    def _ways(self, pool: Pool, share: float, samples: Sequence[int]) -> list[Way]:
         count = len(SAMPLES)
         if self.way is not None:
             return [self.ways[self.way]] * count
-        weight = pool[0]
+        weight = pool[0][0]
         if weight.is_cuda or weight.dtype not in TOLERANCE:
             return [LINEAR] * count
-        candidates = [way for way in self.ways.values() if weight.dtype in way.dtypes and all(map(way.fits, pool))]
+        candidates = [
+            way
+            for way in self.ways.values()
+            if weight.dtype in way.dtypes
+            and all(way.fits(each) and not (way.from_blocks and stored is None) for each, stored in pool)
+        ]
         key = (weight.shape, weight.dtype, torch.get_num_threads(), tuple(samples), tuple(way.name for way in candidates))
         if key not in self._remembered:
             start = self.clock()
@@ -207,27 +227,28 @@ class Products:
         names = self._remembered[key]
         return [self.ways[name] for name in names] + [self.ways[names[-1]]] * (count - len(names))
 
-    def _timed(self, pool: list[Tensor], candidates: list[Way], share: float, samples: Sequence[int]) -> tuple[str, ...]:
+    def _timed(self, pool: Pool, candidates: list[Way], share: float, samples: Sequence[int]) -> tuple[str, ...]:
         """The fastest way for each of the samples. The one before it is to be beaten first: another form of the weight is memory."""
-        forms: dict[str, list[Any]] = {"": list(pool)}
+        forms: dict[str, list[Any]] = {"": [weight for weight, _ in pool]}
         right = [way for way in candidates if way is LINEAR or self._is_right(way, forms, pool, samples)]
         each = SECONDS * share / (len(samples) * len(candidates))
         end = self.clock() + 2 * SECONDS * share
         best, chosen = LINEAR, []
         for rows in samples:
-            x = torch.randn(rows, pool[0].shape[1], generator=torch.Generator().manual_seed(rows)).to(pool[0].dtype)
+            weight = pool[0][0]
+            x = torch.randn(rows, weight.shape[1], generator=torch.Generator().manual_seed(rows)).to(weight.dtype)
             for way in right:
                 if way is not best and self.clock() < end and self._is_faster(way, best, forms, x, each):
                     best = way
             chosen.append(best.name)
         return tuple(chosen)
 
-    def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: list[Tensor], samples: Sequence[int]) -> bool:
+    def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: Pool, samples: Sequence[int]) -> bool:
         """Whether this machine can, and gets F.linear's numbers with each number of rows: who is wrong once is taken nowhere."""
         try:
             if way.kept not in forms:
-                forms[way.kept] = [way.prepare(weight) for weight in pool]
-            return all(is_near(way, forms[way.kept][0], pool[0], rows) for rows in samples)
+                forms[way.kept] = [way.keep(weight, stored) for weight, stored in pool]
+            return all(is_near(way, forms[way.kept][0], pool[0][0], rows) for rows in samples)
         except Exception:  # whatever it is that this processor, or this build of torch, does not have
             return False
 
