@@ -44,6 +44,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
 
 def serve(control: socket.socket, confinement: Confinement, scratch_root: str, scratches: dict[int, str]) -> None:
     """Forks a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
+    gc.disable()  # until a worker is forked: imports leave next to no cycles, and to look for them takes a third of a zygote's start
     warm_up()
     prepare(confinement)
     source = source_sha256()
@@ -52,7 +53,6 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
     shell = worker.make_shell()
     shell.run_cell("None", store_history=False, silent=True)
     # A worker shares all this with us until it writes to it, and Python's collector would write to every object.
-    gc.collect()
     gc.freeze()
     large_pages.collect()
     control.sendall(b"ready\n")
@@ -69,6 +69,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
             pid = os.fork()
             if pid == 0:
                 try:
+                    gc.enable()
                     control.close()
                     child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell, source)
                 finally:
