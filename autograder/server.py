@@ -18,6 +18,7 @@ from solutions.engine.choosing import Kind, NoKernels, choose
 from solutions.engine.core import EngineCore
 from solutions.tokenizer import render_chat
 
+from . import collector
 from .desk import notebook_path
 from .earlier import exercise_module
 from .errors import CourseError
@@ -58,6 +59,7 @@ def serve(
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
         server = Server(core, parts(found), served, max_waiting=max_waiting)
         try:
+            collector.as_usual()
             said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None
             return run(server, opened, said, patience=patience)
         finally:
