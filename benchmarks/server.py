@@ -4,7 +4,9 @@ python benchmarks/server.py                       # some minutes; writes benchma
 python benchmarks/server.py --requests 8 --rates 1   # a trial; writes nothing
 
 llama.cpp's server is `llama-server` on the PATH, or else `pip install "llama-cpp-python[server]"`, which compiles for some minutes and
-answers one request at a time. Where there is neither, a line says so, and ours is measured alone. Only 127.0.0.1 is asked.
+answers one request at a time. Where there is neither, a line says so, and ours is measured alone. Where `llama-quantize` is on the PATH
+too, llama-server is measured a second time with a file of the format in which llama.cpp is fastest here (Q4_0), made from the same one.
+Only 127.0.0.1 is asked.
 """
 
 import argparse
@@ -16,9 +18,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -32,14 +36,17 @@ from solutions.latency import summarize
 from solutions.serving import SSEParser, poisson_arrivals, run_load, served_goodput
 
 ROWS, TOKENS, SEED = 8, 32, 18
-RATES = (0.5, 1.0, 2.0, 4.0)
+RATES = (1.0, 2.0, 4.0, 8.0, 16.0)
 REQUESTS = 60
 TTFT_SLO, ITL_SLO = 1.0, 0.15
 PROMPT = "Write a short story about a lighthouse keeper who finds a letter, number {}."
 COUNTED = f"""\
 Each request is a chat of one question and {TOKENS} tokens at most, temperature 0, streamed. Requests come as a Poisson process
 (seed {SEED}), whether or not others have been answered; a time counts from when a request was due. A token is an event with text.
-Every server has the same file, {paths.SMOLLM2.name}, and this machine's cores. Goodput is the share of all requests, refused ones
+Every server has the same file, {paths.SMOLLM2.name}, and this machine's cores; "Q4_0" is that file in the format in which llama.cpp is
+fastest here, made by its own quantizer. llama-server has {ROWS} slots and queues whoever comes beyond them, ours has {ROWS} rows and
+room for 64 who wait. All questions begin alike: llama-server keeps what a slot has read last (its default), ours, with a file's blocks,
+nothing between texts. Goodput is the share of all requests, refused ones
 among them, with a first token within {TTFT_SLO:g} s and each further one within {ITL_SLO:g} s of the one before."""
 
 
@@ -49,16 +56,36 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def commands(port: int) -> dict[str, list[str]]:
-    """How each server that is installed is started."""
+def commands(port: int, fastest: Path | None = None) -> dict[str, list[str]]:
+    """How each server that is installed is started. fastest: the model in llama.cpp's fastest format."""
     found = {"ours": [sys.executable, "-m", "autograder.cli", "serve", "--port", str(port), "--rows", str(ROWS)]}
     room = str(ROWS * 2048)
     if binary := shutil.which("llama-server"):
-        found["llama-server"] = [binary, "-m", str(paths.SMOLLM2), "--port", str(port), "-np", str(ROWS), "-c", room]
+        files = {"llama-server": paths.SMOLLM2} | ({"llama-server, Q4_0": fastest} if fastest else {})
+        for name, file in files.items():
+            found[name] = [binary, "-m", str(file), "--port", str(port), "-np", str(ROWS), "-c", room]
     elif importlib.util.find_spec("llama_cpp") and importlib.util.find_spec("sse_starlette"):
         module = [sys.executable, "-m", "llama_cpp.server", "--model", str(paths.SMOLLM2), "--host", "127.0.0.1"]
         found["llama_cpp.server"] = [*module, "--port", str(port), "--n_ctx", "2048"]
     return found
+
+
+def in_fastest_format(folder: Path) -> Path | None:
+    """The model in Q4_0, where llama.cpp's quantizer is installed."""
+    binary, made = shutil.which("llama-quantize"), folder / "SmolLM2.Q4_0.gguf"
+    if binary is None:
+        return None
+    subprocess.run([binary, "--allow-requantize", paths.SMOLLM2, made, "Q4_0"], check=True, capture_output=True)
+    return made
+
+
+def build() -> str:
+    """What llama-server says of itself, in one line."""
+    binary = shutil.which("llama-server")
+    if binary is None:
+        return ""
+    told = subprocess.run([binary, "--version"], capture_output=True, text=True)
+    return ", ".join(line.strip() for line in (told.stdout + told.stderr).splitlines() if line.startswith(("version", "built")))
 
 
 @contextmanager
@@ -142,19 +169,22 @@ def main() -> None:
     asked = arguments.parse_args()
     if not paths.SMOLLM2.exists():
         raise SystemExit(f"{paths.SMOLLM2} is not here: make model")
-    found = list(commands(0))
-    alone = "" if len(found) > 1 else "No llama.cpp server is installed here: ours is measured alone."
-    print(alone or f"Measured: {', '.join(found)}", flush=True)
-    where, runs = machine(), {}
-    for name in found:
-        port = free_port()
-        with started(commands(port)[name], port) as base:
-            runs[name] = [asyncio.run(measure(base, rate, asked.requests)) for rate in asked.rates]
+    with tempfile.TemporaryDirectory() as folder:
+        fastest = in_fastest_format(Path(folder))
+        found = list(commands(0, fastest))
+        alone = "" if len(found) > 1 else " No llama.cpp server is installed here: ours is measured alone."
+        print(alone.strip() or f"Measured: {', '.join(found)}", flush=True)
+        where, runs = machine(), {}
+        for name in found:
+            port = free_port()
+            with started(commands(port, fastest)[name], port) as base:
+                runs[name] = [asyncio.run(measure(base, rate, asked.requests)) for rate in asked.rates]
     text = table(runs)
     print(text)
     if (tuple(asked.rates), asked.requests) == (RATES, REQUESTS):
-        page = f"# The server under load\n\n{COUNTED}\n\nMeasured on {where}. {alone}\n\n{text}\n"
-        save("server", {"machine": where, "runs": runs}, page)
+        built = f" llama-server: {build()}." if build() else ""
+        page = f"# The server under load\n\n{text}\n\nMeasured on {where}.{built}{alone}\n\n{COUNTED}\n"
+        save("server", {"machine": where, "llama_server": build(), "runs": runs}, page)
 
 
 if __name__ == "__main__":
