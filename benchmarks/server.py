@@ -50,6 +50,9 @@ nothing between texts. Goodput is the share of all requests, refused ones
 among them, with a first token within {TTFT_SLO:g} s and each further one within {ITL_SLO:g} s of the one before."""
 
 
+ALONE = "No llama.cpp server is installed here: ours is measured alone."
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -162,6 +165,13 @@ def table(runs: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
+def page(result: dict[str, Any]) -> str:
+    where, built = result["machine"], result["llama_server"]
+    alone = "" if len(result["runs"]) > 1 else f" {ALONE}"
+    measured = f"Measured on {where}." + (f" llama-server: {built}." if built else "") + alone
+    return f"# The server under load\n\n{table(result['runs'])}\n\n{measured}\n\n{COUNTED}\n"
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rates", type=float, nargs="+", default=RATES)
@@ -172,19 +182,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         fastest = in_fastest_format(Path(folder))
         found = list(commands(0, fastest))
-        alone = "" if len(found) > 1 else " No llama.cpp server is installed here: ours is measured alone."
-        print(alone.strip() or f"Measured: {', '.join(found)}", flush=True)
+        print(f"Measured: {', '.join(found)}" if len(found) > 1 else ALONE, flush=True)
         where, runs = machine(), {}
         for name in found:
             port = free_port()
             with started(commands(port, fastest)[name], port) as base:
                 runs[name] = [asyncio.run(measure(base, rate, asked.requests)) for rate in asked.rates]
-    text = table(runs)
-    print(text)
+    print(table(runs))
     if (tuple(asked.rates), asked.requests) == (RATES, REQUESTS):
-        built = f" llama-server: {build()}." if build() else ""
-        page = f"# The server under load\n\n{text}\n\nMeasured on {where}.{built}{alone}\n\n{COUNTED}\n"
-        save("server", {"machine": where, "llama_server": build(), "runs": runs}, page)
+        result = {"machine": where, "llama_server": build(), "runs": runs}
+        save("server", result, page(result))
 
 
 if __name__ == "__main__":
