@@ -133,18 +133,6 @@ def merge_all(symbols, ranks):
 # +         i = -i
 
 
-# %% wrong_in_place
+# %% wrong_in_place, of right_ranks_beside_the_symbols
 # WRONG: works on the caller's list
-import math
-
-def merge_all(symbols, ranks):
-    found = [ranks.get(pair, math.inf) for pair in zip(symbols, symbols[1:])]
-    while found and min(found) < math.inf:
-        i = found.index(min(found))
-        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
-        del found[i]
-        if i > 0:
-            found[i - 1] = ranks.get((symbols[i - 1], symbols[i]), math.inf)
-        if i < len(found):
-            found[i] = ranks.get((symbols[i], symbols[i + 1]), math.inf)
-    return symbols
+# -     symbols = list(symbols)
