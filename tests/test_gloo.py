@@ -59,7 +59,7 @@ def test_any_tensor_arrives_as_it_was() -> None:
 
 
 FAULTS = '''
-import os, signal
+import os, signal, time
 import torch
 
 def others(comm): return comm.recv((comm.rank + 1) % comm.world)
@@ -67,6 +67,12 @@ def unplugged(comm):
     if comm.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return others(comm)
+def nobody_listens(comm):
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        comm.send(1, torch.ones(2))
+        time.sleep(0.01)
 def without_weights(comm):
     if comm.rank == 1:
         raise ValueError("rank 1 has no weights")
@@ -81,6 +87,7 @@ def to_itself(comm): comm.send(comm.rank, torch.ones(2))
     [
         ("others", Deadlock, "rank 0 waits for rank 1; rank 1 waits for rank 0"),
         ("unplugged", RankError, r"rank 1 has ended without an answer \(signal 9\); rank 0 waits for rank 1, which has ended"),
+        ("nobody_listens", RankError, r"rank 1 has ended without an answer \(signal 9\); rank 0 sends to rank 1, which has ended"),
         ("without_weights", RankError, r"rank 1: ValueError: rank 1 has no weights \(line \d+ of the cells, in without_weights"),
         ("unread", RankError, "messages that nobody has received: 1 from rank 1 to rank 0, 1 from rank 0 to rank 1"),
         ("to_itself", RankError, "rank 0 of 2 has no neighbour 0"),

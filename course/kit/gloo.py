@@ -171,7 +171,7 @@ def _who_waits(place: Path, processes: list[subprocess.Popen[bytes]]) -> str:
 
 
 class Lost(RankError):
-    """The rank that this one waited for is gone."""
+    """The rank that this one waited for, or sent to, is gone."""
 
 
 class Wire:
@@ -194,7 +194,11 @@ class Wire:
         self.pending = [(work, kept) for work, kept in self.pending if not work.is_completed()]
         for number, part in enumerate((head, body)):
             if part.numel():
-                self.pending.append((dist.isend(part, dst, tag=2 * self.sent[dst] + number), part))
+                try:
+                    work = dist.isend(part, dst, tag=2 * self.sent[dst] + number)
+                except RuntimeError:  # gloo has seen that the connection is closed
+                    raise Lost(f"rank {self.rank} sends to rank {dst}, which has ended") from None
+                self.pending.append((work, part))
         self.sent[dst] += 1
 
     def recv(self, src: int) -> Tensor:
@@ -220,7 +224,7 @@ class Wire:
         everywhere = [text for other in range(self.world) for text in json.loads(self.store.get(f"unread at {other}"))]
         if everywhere:
             raise RankError(f"messages that nobody has received: {', '.join(everywhere)}")
-        for work, _ in self.pending:
+        for work, _ in self.pending:  # all has been received: what is left is to hear of it
             work.wait()
 
     def _part(self, src: int, into: Tensor, number: int) -> Tensor:
