@@ -1,5 +1,6 @@
 """What the lesson on speculative decoding says: its numbers, its demo cells, the bug to find and the challenge."""
 
+import functools
 import math
 import re
 import time
@@ -30,31 +31,47 @@ LESSON = DAY.lesson_path.read_text(encoding="utf-8")
 
 def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = ()) -> str:
     """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
+    names = dict(defined_by(before))
+    names["fed"].clear()
+    source = demo_cell(words)
+    for old, new in edits:
+        assert source.count(old) == 1, old
+        source = source.replace(old, new)
+    capsys.readouterr()
+    run(source, names)
+    return capsys.readouterr().out
+
+
+def demo_cell(words: str) -> str:
+    return next(cell.source for cell in lesson(DAY).cells if cell.role == "demo" and words in cell.source)
+
+
+def run(source: str, names: dict[str, Any]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speculative, "forward_cached", names["forward_cached"])
+        exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
+
+
+@functools.cache
+def defined_by(cells: tuple[str, ...]) -> dict[str, Any]:
+    """What these demo cells have defined, one after the other: run once, since some of them take seconds."""
     matplotlib.use("agg")
+    if cells:
+        names = dict(defined_by(cells[:-1]))
+        run(demo_cell(cells[-1]), names)
+        return names
     fed: list[int] = []
 
     def forward_cached(model: WeightsOnly, ids: Tensor, cache: day10.KVCache) -> Tensor:
         fed.append(ids.shape[1])
         return day10.forward_cached(model, ids, cache)
 
-    names: dict[str, Any] = {
+    return {
         **{name: value for name, value in vars(speculative).items() if not name.startswith("__")}, "if_solved": lambda *_: True,
         "counting": counting, "load_model": lambda name, **options: None if name == "smollm2" else load_model(name, **options),
         "plots": plots, "time": time, "replace": replace, "day10": day10, "generate_cached": day10.generate_cached, "fed": fed,
-        "earlier": lambda topic: __import__(f"solutions.{topic}", fromlist=["x"]), "smollm2": None,
+        "earlier": lambda topic: __import__(f"solutions.{topic}", fromlist=["x"]), "smollm2": None, "forward_cached": forward_cached,
     }  # fmt: skip
-    demos = [cell.source for cell in lesson(DAY).cells if cell.role == "demo"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speculative, "forward_cached", forward_cached)
-        names["forward_cached"] = forward_cached
-        for wanted in (*before, words):
-            source = next(each for each in demos if wanted in each)
-            for old, new in edits if wanted == words else ():
-                assert source.count(old) == 1, old
-                source = source.replace(old, new)
-            capsys.readouterr()
-            exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-    return capsys.readouterr().out
 
 
 EXACT_CELL = "five rows say"

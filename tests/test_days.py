@@ -21,7 +21,6 @@ from . import kept_days
 READY = [day for day in syllabus() if day.ready]
 each_day = pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 
-SHARE = 0.1
 MAX_SECONDS = 180
 MAX_BYTES = 3 * 1024**3
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
@@ -85,7 +84,7 @@ def unsolved_from_top_to_bottom(day, tmp_path):
 
 
 FINDS = (full_marks_where_solved, nothing_where_unsolved_and_each_stub_names_its_exercise, unsolved_from_top_to_bottom)
-"""What is kept of a day (`kept_days.py`) and found out again for one day in ten."""
+"""What is kept of a day (`kept_days.py`) and found out again for a share of the days."""
 
 
 @pytest.mark.slow
@@ -171,12 +170,12 @@ def test_every_exercise_has_a_ladder_of_three_hints_and_the_day_ten_questions(da
 def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, record_property):
     """In three minutes and three gigabytes, the real model included, without an error in any cell. It is run once for tests and site.
 
-    Of the runs that are kept with the course (`execute.py`) one in ten is made again: EXECUTE_DRAW=all, none or one day's slug says which.
+    Of the runs that are kept with the course (`execute.py`) a share is made again: EXECUTE_DRAW=all, none or one day's slug says which.
     """
     for name, value in ONE_THREAD.items():
         monkeypatch.setenv(name, value)
     run_now: list[str] = []
-    draw = os.environ.get("EXECUTE_DRAW") or (day.slug if random.random() < SHARE else "none")
+    draw = os.environ.get("EXECUTE_DRAW") or (day.slug if random.random() < kept_days.SHARE else "none")
     ran = executed(needed(day, READY), kept=KEPT, anew={day.slug} if draw in (day.slug, "all") else (), say=run_now.append)[day.slug]
     if run_now:
         record_property("says", ", ".join(run_now))
