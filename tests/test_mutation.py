@@ -1,6 +1,7 @@
 """The mechanical adversary: what it changes, how it knows a mutant again, and what it does with one that no check kills."""
 
 import dataclasses
+import random
 import textwrap
 import tomllib
 
@@ -10,6 +11,8 @@ from autograder import certify
 from autograder.errors import CourseError
 from autograder.mutation import equivalent, judge
 from autograder.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
+
+from . import kept_days, kept_mutants
 
 MARKED = '''
 import torch
@@ -222,13 +225,45 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
         judge.joined(older, told_of("friday", share=1, softmax=3))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("topic", certify.known_topics())
-def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_what_is_right(topic):
+def are_mutants_of_what_is_right(topic: str) -> None:
     listed = set(equivalent.read(topic))
     places = {(i.origin, i.where.split(".")[0] if i.origin == REFERENCE else None) for i in listed}
     here = {m.identity for origin, exercise in places for m in mutants_of(topic, origin=origin, exercise=exercise)}
     assert listed <= here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topic", certify.known_topics())
+def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_what_is_right(topic, record_property):
+    assert all(equivalent.read(topic).values())
+    if kept_mutants.is_kept(topic) and random.random() >= kept_days.SHARE:
+        return
+    are_mutants_of_what_is_right(topic)
+    record_property("says", f"{topic} looked through anew")
+
+
+@pytest.mark.parametrize("changed", ["entries", "reference", "right version", "what makes mutants"])
+def test_what_is_kept_of_a_topics_entries_is_looked_through_again_when_it_changes(changed, tmp_path, monkeypatch):
+    kept = tmp_path / "kept.json"
+    kept_mutants.keep(["batching"], lambda topic: None, kept)
+    assert kept_mutants.is_kept("batching", kept)
+    other = {
+        "entries": ("entries_of", lambda topic: b"other"),
+        "reference": ("solution_source", lambda topic: "other"),
+        "right version": ("find_specimens", lambda *ignored: []),
+        "what makes mutants": ("imported_files", lambda *ignored: set()),
+    }
+    monkeypatch.setattr(kept_mutants, *other[changed])
+    assert not kept_mutants.is_kept("batching", kept)
+
+
+def test_what_is_wrong_of_a_topics_entries_is_not_kept(tmp_path):
+    def wrong(topic: str) -> None:
+        raise AssertionError("no mutant of this description")
+
+    with pytest.raises(AssertionError, match="no mutant of this description"):
+        kept_mutants.keep(["batching"], wrong, tmp_path / "kept.json")
+    assert not kept_mutants.is_kept("batching", tmp_path / "kept.json")
 
 
 @pytest.mark.parametrize("reason", ["", "equivalent", "it is the same program, no difference", "same", "The behaviour is equivalent."])
