@@ -1,8 +1,8 @@
 """A notebook's check and grading give the same verdicts: the student's functions in this process, and in a worker.
 
 Of the wrong versions of which both have told the same, `tests/agreed/<topic>/kept.json` keeps it, by a digest of all that it depends on, as
-certification does (`autograder/certified.py`). What is new or changed is judged both ways, and a tenth of the rest, drawn anew each time:
-AGREED_DRAW=<number> draws the same tenth again. `python -m tests.test_near` judges what is not kept, and keeps it.
+certification does (`autograder/certified.py`). What is new or changed is judged both ways, and a share of the rest, drawn anew each time:
+AGREED_DRAW=<number> draws the same ones again. `python -m tests.test_near` judges what is not kept, and keeps it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from autograder.grading.threads import one_thread
 from autograder.runner import run_checks, select
 from autograder.specimen_files import SPECIMENS, find_specimens
 from autograder.verdicts import Verdict
+
+from . import kept_days
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4
@@ -127,7 +129,7 @@ class Agreed(Kept):
     """What is kept of this comparison. It depends on this file, beside all that a judgement depends on."""
 
     def __init__(self, draw: int | None = None, folder: Path = AGREED) -> None:
-        super().__init__(folder, seeds=1, limits=Limits(), draw=draw)
+        super().__init__(folder, seeds=1, limits=Limits(), draw=draw, share=kept_days.SHARE)
 
     def digest(self, specimen: Specimen) -> str:
         return hashlib.sha256(f"{super().digest(specimen)}\0{Path(__file__).read_text()}".encode()).hexdigest()[:16]
