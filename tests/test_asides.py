@@ -12,7 +12,7 @@ import ast
 import importlib
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,13 @@ ASIDES = [
     Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside("costs", "my_change", "you have found it", "forward_flops", "colleagues_flops"),
+    Aside("costs", "my_tokens", "the sentence is refuted"),
+    Aside(
+        "costs", "my_heads", "you have found it", "kv_cache_bytes", "colleagues_bytes",
+        "config.hidden_size", "config.num_key_value_heads * config.head_dim",
+    ),
+    Aside("costs", "from_card", "right for every card and place"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -102,6 +109,7 @@ def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
     found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    found |= {"dataclass": dataclass, "replace": replace}
     if topic == "tokenizer":
         found["tokenizer"] = load_tokenizer("smollm2")
     if topic == "transformer":
