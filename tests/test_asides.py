@@ -12,7 +12,7 @@ import ast
 import importlib
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
 from autograder.specimen_files import listed
-from autograder.verdicts import PASS
 from course.kit import load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
@@ -74,6 +73,17 @@ ASIDES = [
     Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside("costs", "my_change", "you have found it", "forward_flops", "colleagues_flops"),
+    Aside("costs", "my_tokens", "the sentence is refuted"),
+    Aside(
+        "costs", "my_heads", "you have found it", "kv_cache_bytes", "colleagues_bytes",
+        "config.hidden_size", "config.num_key_value_heads * config.head_dim",
+    ),
+    Aside("costs", "from_card", "right for every card and place"),
+    Aside("kv_cache", "my_calls", "you have found it", "KVCache", "ColleaguesCache"),
+    Aside("kv_cache", "my_chunks", "you have found it", "forward_cached", "colleagues_forward"),
+    Aside("kv_cache", "my_flops", "the sentence is refuted"),
+    Aside("kv_cache", "RingCache", "right, in a ring of slots"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -102,10 +112,12 @@ def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
     found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    found |= {"dataclass": dataclass, "replace": replace}
     if topic == "tokenizer":
         found["tokenizer"] = load_tokenizer("smollm2")
-    if topic == "transformer":
+    if topic in ("transformer", "kv_cache"):
         found["tiny"] = load_model("tiny")
+        found["exact"] = load_model("tiny", dtype=torch.float64)
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
@@ -182,4 +194,4 @@ def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: 
         exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
         namespace[aside.exercise] = namespace[aside.colleague]
         verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
-        assert any(verdict.outcome != PASS for verdict in verdicts) == fails, [v.title for v in verdicts if v.outcome != PASS]
+        assert any(verdict.failed for verdict in verdicts) == fails, [v.title for v in verdicts if v.failed]

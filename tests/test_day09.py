@@ -1,10 +1,15 @@
 """The numbers of the costs day: worked out by hand, quoted in the lesson, or said of the models in the steppers."""
 
+import subprocess
+import sys
 import tomllib
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+from autograder.grading.work import counting
 from course.kit import Config, load_model, paths
 from course.kit.hardware import HARDWARE
 from course.kit.stepper import SHAPES
@@ -32,6 +37,7 @@ def shape(V: int, D: int, F: int, L: int, H: int, K: int, Dh: int, tied: bool) -
 
 SMOLLM2 = shape(49152, 576, 1536, 30, 9, 3, 64, True)
 LLAMA3_8B = shape(128256, 4096, 14336, 32, 32, 8, 128, False)
+LLAMA2_7B = shape(32000, 4096, 11008, 32, 32, 32, 128, False)
 GEMMA_7B = shape(256000, 3072, 24576, 28, 16, 16, 256, True)
 
 
@@ -126,6 +132,15 @@ def test_param_count_is_that_of_the_models_own_tensors(name: str) -> None:
 
 
 def test_the_lesson_quotes_these_numbers() -> None:
+    untied = replace(SMOLLM2, tie_word_embeddings=False)
+
+    def scores(config: Config, tokens: int) -> int:
+        return 4 * config.num_hidden_layers * config.num_attention_heads * config.head_dim * tokens**2
+
+    def intensity(users: int, behind: int) -> float:
+        n = param_count(LLAMA2_7B)
+        return arithmetic_intensity(users * decode_flops(n, 1), weight_bytes(n, 2) + kv_cache_bytes(LLAMA2_7B, behind, users, 2))
+
     quoted = {
         "62,000 tokens a second": round(989e12 / 16e9, -3) == 62_000,
         "16 heads of 256 make 4,096, where D is 3,072": GEMMA_7B.num_attention_heads * GEMMA_7B.head_dim == 4096 > GEMMA_7B.hidden_size,
@@ -169,6 +184,17 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "76 squares": naive_positions(6, 8) == 76,
         "13 in all": cached_positions(6, 8) == 13,
         "= 1.43": near(4.8 / 3.35, 1.43, 2),
+        "19 % too high": near(100 * (2 * param_count(untied) * 512 + scores(untied, 512)) / forward_flops(untied, 512) - 100, 19, 0),
+        "7,504,658,432 weights in products": 2 * 7_504_658_432 == forward_flops(LLAMA3_8B, 1) - scores(LLAMA3_8B, 1),
+        "524,288 · T": scores(LLAMA3_8B, 1) == 524_288,
+        "equal at T = 28,628": scores(LLAMA3_8B, 28_628) * 2 == forward_flops(LLAMA3_8B, 28_628),
+        "At 4,096 tokens attention is an eighth": near(scores(LLAMA3_8B, 4096) / forward_flops(LLAMA3_8B, 4096), 1 / 8, 3),
+        "one layer's table takes 2,416 MB": near(9 * 8192**2 * 4 / 1e6, 2416, 0),
+        "With 512 tokens each it is 28.1": near(intensity(64, 512), 28.1, 1),
+        "with 4,096 it is 5.7": near(intensity(64, 4096), 5.7, 1),
+        "their caches together, 17.2 GB": near(kv_cache_bytes(LLAMA2_7B, 512, 64, 2) / 1e9, 17.2, 1),
+        "would not even fit into the card's 80 GB": kv_cache_bytes(LLAMA2_7B, 4096, 64, 2) > 80e9 == MACHINES["A100"].memory_bytes,
+        "80 GB at 3.35 TB/s are 23.9 ms": near(80 / 3.35, 23.9, 1),
     }
     for text, right in quoted.items():
         assert right, f"{text} is wrong"
@@ -186,10 +212,45 @@ def test_a_machine_is_measured() -> None:
 def test_the_shapes_of_the_stepper_are_those_of_the_models() -> None:
     models = {
         "SmolLM2-135M": SMOLLM2,
-        "Llama 2 7B": shape(32000, 4096, 11008, 32, 32, 32, 128, False),
+        "Llama 2 7B": LLAMA2_7B,
         "Llama 3 8B": LLAMA3_8B,
         "Llama 3 70B": shape(128256, 8192, 28672, 80, 64, 8, 128, False),
     }
     for given in SHAPES:
         assert given.num_params == param_count(models[given.name])
         assert given.cache_values * 2 == kv_cache_bytes(models[given.name], 1, 1, 2)
+
+
+def test_of_the_scores_two_tables_exist_at_a_time() -> None:
+    q = torch.empty(1, 9, 2048, 64, device="meta")
+    with counting() as work:
+        (q @ q.transpose(-2, -1)).softmax(dim=-1) @ q
+    assert work.largest_bytes == 9 * 2048**2 * 4
+    assert near(work.peak_bytes / work.largest_bytes, 2, 1)
+
+
+def test_one_row_is_left_to_one_thread_and_two_rows_are_shared_out() -> None:
+    """What the lesson says of MKL, seen in how long each thread worked."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if "Math Kernel Library" not in torch.__config__.parallel_info() or not cpuinfo.exists() or "AuthenticAMD" not in cpuinfo.read_text():
+        pytest.skip("another library multiplies here, or on processors of another maker")
+    code = """
+import os, torch
+
+def ticks():
+    tasks = [open(f"/proc/self/task/{t}/stat").read().rsplit(")", 1)[1].split() for t in os.listdir("/proc/self/task")]
+    return {i: int(fields[11]) + int(fields[12]) for i, fields in zip(os.listdir("/proc/self/task"), tasks)}
+
+torch.set_num_threads(2)
+weight = torch.ones(4096, 4096)
+for rows, calls in ((1, 100), (2, 60)):
+    x = torch.ones(rows, 4096)
+    x @ weight.T
+    before = ticks()
+    for _ in range(calls):
+        x @ weight.T
+    worked = sorted(after - before.get(task, 0) for task, after in ticks().items())
+    print(worked[-2] > worked[-1] / 4)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]

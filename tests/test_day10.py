@@ -120,6 +120,13 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "1,499 with a cache": cached_positions(1000, 500) == 1499,
         "= 624,750": naive_positions(1000, 500) == 624_750,
         "377.5 MB": near(kv_cache_bytes(SMOLLM2, 2048, 4, 4) / 1e6, 377.5, 1),
+        "= 184,320 weights in matrices, five have 921,600, the head 131,072": (5 * 184_320, 1024 * 128) == (921_600, 131_072),
+        "2,105,344 FLOPs for one token": 2 * (921_600 + 131_072) == 2_105_344,
+        "5 · 4 · 4 · 32 = 2,560": 5 * 4 * 4 * 32 == 2_560,
+        "2,146,304 FLOPs with 16 tokens": 2_105_344 + 16 * 2_560 == 2_146_304,
+        "and 4,726,784 with 1,024": 2_105_344 + 1024 * 2_560 == 4_726_784,
+        "the copies alone are 141.6 MB": near(30 * 2 * 9 * 1024 * 64 * 4 / 1e6, 141.6, 1),
+        "the cache itself has 47.2 MB": near(kv_cache_bytes(SMOLLM2, 1024, 1, 4) / 1e6, 47.2, 1),
         "131,072 bytes": 2 * 32 * 8 * 128 * 2 == 131_072,
         "524.3 MB": near(4000 * 131_072 / 1e6, 524.3, 1),
         "15 users": 8e9 // (4000 * 131_072) == 15,
@@ -182,7 +189,7 @@ def test_smollm2_says_the_same_with_and_without_a_cache() -> None:
     ],
 )
 def test_which_wrong_mask_a_test_with_single_tokens_finds(monkeypatch: pytest.MonkeyPatch, mask, found_by_single_tokens) -> None:
-    """The caption under the two masks, and question 5."""
+    """The bug to find in section 5, and question 5."""
     model = load_model("tiny", dtype=torch.float64)
     ids = torch.arange(20, 28).unsqueeze(0)
     want = model(ids)
