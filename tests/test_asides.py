@@ -74,6 +74,10 @@ ASIDES = [
     Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside("samplers", "my_logits", "refuted: token"),
+    Aside("samplers", "my_probs", "you have found it", "top_p_probs", "colleagues_top_p"),
+    Aside("samplers", "my_row", "you have found it", "draw", "colleagues_draw"),
+    Aside("samplers", "race", "right: every row"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
