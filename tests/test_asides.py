@@ -78,6 +78,11 @@ ASIDES = [
     Aside("samplers", "my_probs", "you have found it", "top_p_probs", "colleagues_top_p"),
     Aside("samplers", "my_row", "you have found it", "draw", "colleagues_draw"),
     Aside("samplers", "race", "right: every row"),
+    Aside("steering", "my_logits", "you have found it", "apply_repetition_penalty", "colleagues_penalty"),
+    Aside("steering", "my_said", "you have found it", "apply_frequency_presence", "colleagues_counting"),
+    Aside("steering", "my_presence", "refuted:"),
+    Aside("steering", "date_goes_on", "right: every beginning"),
+    Aside("steering", "json_goes_on", "right: JSON"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
