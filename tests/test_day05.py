@@ -143,6 +143,40 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     assert [int((top_k_probs(tensor([5, 3, 3, 3]), k) > 0).sum()) for k in (1, 2)] == [1, 4]
 
 
+def test_a_token_above_the_mean_logit_loses_as_the_temperature_rises() -> None:
+    """The lesson's example, and its rule: the mean is weighted with the probabilities."""
+    row = tensor([2.0, 1.9, 0.0, 0.0, 0.0])
+    shares = [float(temperature_probs(row, tau)[0, 1]) for tau in (1.0, 2.0)]
+    assert rounded(shares, [0.3916, 0.3114])
+    assert "falls from 0.3916 to 0.3114" in LESSON
+    logits = 3 * torch.randn(50, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    cold, hot = temperature_probs(logits, 1.0), temperature_probs(logits, 1.0 + 1e-6)
+    mean = (cold * logits).sum(dim=-1, keepdim=True)
+    apart = (logits - mean).abs() > 1e-3
+    assert ((hot < cold) == (logits > mean))[apart].all()
+
+
+def test_the_two_orders_of_the_lesson() -> None:
+    """Temperature and top-p, either first: where token 2 can come and where it cannot."""
+    five = tensor(HAND["greedy"]["logits"])
+    filtered_first = temperature_probs(top_p_probs(five, 0.9).log(), 2.0)[0].tolist()
+    assert rounded(filtered_first, [0.2497, 0.0, 0.0, 0.7503, 0.0])
+    assert "0.7503 and 0.2497" in LESSON
+    for tau, fewer in ((0.5, True), (2.0, False)):  # "above it our order keeps more tokens, below it fewer"
+        ours = int((top_p_probs(temperature_probs(five, tau).log(), 0.9) > 0).sum())
+        assert (ours < 2) == fewer
+        assert ours != 2
+    assert [round(x, 2) for x in exact([0.9, 0.1])] == [0.69, 0.31]  # probabilities handed on as if they were logits
+
+
+def test_multinomial_of_one_token_is_the_race_of_the_lesson() -> None:
+    for seed in range(20):
+        probs = torch.softmax(torch.randn(3, 500, generator=torch.Generator().manual_seed(seed)), dim=-1)
+        drawn = torch.multinomial(probs, 1, generator=torch.Generator().manual_seed(seed))
+        times = torch.empty_like(probs).exponential_(generator=torch.Generator().manual_seed(seed))
+        assert drawn.equal((probs / times).argmax(dim=-1, keepdim=True))
+
+
 def test_what_the_lesson_says_of_half_precision() -> None:
     logits = 2.5 * torch.randn(1, 49_152, generator=torch.Generator().manual_seed(0))
     found = {}
@@ -176,7 +210,9 @@ def test_the_orders_and_defaults_that_the_lesson_names_are_those_of_transformers
     from transformers.generation.configuration_utils import GenerationConfig
     from transformers.generation.utils import GenerationMixin
 
-    assert GenerationConfig()._get_default_generation_params()["top_k"] == 50
+    defaults = GenerationConfig()._get_default_generation_params()
+    assert [defaults[name] for name in ("temperature", "top_k", "top_p", "do_sample", "max_length")] == [1.0, 50, 1.0, False, 20]
+    assert "default let's always generate 20 new tokens" in inspect.getsource(GenerationMixin)
     source = inspect.getsource(GenerationMixin._get_logits_processor)
     places = [source.index(f"{name}LogitsWarper(") for name in ("Temperature", "TopK", "TopP")]
     assert places == sorted(places)

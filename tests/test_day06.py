@@ -6,6 +6,7 @@ import math
 import random
 import re
 import tomllib
+from datetime import date, timedelta
 
 import pytest
 import torch
@@ -130,6 +131,11 @@ def test_the_remarks_of_the_lesson_hold() -> None:
     assert 3 * 0.2 + 0.4 == pytest.approx(1.0)
     assert rounded([math.exp(0.8)], [2.2], digits=1)
     assert 0.005**160 == 0.0  # even in float64
+    assert [round(math.exp(x), 2) for x in (math.log(2), 2)] == [2.0, 7.39]  # by how much a presence divides the odds
+    stream = StopStrings(["<tool_call>"])  # what stands behind a stop in the same piece is never emitted
+    assert [stream.push("_call"), stream.push('<tool_call>{"name"')] == [("_call", False), ("", True)]
+    assert stream.push(": 1}") == ("", True)
+    assert stream.flush() == ""
     stream = StopStrings(["abc", "bd"])  # question 8
     assert stream.push("xxab") == ("xx", False)
     assert stream.push("d") == ("a", True)
@@ -138,6 +144,19 @@ def test_the_remarks_of_the_lesson_hold() -> None:
         assert "".join(stream.push(piece)[0] for piece in pieces) == "a"
     assert re.search("abcd|bc", "abcd")[0] == "abcd"  # type: ignore[index]
     assert next(text for end in range(5) if (text := "abcd"[:end]).endswith(("abcd", "bc"))) == "abc"
+
+
+def test_the_optional_sections_are_used_by_no_later_day() -> None:
+    for lesson in sorted(paths.ROOT.glob("course/day*/lesson.md")):
+        if "day06" not in str(lesson):
+            assert not re.search(r"earlier\(.steering.\)\.(beam_search)", lesson.read_text(encoding="utf-8")), lesson
+
+
+def test_the_beginnings_of_dates_are_as_many_as_the_lesson_counts() -> None:
+    days = [str(date(2000, 1, 1) + timedelta(n)) for n in range(36_525)]
+    assert days[-1] == "2099-12-31"
+    counts = [len({day[:length] for day in days}) for length in range(1, 11)]
+    assert f"enumerate(({', '.join(f'{count:_}' if count > 9999 else str(count) for count in counts)}, 0), start=1)" in LESSON
 
 
 # ---- beyond the checks ---------------------------------------------------------------------------------------------
