@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,16 @@ ASIDES = [
     Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside(
+        "batching", "my_rows", "you have found it", "left_pad", "colleagues_pad",
+        "(ids == pad_id).long().cumprod(dim=1).sum(dim=1)", "ids.shape[1] - torch.tensor([len(prompt) for prompt in prompts])",
+    ),
+    Aside(
+        "batching", "my_prompts", "you have found it", "decode_batch", "colleagues_decode",
+        "mask = None  # all", "_, mask = positions_and_mask(num_pad, cache.length, 1)  # all",
+    ),
+    Aside("batching", "my_lengths", "the sentence is refuted"),
+    Aside("batching", "sorted_batches", "right, with the fewest slots"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -101,10 +112,10 @@ def with_answer(aside: Aside, answer: str | None) -> str:
 def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
-    found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    found |= {"torch": torch, "math": math, "time": time, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
     if topic == "tokenizer":
         found["tokenizer"] = load_tokenizer("smollm2")
-    if topic == "transformer":
+    if topic in ("transformer", "batching"):
         found["tiny"] = load_model("tiny")
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
