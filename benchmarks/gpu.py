@@ -230,7 +230,9 @@ def machine_peaks(device: str, size: int, num_bytes: int) -> tuple[float, float]
 def report(device: str, *, rehearse: bool) -> tuple[dict[str, Any], str]:
     """All figures and the page that shows them."""
     small_shape, shape = (
-        (replace(SMOLLM2, **SMALL, num_key_value_heads=2), replace(SEVEN_B, **SMALL, num_key_value_heads=4)) if rehearse else (SMOLLM2, SEVEN_B)
+        (replace(SMOLLM2, **SMALL, num_key_value_heads=2), replace(SEVEN_B, **SMALL, num_key_value_heads=4))
+        if rehearse
+        else (SMOLLM2, SEVEN_B)
     )
     batches = [1, 4] if rehearse else [1, 4, 16, 64, 256]
     T, new = (8, 4) if rehearse else (T_PROMPT, 128)
@@ -273,8 +275,8 @@ def report(device: str, *, rehearse: bool) -> tuple[dict[str, Any], str]:
     if verdicts:
         lines += ["", "| check | outcome | |", "|---|---|---|"]
     lines += [f"| {v.exercise}: {v.title} | {v.outcome} | {show(v.message)} |" for v in verdicts]
-    result = {"device": name, "peak_flops": peak_flops, "bandwidth": bandwidth, "rates": rates, "roofs": roofs, "launches": launches, "estimate": parts,
-              "checks": {v.check: v.outcome for v in verdicts}}  # fmt: skip
+    result = {"device": name, "peak_flops": peak_flops, "bandwidth": bandwidth, "rates": rates, "roofs": roofs,
+              "launches": launches, "estimate": parts, "checks": {v.check: v.outcome for v in verdicts}}  # fmt: skip
     return result, "\n".join(lines)
 
 
