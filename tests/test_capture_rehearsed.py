@@ -102,7 +102,8 @@ def test_a_recording_refuses_a_generator_that_it_does_not_know() -> None:
 
 def test_the_loop_gives_the_tokens_of_the_cpu_and_waits_once_a_step_at_the_most() -> None:
     model = load_model("tiny", dtype=torch.float64).weights_only()
-    for options in ({"temperature": 0.0, "eos_token_id": 5}, {"temperature": 0.8, "top_p": 0.9}):
+    choices: list[dict[str, Any]] = [{"temperature": 0.0, "eos_token_id": 5}, {"temperature": 0.8, "top_p": 0.9}]
+    for options in choices:
         want = generate_batch(model, PROMPTS, max_new_tokens=STEPS, generator=seeded("cpu"), **options)
         with StrictlyRehearsed() as gpu:
             got = generate_batch(model, PROMPTS, max_new_tokens=STEPS, generator=seeded("cuda"), device="cuda", **options)
@@ -143,7 +144,8 @@ def fault_of(capture: Callable[..., Callable[[Tensor], Tensor]]) -> str:
     model = load_model("tiny", dtype=torch.float64).weights_only()
     with StrictlyRehearsed() as gpu:
         token, num_pad, cache = after_the_prompts(model, 4 + STEPS, "cpu")  # so that the GPU's library has computed nothing yet
-        there, token, num_pad, keys, values = (each.to(device="cuda") for each in (model, token, num_pad, cache.keys, cache.values))
+        there = model.to(device="cuda")
+        token, num_pad, keys, values = (each.to(device="cuda") for each in (token, num_pad, cache.keys, cache.values))
         got = []
         try:
             step = capture(there, num_pad, 4, keys, values)
@@ -188,7 +190,7 @@ WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "the slot is a number of Python": (
         "wrong logits",
-        [("num_pad, position, keys, values)\n            p", "num_pad, torch.full((), start, device=keys.device), keys, values)\n            p")],
+        [("num_pad, position, keys, values)\n ", "num_pad, torch.full((), start, device=keys.device), keys, values)\n ")],
     ),
     "the position is not put back after the warm-up": ("out of bounds", [("        position.fill_(start)", "        pass")]),
     "the position moves on a copy": ("wrong logits", [("position.add_(1)", "position + 1")]),
