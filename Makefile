@@ -43,7 +43,7 @@ quick: $(VENV)/dev.done
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not browser" --one-process
 
 # Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
-gpu: $(VENV)/course.done model
+gpu: $(VENV)/course.done
 	@$(BIN)/python benchmarks/gpu.py
 
 demo: $(VENV)/course.done

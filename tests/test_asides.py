@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,6 +94,16 @@ ASIDES = [
     Aside("kv_cache", "my_chunks", "you have found it", "forward_cached", "colleagues_forward"),
     Aside("kv_cache", "my_flops", "the sentence is refuted"),
     Aside("kv_cache", "RingCache", "right, in a ring of slots"),
+    Aside(
+        "batching", "my_rows", "you have found it", "left_pad", "colleagues_pad",
+        "(ids == pad_id).long().cumprod(dim=1).sum(dim=1)", "ids.shape[1] - torch.tensor([len(prompt) for prompt in prompts])",
+    ),
+    Aside(
+        "batching", "my_prompts", "you have found it", "decode_batch", "colleagues_decode",
+        "mask = None  # all", "_, mask = positions_and_mask(num_pad, cache.length, 1)  # all",
+    ),
+    Aside("batching", "my_lengths", "the sentence is refuted"),
+    Aside("batching", "sorted_batches", "right, with the fewest slots"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -120,11 +131,11 @@ def with_answer(aside: Aside, answer: str | None) -> str:
 def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
-    found |= {"torch": torch, "math": math, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
+    found |= {"torch": torch, "math": math, "time": time, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
     found |= {"dataclass": dataclass, "replace": replace}
     if topic == "tokenizer":
         found["tokenizer"] = load_tokenizer("smollm2")
-    if topic in ("transformer", "kv_cache"):
+    if topic in ("transformer", "kv_cache", "batching"):
         found["tiny"] = load_model("tiny")
         found["exact"] = load_model("tiny", dtype=torch.float64)
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything

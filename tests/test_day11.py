@@ -5,7 +5,10 @@ import tomllib
 import pytest
 import torch
 
+import solutions.batching
+import solutions.samplers
 from autograder.grading.gpu import Rehearsed
+from autograder.grading.work import counting
 from course.kit import load_model, paths
 from course.kit.hardware import HARDWARE
 from solutions.attention import rotary
@@ -174,3 +177,60 @@ def test_a_cache_in_two_tensors_serves_a_prefill_and_a_captured_step() -> None:
             want = prefill_batch(model, newest, num_pad, growing)
             torch.testing.assert_close(step(newest), want, atol=1e-4, rtol=1e-4)
             newest = want.argmax(dim=-1, keepdim=True)
+
+
+def test_what_a_step_of_the_ladder_reads_and_what_its_roof_allows() -> None:
+    """SmolLM2 in float32 after a prompt of 512 tokens; its numbers, whether or not its file is here."""
+    weights, row = 134_515_008 * 4, 512 * 23_040 * 2
+    read = [weights + rows * row for rows in (1, 16)]
+    for text, number in {
+        "538.1 MB in float32": weights / 1e6, "tokens is 23.6 MB": row / 1e6, "16 rows reads 915.5 MB": read[1] / 1e6,
+        "where a step of one reads 561.7": read[0] / 1e6, "915.5 = 9.8 times": 16 * read[0] / read[1],
+    }.items():  # fmt: skip
+        assert text in LESSON
+        assert f"{number:.1f}" in text
+
+
+def test_pads_cost_what_the_lesson_says() -> None:
+    """In a rectangle every slot goes through every layer, pads too."""
+    model = load_model("tiny").weights_only()
+
+    def flops(lengths: list[int]) -> int:
+        ids, num_pad = left_pad([[5] * length for length in lengths], 0)
+        with counting() as work, torch.no_grad():
+            prefill_batch(model, ids, num_pad, KVCache(model.config, len(lengths), max(lengths)))
+        return work.flops
+
+    worst = [1, 1, 1, 1, 1, 1, 1, 128]
+    assert f"`{worst}`" in LESSON
+    assert 7 < flops(worst) / sum(flops([length]) for length in worst) < 8
+    assert max(flops([n, 128]) / (flops([n]) + flops([128])) for n in (1, 2, 64, 128)) < 2
+
+
+def test_the_least_slots_of_the_challenge_are_the_least() -> None:
+    """Neighbours in the order of lengths are best read together; the best cuts are found here in another way than by its answers."""
+    given = LESSON.partition("OVERNIGHT = ")[2].partition("\n")[0]
+    lengths = sorted(eval(given, {"torch": torch}), reverse=True)
+    for rows in (8, 7):
+        spare = -len(lengths) % rows
+        best = {(0, 0): 0}  # (prompts placed, places left free) -> slots
+        for at in range(len(lengths)):
+            for free in range(spare + 1):
+                for unused in range(min(rows - 1, spare - free) + 1) if (at, free) in best else ():
+                    end, way = at + rows - unused, best[at, free] + (rows - unused) * lengths[at]
+                    best[end, free + unused] = min(way, best.get((end, free + unused), way))
+        assert f"({rows}, {best[len(lengths), spare]:_})" in LESSON
+
+
+def test_a_row_with_a_generator_of_its_own_does_not_notice_its_neighbours() -> None:
+    source = LESSON.partition("def each_its_own")[2].partition("\n\n\nif if_solved")[0]
+    names = dict(vars(solutions.batching)) | {"day5": solutions.samplers, "tiny": load_model("tiny")}
+    exec("def each_its_own" + source, names)
+    alone, company = names["each_its_own"]([[5, 6, 7]], [1]), names["each_its_own"]([[5, 6, 7], [8, 9], [10]], [1, 2, 3])
+    assert alone[0] == company[0]
+    shared = [
+        generate_batch(names["tiny"].weights_only(), prompts, max_new_tokens=8, generator=torch.Generator().manual_seed(1))[0]
+        for prompts in ([[5, 6, 7]], [[5, 6, 7], [8, 9]])
+    ]
+    assert shared[0] == alone[0]
+    assert shared[1] != alone[0]

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 
+from course.kit import load_model
 from course.kit.config import Config
 from course.kit.paths import ROOT
 from course.kit.weights import build_weights, layer_shapes
@@ -33,16 +35,40 @@ def test_without_a_gpu_each_check_is_skipped_with_its_reason():
 def test_the_benchmark_runs_through_in_rehearsal():
     done = run("--rehearse")
     assert done.returncode == 0, done.stderr
-    assert "| B | step by step | captured graph |" in done.stdout
+    assert "| B | step by step | captured graph | roof | of it |" in done.stdout
     assert "| prefill |" in done.stdout
+    assert "none of these times means anything" in done.stdout
 
 
-def test_shapes_of_a_7b_hold_on_a_device_without_memory():
+def benchmark():
     sys.path.insert(0, str(SCRIPT.parent))
     try:
         import gpu
     finally:
         sys.path.pop(0)
+    return gpu
+
+
+def test_no_model_is_read_from_a_file():
+    """The shape of SmolLM2 is written down; where its file is, the two are held against each other."""
+    source = SCRIPT.read_text(encoding="utf-8")
+    assert "load_model" not in source
+    assert "model" not in (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ngpu:")[2].partition("\n")[0]
+    known = load_model("smollm2", missing="none")
+    if known is None:
+        pytest.skip("SmolLM2's file is not here")
+    told = {"name": known.config.name, "bos_token_id": known.config.bos_token_id, "eos_token_id": known.config.eos_token_id}
+    assert replace(benchmark().SMOLLM2, **told) == known.config
+
+
+def test_launches_of_a_step_are_those_that_the_handbook_tells():
+    launches = benchmark().launches_of_a_step(benchmark().SMOLLM2)
+    assert f"starts {launches['eager']:,}" in (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+    assert launches["captured"] == 3  # a replay, a copy in and a copy out
+
+
+def test_shapes_of_a_7b_hold_on_a_device_without_memory():
+    gpu = benchmark()
     config: Config = gpu.SEVEN_B
     sizes = layer_shapes(config) | {"embed_tokens": (config.vocab_size, config.hidden_size), "norm": (config.hidden_size,)}
     sizes["lm_head"] = sizes["embed_tokens"]
