@@ -15,14 +15,16 @@ from ..errors import CourseError
 
 
 def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: str, given: set[str]) -> tuple[str, str]:
-    """The source of what a test uses, and its own. given: names that are there anyway. Raises CourseError for what cannot be taken along."""
+    """The source of what a test uses, and its own. given: names that are there anyway.
+
+    Raises CourseError for what cannot be taken along.
+    """
     taken: dict[str, str] = {}
 
     def take(name: str, value: Any) -> None:
         if name == exercise:
-            raise CourseError(
-                f"it uses your own {exercise}: write down what is due, or a rule for it. A test that repeats your function repeats its mistakes."
-            )
+            repeated = "A test that repeats your function repeats its mistakes."
+            raise CourseError(f"it uses your own {exercise}: write down what is due, or a rule for it. {repeated}")
         if name in taken or name in given or (name not in namespace and hasattr(builtins, name)):
             return
         taken[name] = ""  # it may use itself

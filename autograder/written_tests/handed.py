@@ -22,9 +22,10 @@ def judged_test_run(ask: Any, test_name: str, exercise: str, seed: int) -> Any:
         known = {**vars(builtins), **names}
         for number, name in enumerate(classes):
             kind = known.get(name)
-            if isinstance(kind, type) and issubclass(kind, Exception):
-                if [each.__name__ for each in kind.__mro__[: len(classes) - number]] == classes[number:]:
-                    return type(classes[0], (kind,), {})(message) if number else kind(message)
+            if not isinstance(kind, type) or not issubclass(kind, Exception):
+                continue
+            if [each.__name__ for each in kind.__mro__[: len(classes) - number]] == classes[number:]:
+                return type(classes[0], (kind,), {})(message) if number else kind(message)
         return type(classes[0], (Exception,), {})(message)
 
     def write_back(old: Any, new: Any) -> None:

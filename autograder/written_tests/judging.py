@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -35,6 +36,8 @@ CALLS_SECONDS = 20.0
 """What all calls of one run may take by the wall."""
 HANDED = (Path(__file__).parent / "handed.py").read_text(encoding="utf-8")
 ENTRY = "judged_test_run"
+OURS = frozenset(re.findall(r"def (\w+)\(", HANDED))
+"""Functions whose lines are none of the test's."""
 USED_CELL, TEST_CELL = "what the test uses", "the test"
 
 
@@ -57,6 +60,8 @@ class Judged:
 
     right_total: int
     wrong_total: int
+    rules: list[str]
+    """In the order of the docstring."""
     right_accepted: int = 0
     rejected: int = 0
     refused: Run | None = None
@@ -81,7 +86,14 @@ class TestDoesNotRun(CourseError):
 
 
 def judge(
-    task: Task, source: str, test_name: str, *, uses: str = "", progress: Callable[[int, int], None] | None = None, draw: int | None = None
+    task: Task,
+    source: str,
+    test_name: str,
+    *,
+    uses: str = "",
+    progress: Callable[[int, int], None] | None = None,
+    runs: int = RUNS,
+    draw: int | None = None,
 ) -> Judged:
     """Holds the function `test_name` of `source` against all versions. uses: what is defined before it. Raises TestDoesNotRun,
     InfrastructureFault.
@@ -90,18 +102,18 @@ def judge(
     """
     luck = random.Random(draw) if draw is not None else random.SystemRandom()
     every, cells = list(task.versions), [Cell(USED_CELL, uses), Cell(TEST_CELL, source)]
-    judged = Judged(sum(each.right for each in every), sum(not each.right for each in every))
+    judged = Judged(sum(each.right for each in every), sum(not each.right for each in every), list(task.rules))
     with one_thread():
         first = run(task, cells, test_name, every[0], seed=luck.getrandbits(50))
         judged.returned = first.returned
         if first.outcome != "accepts":
             judged.refused = first
             return judged
-        seeds = [luck.getrandbits(50) for _ in range(RUNS)]
         luck.shuffle(every)
+        seeds = [[luck.getrandbits(50) for _ in range(runs)] for _ in every]
         stop, done = threading.Event(), 0
 
-        def runs_of(version: Version) -> list[Run] | None:
+        def runs_of(version: Version, seeds: list[int]) -> list[Run] | None:
             if stop.is_set():
                 return None
             made = [run(task, cells, test_name, version, seed=seed) for seed in seeds]
@@ -111,7 +123,7 @@ def judge(
 
         with ThreadPoolExecutor(max(2, min(4, os.cpu_count() or 1))) as pool:
             try:
-                for version, made in zip(every, pool.map(runs_of, every), strict=True):
+                for version, made in zip(every, pool.map(runs_of, every, seeds), strict=True):
                     done += 1
                     if progress is not None:
                         progress(done, len(every))
@@ -161,7 +173,7 @@ def one_run(tester: Far, passing_on: PassingOn, test_name: str, exercise: str, s
     try:
         returned = getattr(tester, ENTRY)(passing_on, test_name, exercise, seed)
     except StudentRaised as raised:
-        own = [line for line in raised.lines if not line.startswith((ENTRY, "version,", "came,", "__ask,", "__call__,"))]
+        own = [line for line in raised.lines if line.partition(",")[0] not in OURS]
         return Run("rejects", str(raised), own[-1] if own else "", raised.names[0])
     except (CheckFailed, WorkerDied) as ended:
         return Run(getattr(ended, "outcome", "rejects"), str(ended))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 
-MODULES = frozenset({"inspect", "dis", "gc", "sys", "os", "pathlib", "ctypes", "subprocess", "socket", "traceback", "importlib", "solutions"})
+MODULES = frozenset({
+    "inspect", "dis", "gc", "sys", "os", "pathlib", "ctypes", "subprocess", "socket", "traceback", "importlib", "solutions",
+})  # fmt: skip
 NAMES = frozenset({"open", "globals", "vars", "eval", "exec", "__import__"})
 ATTRIBUTES = frozenset({
-    "__code__", "__closure__", "__globals__", "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__wrapped__", "_getframe",
+    "__code__", "__closure__", "__globals__", "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__wrapped__",
+    "_getframe",
 })  # fmt: skip
+PEEKS = "What it is handed is a stand-in, the same for every version, whose code is in another process: that tells it nothing."
+KEEPS = "Each version meets it in a process of its own: nothing is left there of the last one."
+PATCHES = "The version runs in another process and meets it as it always is."
 
 
 def remarks(source: str) -> list[str]:
@@ -20,14 +26,12 @@ def remarks(source: str) -> list[str]:
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if (what := peeks(node)) is not None:
-            found.setdefault("peeks", f"The test looks at more than what it is given (`{what}`, line {line_of(node)}). What it is handed is a "
-                             "stand-in, the same for every version, whose code is in another process: that tells it nothing.")  # fmt: skip
+            found.setdefault(PEEKS, f"The test looks at more than what it is given (`{what}`, line {line_of(node)}). {PEEKS}")
         if isinstance(node, ast.Global):
-            found.setdefault("keeps", f"The test keeps `{', '.join(node.names)}` from one call to the next (line {line_of(node)}). Each version "
-                             "meets it in a process of its own: nothing is left there of the last one.")  # fmt: skip
+            kept = ", ".join(node.names)
+            found.setdefault(KEEPS, f"The test keeps `{kept}` from one call to the next (line {line_of(node)}). {KEEPS}")
         if (what := patches(node)) is not None:
-            found.setdefault("patches", f"The test changes `{what}` (line {line_of(node)}). The version runs in another process and meets it "
-                             "as it always is.")  # fmt: skip
+            found.setdefault(PATCHES, f"The test changes `{what}` (line {line_of(node)}). {PATCHES}")
     return list(found.values())
 
 

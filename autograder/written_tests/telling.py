@@ -13,6 +13,7 @@ from .tasks import Task, task
 
 NUDGES = 3
 """So many rules are named at once: those that most versions break which got through."""
+SEED = "draw from a generator with a seed of its own."
 ENDED = {
     "timeout": "it did not end in time. Does every loop of the test end?",
     "slow": "it did not end in time. It calls the function too often: fewer and smaller cases will do.",
@@ -48,7 +49,8 @@ def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
     if judged.refused is not None:
         if judged.refused.kind == "NotImplementedError" and judged.refused.message == name:
             return [f"{name}: not written yet. Write it in the cell above, run that, then this one."]
-        return [why_refused(judged.refused, name), *remarked]
+        luck = [f"Another time it accepted the same version: {SEED}"] if judged.unsure else []
+        return [why_refused(judged.refused, name), *luck, *remarked]
     lines = [
         f"{name} accepts {judged.right_accepted} of {judged.right_total} right versions; "
         f"rejects {judged.rejected} of {judged.wrong_total} wrong ones. Score: {judged.score:.0%}."
@@ -57,12 +59,11 @@ def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
         lines.append("It returns a value, which nobody looks at: a test rejects by raising, as `assert` does.")
     if judged.unsure:
         versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
-        lines.append(
-            f"Of {versions} it did not say the same twice, and that does not count as rejected: draw from a generator with a seed of its own."
-        )
+        lines.append(f"Of {versions} it did not say the same twice, which does not count as rejected: {SEED}")
     if judged.through:
         lines.append("What got through breaks one of these promises of the docstring:" if len(judged.through) > 1 else "What got through:")
-        lines += [f"- {rule} ({count})" for rule, count in judged.through.most_common(NUDGES)]
+        most = sorted(judged.through.items(), key=lambda each: (-each[1], judged.rules.index(each[0])))
+        lines += [f"- {rule} ({count})" for rule, count in most[:NUDGES]]
         left = len(judged.through) - NUDGES
         if left > 0:
             lines.append(f"- and {left} more {'promise' if left == 1 else 'promises'}.")

@@ -58,9 +58,9 @@ def test_causal_mask(x):
 
 
 # %% wrong_assert_false
-# WRONG: says "does not accept a right version, so its score is 0%. It raises at `assert False, \"no\"` (test_causal_mask, line 2)": rejects everything
+# WRONG: says "does not accept a right version, so its score is 0%. It raises at `assert False, 'no'` (test_causal_mask, line 2): AssertionError: no.": rejects everything
 def test_causal_mask(x):
-    assert False, "no"
+    assert False, 'no'
 
 
 # %% wrong_demands_an_error
