@@ -95,6 +95,6 @@ def test_KVCache(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 1 of 61: makes a cache and resets it
+# WRONG: 0 of 61: makes a cache and resets it
 def test_KVCache(x):
     x(Config("small", 11, 20, 8, 2, 4, 2, 3, 1e4, 1e-5, 64, True, 1, 2), 1, 4).reset()

@@ -61,7 +61,7 @@ def test_StopStrings(x):
 
 
 # %% wrong_one_piece
-# WRONG: 20 of 55: the stop in one piece
+# WRONG: 7 of 55: the stop in one piece
 def test_StopStrings(x):
     stream = x(["###"])
     assert stream.push("Hello###World") == ("Hello", True)

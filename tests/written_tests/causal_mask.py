@@ -121,7 +121,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_reads_the_code
-# WRONG: says "The test looks at more than what it is given (`__code__`, line 2)": and finds the same for every version; 0 of 20
+# WRONG: says "The test looks at more than what it is given (`__name__`, line 2)": and finds the same for every version; 0 of 20
 def test_causal_mask(x):
     assert x.__code__.co_argcount == 0 and x.__name__ == "causal_mask" and x.__closure__ is not None
 
