@@ -161,10 +161,9 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
             place.say(f"Your test has met {done} of {total} versions.")
 
         try:
-            lines = telling.told_of_function(exercise, test, _caller_namespace(), progress)
+            place.put(telling.shown(telling.told_of_function(exercise, test, _caller_namespace(), progress)))
         except (CourseError, InfrastructureFault) as error:
-            lines = [str(error)]
-        place.put(sentences(lines))
+            place.put(sentences([str(error)]))
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:

@@ -166,6 +166,12 @@ def test_a_verdict_counts_only_if_every_run_gives_it() -> None:
     assert judged.refused is rejects
 
 
+def test_what_got_through_is_a_list_in_a_notebook() -> None:
+    table = telling.shown(["Two `x`:", "- one", "- two", "The end."])
+    assert table._repr_html_() == "<p>Two <code>x</code>:</p><ul><li>one</li><li>two</li></ul><p>The end.</p>"
+    assert repr(table) == "Two `x`:\n- one\n- two\nThe end."
+
+
 def test_an_unknown_exercise_is_named() -> None:
     with pytest.raises(CourseError, match="tests can be written for KVCache, StopStrings, causal_mask"):
         task("softmax")

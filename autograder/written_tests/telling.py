@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import CourseError
+from ..render import with_code
+from ..screen import Table
 from .gathering import gathered, made_by
 from .judging import Judged, Run, TestDoesNotRun, judge
 from .looking import remarks
@@ -61,13 +63,25 @@ def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
         versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
         lines.append(f"Of {versions} it did not say the same twice, which does not count as rejected: {SEED}")
     if judged.through:
-        lines.append("What got through breaks one of these promises of the docstring:" if len(judged.through) > 1 else "What got through:")
+        which = "one of these promises" if len(judged.through) > 1 else "this promise"
+        lines.append(f"What got through breaks {which} of the docstring:")
         most = sorted(judged.through.items(), key=lambda each: (-each[1], judged.rules.index(each[0])))
         lines += [f"- {rule} ({count})" for rule, count in most[:NUDGES]]
         left = len(judged.through) - NUDGES
         if left > 0:
             lines.append(f"- and {left} more {'promise' if left == 1 else 'promises'}.")
     return lines + remarked
+
+
+def shown(lines: list[str]) -> Table:
+    """The same for a notebook, where what begins with a dash becomes a list."""
+    html = ""
+    for line in lines:
+        item = line.startswith("- ")
+        html = html.removesuffix("</ul>") if item else html
+        opened = "" if not item or html.endswith("</li>") else "<ul>"
+        html += f"{opened}<li>{with_code(line[2:])}</li></ul>" if item else f"<p>{with_code(line)}</p>"
+    return Table(html, "\n".join(lines))
 
 
 def why_refused(run: Run, name: str) -> str:
