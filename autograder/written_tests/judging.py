@@ -34,6 +34,8 @@ RUNS = 2
 """Of each version, each with other random draws: a test that says now this, now that has said nothing."""
 CALLS_SECONDS = 20.0
 """What all calls of one run may take by the wall."""
+MANY_CALLS = 1000
+"""Whoever is out of time after more than these has spent it on them."""
 HANDED = (Path(__file__).parent / "handed.py").read_text(encoding="utf-8")
 ENTRY = "judged_test_run"
 OURS = frozenset(re.findall(r"def (\w+)\(", HANDED))
@@ -163,7 +165,8 @@ def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed
             raise TestDoesNotRun(f"{outcome.message} ({outcome.lines[-1]})" if outcome.lines else outcome.message)
         passing_on = PassingOn(tested, task.exercise)
         made = one_run(tester, passing_on, test_name, task.exercise, seed)
-        return Run("slow") if passing_on.late else made
+        kept_calling = made.outcome == "timeout" and passing_on.num_calls > MANY_CALLS
+        return Run("slow") if passing_on.late or kept_calling else made
     finally:
         tester.close()
         tested.close()
@@ -190,9 +193,10 @@ class PassingOn:
         self.tested, self.exercise = tested, exercise
         self.things: list[Handle] = []
         self.until = time.monotonic() + CALLS_SECONDS
-        self.late = False
+        self.late, self.num_calls = False, 0
 
     def __call__(self, request: Any) -> dict[str, Any]:
+        self.num_calls += 1
         self.late |= time.monotonic() > self.until
         if self.late:
             return {"raised": ["TimeoutError"], "message": "the test has called for too long"}
