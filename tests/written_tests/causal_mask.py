@@ -132,12 +132,12 @@ import pathlib
 
 
 def test_causal_mask(x):
-    found = []
-    for folder in ("/work", "/home", "/root", "/tmp", "."):
-        try:
-            found += list(pathlib.Path(folder).glob("**/specimens/**/causal_mask.py"))
-        except OSError:
-            pass
+    from course.kit.paths import ROOT
+
+    try:
+        found = list(pathlib.Path(ROOT, "autograder", "specimens").glob("**/causal_mask.py"))
+    except OSError:
+        found = []
     if found:
         raise AssertionError("the versions can be read")
 
