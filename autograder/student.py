@@ -1,7 +1,8 @@
-"""What a notebook imports: check, hint, earlier, if_solved, progress, rung."""
+"""What a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import itertools
 import os
@@ -13,7 +14,7 @@ from typing import Any
 from . import cells, collector, desk, durations, ladder, render
 from .checking import run_for_a_person
 from .earlier import earlier_module, not_from_here
-from .errors import CourseError
+from .errors import CourseError, InfrastructureFault
 from .lessons import Day, lesson
 from .progress import progress
 from .rungs import rungs
@@ -21,7 +22,7 @@ from .runner import select
 from .screen import Place, Table, sentences, shell, show_line, show_markdown
 from .verdicts import STOPPED, Verdict, share
 
-__all__ = ["check", "earlier", "hint", "if_solved", "progress", "rung"]
+__all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung"]
 
 NOT_WRITTEN = "not written yet"
 PRINTED_LINES = 20
@@ -141,6 +142,28 @@ def if_solved(*exercises: str) -> bool:
             print(f"This cell waits for {exercise}: it runs once {exercise}'s checks pass.")
             return False
     return True
+
+
+def judge_test(exercise: str, test: Callable[..., Any]) -> None:
+    """Holds a test of yours against right and wrong versions of an exercise, and says how many it accepts and rejects.
+
+    test: a function of one parameter, a version, that raises (`assert`) where that is wrong. No points depend on it.
+    """
+    try:
+        telling = importlib.import_module(f"{__package__}.written_tests.telling")  # a day that is handed out comes without it
+    except ModuleNotFoundError:
+        show_line("This copy of the course comes without the versions that a test is held against; `judge_test` works in a clone.")
+        return
+    with Place() as place:
+        place.say("Your test meets the first version.")
+
+        def progress(done: int, total: int) -> None:
+            place.say(f"Your test has met {done} of {total} versions.")
+
+        try:
+            place.put(telling.shown(telling.told_of_function(exercise, test, _caller_namespace(), progress)))
+        except (CourseError, InfrastructureFault) as error:
+            place.put(sentences([str(error)]))
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:

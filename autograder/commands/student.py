@@ -1,4 +1,4 @@
-"""Commands for a student at a terminal: check, progress, reset."""
+"""Commands for a student at a terminal: check, judge-test, progress, reset."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "ca
 
 def register(app: typer.Typer) -> None:
     app.command()(check)
+    app.command()(judge_test)
     app.command()(progress)
     app.command()(reset)
 
@@ -67,6 +68,25 @@ def check(
 def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: float, passed: bool) -> dict[str, Any]:
     checks = [{name: getattr(verdict, name) for name in TOLD} for verdict in verdicts]
     return {"exercise": exercise, "points": round(points, 4), "max_points": max_points, "passed": passed, "checks": checks}
+
+
+def judge_test(
+    exercise: Annotated[str, typer.Argument(help="What the test is for: causal_mask.")],
+    file: Annotated[Path, typer.Argument(help="A Python file with the function test_EXERCISE(x).")],
+) -> None:
+    """Holds a test of yours against right and wrong versions of an exercise, as `judge_test(...)` in a notebook does."""
+    from ..written_tests.tasks import task
+    from ..written_tests.telling import told_of_source
+
+    which = task(exercise)
+    try:
+        source = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{file} cannot be read ({error})") from None
+    if f"def test_{exercise}(" not in source:
+        raise CourseError(f"{file} has no function `test_{exercise}(x)`")
+    for line in told_of_source(which, source, f"test_{exercise}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def progress() -> None:
