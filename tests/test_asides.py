@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.datafiles import hand_computed
 from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
@@ -74,6 +75,10 @@ ASIDES = [
     Aside("transformer", "my_positions", "you have found it"),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside("generation", "my_sentence", "refuted:"),
+    Aside("generation", "my_prompts", "you have found it"),
+    Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
+    Aside("generation", "generate_each", "right: every row"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -106,6 +111,8 @@ def names_of(topic: str) -> dict[str, Any]:
         found["tokenizer"] = load_tokenizer("smollm2")
     if topic == "transformer":
         found["tiny"] = load_model("tiny")
+    if topic == "generation":
+        found["table"] = torch.tensor(hand_computed("generation")["bigram"]["probs"])
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
@@ -115,7 +122,7 @@ def names_of(topic: str) -> dict[str, Any]:
 
 def defines(node: ast.stmt) -> bool:
     """Whether a statement only names something: a function, a class, a literal."""
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
         try:
             ast.literal_eval(node.value)
         except ValueError:
