@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.datafiles import hand_computed
 from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
@@ -83,6 +84,10 @@ ASIDES = [
     Aside("steering", "my_presence", "refuted:"),
     Aside("steering", "date_goes_on", "right: every beginning"),
     Aside("steering", "json_goes_on", "right: JSON"),
+    Aside("generation", "my_sentence", "refuted:"),
+    Aside("generation", "my_prompts", "you have found it"),
+    Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
+    Aside("generation", "generate_each", "right: every row"),
     Aside("costs", "my_change", "you have found it", "forward_flops", "colleagues_flops"),
     Aside("costs", "my_tokens", "the sentence is refuted"),
     Aside(
@@ -138,6 +143,8 @@ def names_of(topic: str) -> dict[str, Any]:
     if topic in ("transformer", "kv_cache", "batching"):
         found["tiny"] = load_model("tiny")
         found["exact"] = load_model("tiny", dtype=torch.float64)
+    if topic == "generation":
+        found["table"] = torch.tensor(hand_computed("generation")["bigram"]["probs"])
     for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
         if cell.role == "demo":
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
@@ -147,7 +154,7 @@ def names_of(topic: str) -> dict[str, Any]:
 
 def defines(node: ast.stmt) -> bool:
     """Whether a statement only names something: a function, a class, a literal."""
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
         try:
             ast.literal_eval(node.value)
         except ValueError:

@@ -1,0 +1,61 @@
+# Prompts for "Find the bug" of the day of the loop, a batch that waits for all rows at once. How they are judged: tests/test_asides.py.
+
+
+# %% right_figure
+# RIGHT: the two rows of the figure
+my_prompts = ["the", "dog"]
+
+
+# %% right_three
+# RIGHT: one row of three is nearer to its end
+my_prompts = ["the", "the", "cat"]
+
+
+# %% right_from_the_end
+# RIGHT: one begins behind an end
+my_prompts = ["<end>", "sat"]
+
+
+# %% right_all_words
+# RIGHT: all there are
+my_prompts = list(words)
+
+
+# %% wrong_one
+# WRONG: the cell's own
+my_prompts = ["the"]
+
+
+# %% wrong_twice_the_same
+# WRONG: two rows that end together
+my_prompts = ["dog", "dog"]
+
+
+# %% wrong_as_far_from_the_end
+# WRONG: different words, as far from the end
+my_prompts = ["cat", "dog"]
+
+
+# %% wrong_last_words
+# WRONG: both end at once
+my_prompts = ["sat", "ran"]
+
+
+# %% wrong_none
+# WRONG: no rows
+my_prompts = []
+
+
+# %% wrong_unknown
+# WRONG: a word that the model does not know
+my_prompts = ["the", "bird"]
+
+
+# %% wrong_one_text
+# WRONG: a text instead of a list of words
+my_prompts = "the dog"
+
+
+# %% wrong_end_alone
+# WRONG: the longest way, alone
+my_prompts = ["<end>"]
