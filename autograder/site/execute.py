@@ -8,6 +8,7 @@ autograder.site.execute` runs what is not kept.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -363,6 +364,7 @@ class Others:
     """What others than this process and its children take of the processors from now on."""
 
     def __init__(self) -> None:
+        adopt_orphans()
         self._start = self._now()
 
     def share(self) -> float:
@@ -384,6 +386,15 @@ class Others:
             with contextlib.suppress(psutil.Error):
                 mine += sum(child.cpu_times()[:4])  # and of those whose end it has seen
         return everything, everything - idle, mine
+
+
+def adopt_orphans() -> None:
+    """Whose parent was killed is a child of this process from now on, where the system can do so (Linux).
+
+    Else nobody counts what it has used: workers' zygotes are ended that way, and their time would be taken for others'.
+    """
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
