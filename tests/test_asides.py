@@ -88,6 +88,11 @@ ASIDES = [
     Aside("generation", "my_prompts", "you have found it"),
     Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
     Aside("generation", "generate_each", "right: every row"),
+    Aside("latency", "my_waits", "you have found it", "percentile", "colleagues_percentile"),
+    Aside("latency", "my_servers", "refuted:"),
+    Aside("latency", "my_gaps", "you have found it", "goodput", "colleagues_goodput"),
+    Aside("latency", "capacity", "right for every promise"),
+    Aside("latency", "hedge", "right in every case"),
     Aside("costs", "my_change", "you have found it", "forward_flops", "colleagues_flops"),
     Aside("costs", "my_tokens", "the sentence is refuted"),
     Aside(
