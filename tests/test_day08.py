@@ -1,8 +1,12 @@
 """The numbers of the latency day: those worked out by hand, and those its text states."""
 
+import ast
+import math
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 import pytest
+import torch
 
 from autograder.datafiles import hand_computed
 from autograder.lessons import find_day, lesson
@@ -126,3 +130,61 @@ def test_the_one_server_queue_does_what_the_text_says():
     assert good[1.4] < good[0.2], "fewer are served well than when it was quiet"
     assert "4.0, 19.8, 23.7, 27.6 tokens a second" in LESSON
     assert all(said in LESSON for said in ("0.637 requests", "0.491 at 1.2", "0.166 at 1.4"))
+
+
+def functions(*names: str) -> dict:
+    """What the lesson's cells define under these names."""
+    found: dict = {"Trace": Trace, "torch": torch, "math": math, "Iterable": Iterable, "Callable": Callable}
+    for cell in lesson(find_day("latency")).cells:
+        if cell.role == "demo":
+            body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if getattr(node, "name", None) in names]
+            exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
+    return found
+
+
+def test_three_metrics_of_one_service():
+    queue = functions("one_server")["one_server"]
+    quiet, busy = (summarize(queue(load)) for load in (0.2, 1.4))
+    times = [f"{busy[key] / quiet[key]:.2f} times" for key in ("output_tokens_per_second", "ttft_p99", "itl_p99")]
+    assert times[2] == "1.00 times"
+    assert f"{times[0]} as high, the slowest waits are {times[1]} as long" in LESSON
+
+
+def test_what_can_be_sold():
+    queue = functions("one_server")["one_server"]
+    for ttft, load, share in ((2.0, 0.99, 0.67), (0.9, 0.5, 0.34), (4.0, 1.25, 0.85)):
+        kept, more = (sum(trace.ttft <= ttft for trace in queue(each)) for each in (load, load + 0.01))
+        assert kept >= 360 > more
+        assert load * 0.68 == pytest.approx(share, abs=0.005)
+    assert max(trace.ttft for trace in queue(1.6)) < 99
+    assert "0.99 requests a second, 67 % of what" in LESSON
+    assert all(said in LESSON for said in ("no more than 0.50, which is 34 %", "it is 1.25 or 85 %"))
+
+
+def test_the_delay_of_a_batch_that_forms():
+    forming = functions("forming")["forming"]
+    waits, size = forming(2.0, 8, math.inf)
+    assert sum(waits) / len(waits) == pytest.approx(7 / (2 * 2.0), rel=0.05)
+    assert (round(sum(waits) / len(waits), 3), round(percentile(waits, 99), 3), size) == (1.792, 6.137, 8.0)
+    assert [round(forming(load, 8, 0.1)[1], 2) for load in (2.0, 20.0)] == [1.2, 3.03]
+    assert "1.792 s on average" in LESSON
+    assert "6.137 s at p99" in LESSON
+    assert "1.20 requests in each. At 20 requests a second the same limit leaves 3.03" in LESSON
+
+
+def test_what_hedging_brings():
+    first, second = (functions("unlucky")["unlucky"](2000, seed) for seed in (0, 1))
+
+    def hedged(copies: int) -> list[float]:
+        patience = [*sorted(first, reverse=True), 0.0][copies]
+        return [min(one, patience + other) for one, other in zip(first, second, strict=True)]
+
+    assert [round(percentile(hedged(copies), 99), 3) for copies in (0, 20, 100, 2000)] == [1.095, 1.095, 0.372, 0.178]
+    assert [round(percentile(hedged(copies), 50), 3) for copies in (0, 100)] == [0.086, 0.086]
+    assert all(said in LESSON for said in ("p99 is 1.095 s", "it is 0.372 s, a third", "at 0.086 s", "(0.178 s)"))
+
+
+def test_two_servers_and_a_stop():
+    assert (percentile([0.1] * 100, 99) + percentile([1.8] * 100, 99)) / 2 == pytest.approx(0.95)
+    assert percentile([0.1] * 100 + [1.8] * 100, 99) == 1.8
+    assert (0.0125 * 39 + 0.5125) / 40 == pytest.approx(0.025)
