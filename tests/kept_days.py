@@ -13,6 +13,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -74,8 +75,12 @@ def notebooks(day: Day) -> list[nbformat.NotebookNode]:
     return [nbformat.read(release_notebook_path(day), as_version=4), solved_notebook(day)]
 
 
-def read(kept: Path) -> dict[str, dict[str, str]]:
+def read(kept: Path) -> dict[str, Any]:
     return json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+
+
+def write(kept: Path, entries: dict[str, Any]) -> None:
+    write_whole(kept, (json.dumps(entries, indent=1, sort_keys=True) + "\n").encode())
 
 
 def keep(finds: tuple[Finds, ...], kept: Path = KEPT) -> None:
@@ -90,7 +95,7 @@ def keep(finds: tuple[Finds, ...], kept: Path = KEPT) -> None:
                 find(day, Path(folder))
             print(f"{day.slug}: {find.__name__}", flush=True)
             entries.setdefault(day.slug, {})[find.__name__] = digest(find, told)
-            write_whole(kept, (json.dumps(entries, indent=1, sort_keys=True) + "\n").encode())
+            write(kept, entries)
 
 
 if __name__ == "__main__":

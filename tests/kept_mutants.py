@@ -7,7 +7,6 @@ makes them too, and those of a share of the rest.
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
@@ -16,11 +15,12 @@ from pathlib import Path
 from autograder.certified import what_counts
 from autograder.certify import known_topics
 from autograder.course_table import solution_source
-from autograder.files import write_whole
 from autograder.imports import imported_files
 from autograder.lessons import ROOT
 from autograder.mutation import equivalent
 from autograder.specimen_files import SPECIMENS, find_specimens
+
+from .kept_days import read, write
 
 KEPT = ROOT / "tests" / "kept_mutants.json"
 """{topic: digest}"""
@@ -48,10 +48,6 @@ def entries_of(topic: str) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def read(kept: Path) -> dict[str, str]:
-    return json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-
-
 def keep(topics: Iterable[str], find: Callable[[str], None], kept: Path = KEPT) -> None:
     """Calls `find` for each topic that is not kept, and keeps it unless that raises."""
     entries = read(kept)
@@ -59,7 +55,7 @@ def keep(topics: Iterable[str], find: Callable[[str], None], kept: Path = KEPT) 
         if not is_kept(topic, kept):
             find(topic)
             entries[topic] = digest(topic)
-            write_whole(kept, (json.dumps(entries, indent=1, sort_keys=True) + "\n").encode())
+            write(kept, entries)
 
 
 if __name__ == "__main__":

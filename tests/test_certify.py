@@ -15,6 +15,8 @@ from autograder.errors import CourseError
 from autograder.grading.limits import Limits
 from autograder.specimen_files import SPECIMENS, find_specimens
 
+from .kept_days import SHARE
+
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
 
@@ -133,8 +135,8 @@ def test_every_specimen_of_the_course_gets_its_due(record_property):
 
     CERTIFY_SHARE=0.1 asks for CI's; CERTIFY_DRAW=<number> draws the same ones again.
     """
-    draw, share = os.environ.get("CERTIFY_DRAW"), float(os.environ.get("CERTIFY_SHARE", "0.025"))
-    results, kept = certify_changed(seeds=1, briefly=True, draw=int(draw) if draw else None, share=share)
+    draw = os.environ.get("CERTIFY_DRAW")
+    results, kept = certify_changed(seeds=1, briefly=True, draw=int(draw) if draw else None, share=SHARE)
     record_property("says", kept.told())
     for why, specimens in (("new or changed", kept.new), ("drawn", kept.drawn)):
         print(f"{why}:", *(s.place for s in specimens))

@@ -5,7 +5,6 @@ import math
 import re
 import tomllib
 import zlib
-from typing import Any
 
 import pytest
 import torch
@@ -30,6 +29,8 @@ from solutions.paging import (
     publish_blocks,
     start_sequence,
 )
+
+from .demo_cells import DemoCells, public
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["paging"]
 LESSON = (paths.ROOT / "course" / "day13_paging" / "lesson.md").read_text(encoding="utf-8")
@@ -264,18 +265,10 @@ def test_the_given_error_is_the_references() -> None:
     assert given in lesson(find_day("paging")).setup
 
 
-def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str]) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions."""
-    source = next(cell.source for cell in lesson(find_day("paging")).cells if cell.role == "demo" and words in cell.source)
-    for old, new in edits:
-        assert source.count(old) == 1, old
-        source = source.replace(old, new)
-    names: dict[str, Any] = {
-        **{name: value for name, value in vars(paging).items() if not name.startswith("__")},
-        "if_solved": lambda *_: True, "counting": counting, "hashlib": hashlib, "zlib": zlib, "PagedSequence": PagedSequence,
-    }  # fmt: skip
-    exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-    return capsys.readouterr().out
+run_cell = DemoCells(
+    find_day("paging"),
+    lambda: {**public(paging), "counting": counting, "hashlib": hashlib, "zlib": zlib, "PagedSequence": PagedSequence},
+)
 
 
 MY_STORY = """my_story = [("write", "a", 9), ("publish", "a"), ("write", "a", 3), ("cut", "a", 8), \

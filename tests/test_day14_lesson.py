@@ -7,7 +7,6 @@ import tomllib
 from functools import partial
 from typing import Any
 
-import matplotlib
 import pytest
 import torch
 
@@ -19,6 +18,7 @@ from solutions.continuous_batching import Request, Scheduler, admit, feed_runnin
 from solutions.latency import summarize
 from solutions.paging import PagedSequence, PrefixPool, paged_attention
 
+from .demo_cells import DemoCells, public
 from .test_day14 import POLICIES, Static, a_second, draw, scheduler, workload
 from .test_steppers import scheduled
 
@@ -138,23 +138,14 @@ def test_what_is_given_is_the_references() -> None:
         assert given in lesson(DAY).setup
 
 
-def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = ()) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
-    matplotlib.use("agg")
-    names: dict[str, Any] = {
-        **{name: value for name, value in vars(engine).items() if not name.startswith("__")}, "if_solved": lambda *_: True,
-        "counting": counting, "load_model": load_model, "partial": partial, "plots": plots, "summarize": summarize,
+def names_of_the_notebook() -> dict[str, Any]:
+    return {
+        **public(engine), "counting": counting, "load_model": load_model, "partial": partial, "plots": plots, "summarize": summarize,
         "paged_attention": paged_attention, "random": random, "time": time,
     }  # fmt: skip
-    demos = [cell.source for cell in lesson(DAY).cells if cell.role == "demo"]
-    for wanted in (*before, words):
-        source = next(each for each in demos if wanted in each)
-        for old, new in edits if wanted == words else ():
-            assert source.count(old) == 1, old
-            source = source.replace(old, new)
-        capsys.readouterr()
-        exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-    return capsys.readouterr().out
+
+
+run_cell = DemoCells(DAY, names_of_the_notebook)
 
 
 H100_CELL = "H100 = {"

@@ -1,14 +1,14 @@
 """What the lesson on speculative decoding says: its numbers, its demo cells, the bug to find and the challenge."""
 
-import functools
+import contextlib
 import math
 import re
 import time
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import matplotlib
 import pytest
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from course.kit import WeightsOnly, load_model, paths, plots
 from course.kit.drafts import bigram_table
 from solutions.speculative import acceptance_probs, expected_tokens, residual_probs, speedup, verify_sampled
 
+from .demo_cells import DemoCells, earlier, public
 from .test_day15 import LOOKUP
 from .test_steppers import speculated
 
@@ -29,49 +30,32 @@ HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding=
 LESSON = DAY.lesson_path.read_text(encoding="utf-8")
 
 
-def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = ()) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
-    names = dict(defined_by(before))
-    names["fed"].clear()
-    source = demo_cell(words)
-    for old, new in edits:
-        assert source.count(old) == 1, old
-        source = source.replace(old, new)
-    capsys.readouterr()
-    run(source, names)
-    return capsys.readouterr().out
+FED: list[int] = []
+"""How many tokens each call of `forward_cached` was given."""
 
 
-def demo_cell(words: str) -> str:
-    return next(cell.source for cell in lesson(DAY).cells if cell.role == "demo" and words in cell.source)
+def forward_cached(model: WeightsOnly, ids: Tensor, cache: day10.KVCache) -> Tensor:
+    FED.append(ids.shape[1])
+    return day10.forward_cached(model, ids, cache)
 
 
-def run(source: str, names: dict[str, Any]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speculative, "forward_cached", names["forward_cached"])
-        exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-
-
-@functools.cache
-def defined_by(cells: tuple[str, ...]) -> dict[str, Any]:
-    """What these demo cells have defined, one after the other: run once, since some of them take seconds."""
-    matplotlib.use("agg")
-    if cells:
-        names = dict(defined_by(cells[:-1]))
-        run(demo_cell(cells[-1]), names)
-        return names
-    fed: list[int] = []
-
-    def forward_cached(model: WeightsOnly, ids: Tensor, cache: day10.KVCache) -> Tensor:
-        fed.append(ids.shape[1])
-        return day10.forward_cached(model, ids, cache)
-
+def names_of_the_notebook() -> dict[str, Any]:
     return {
-        **{name: value for name, value in vars(speculative).items() if not name.startswith("__")}, "if_solved": lambda *_: True,
+        **public(speculative), "forward_cached": forward_cached, "fed": FED, "earlier": earlier, "smollm2": None,
         "counting": counting, "load_model": lambda name, **options: None if name == "smollm2" else load_model(name, **options),
-        "plots": plots, "time": time, "replace": replace, "day10": day10, "generate_cached": day10.generate_cached, "fed": fed,
-        "earlier": lambda topic: __import__(f"solutions.{topic}", fromlist=["x"]), "smollm2": None, "forward_cached": forward_cached,
+        "plots": plots, "time": time, "replace": replace, "day10": day10, "generate_cached": day10.generate_cached,
     }  # fmt: skip
+
+
+@contextlib.contextmanager
+def counted_calls(names: dict[str, Any]) -> Iterator[None]:
+    FED.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speculative, "forward_cached", forward_cached)
+        yield
+
+
+run_cell = DemoCells(DAY, names_of_the_notebook, counted_calls)
 
 
 EXACT_CELL = "five rows say"

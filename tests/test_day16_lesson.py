@@ -6,19 +6,20 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import matplotlib
-import matplotlib.pyplot
 import pytest
 import torch
 
 import solutions.kv_cache as day10
 import solutions.quantization as quantization
 from autograder.grading.work import counting
-from autograder.lessons import find_day, lesson
+from autograder.lessons import find_day
 from course.kit import WeightsOnly, load_blocks, load_model, paths, plots
 from solutions.quantization import kl_divergence, perplexity, quantize_absmax, quantize_affine
+
+from .demo_cells import DemoCells, earlier, public
 
 DAY = find_day("quantization")
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["quantization"]
@@ -28,32 +29,22 @@ BENCHMARK = (paths.ROOT / "benchmarks" / "results" / "quantized.md").read_text(e
 TINY_CELL, LOSS_CELL, KERNEL_CELL = 'load_model("tiny")\n', "def in_bits", "beside the unpacked matrix"
 
 
-def run_cell(
-    words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), smollm2: bool = False
-) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
-    matplotlib.use("agg")
-    matplotlib.pyplot.close("all")
+def names_of_the_notebook(*, smollm2: bool) -> dict[str, Any]:
+    """smollm2: whether its file is there."""
 
     def load(name: str, **options: Any) -> Any:
         return load_model(name, **options) if smollm2 or name != "smollm2" else None
 
-    names: dict[str, Any] = {
-        **{name: value for name, value in vars(quantization).items() if not name.startswith("__")}, "if_solved": lambda *_: True,
+    return {
+        **public(quantization), "earlier": earlier,
         "load_model": load, "load_blocks": load_blocks, "plots": plots, "paths": paths, "time": time, "replace": replace,
         "Callable": Callable, "WeightsOnly": WeightsOnly, "KVCache": day10.KVCache, "forward_cached": day10.forward_cached,
         "generate_cached": day10.generate_cached, "counting": counting, "smollm2": None,
-        "earlier": lambda topic: __import__(f"solutions.{topic}", fromlist=["x"]),
     }  # fmt: skip
-    demos = [cell.source for cell in lesson(DAY).cells if cell.role == "demo"]
-    for wanted in (*before, words):
-        source = next(each for each in demos if wanted in each)
-        for old, new in edits if wanted == words else ():
-            assert source.count(old) == 1, old
-            source = source.replace(old, new)
-        capsys.readouterr()
-        exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-    return capsys.readouterr().out
+
+
+run_cell = DemoCells(DAY, partial(names_of_the_notebook, smollm2=False))
+run_cell_with_smollm2 = DemoCells(DAY, partial(names_of_the_notebook, smollm2=True))
 
 
 def numbers_behind(text: str, said: str) -> list[float]:
@@ -271,12 +262,12 @@ def test_smollm2_has_outliers_that_take_the_marks() -> None:
 @pytest.mark.slow
 @needs_smollm2
 def test_smollm2_speaks_from_blocks_and_talks_nonsense_where_a_matrix_shares_a_scale(capsys) -> None:
-    counted = run_cell("stored = sum", capsys, smollm2=True)
+    counted = run_cell_with_smollm2("stored = sum", capsys)
     assert "96,576,768 bytes with the norms, 538,060,032 in float32: 5.57 times" in counted
     before = ("stored = sum", TINY_CELL, LOSS_CELL, "every weight is the kit's")
-    said = run_cell("from your blocks", capsys, before=before, smollm2=True)
+    said = run_cell_with_smollm2("from your blocks", capsys, before=before)
     assert "The capital of France is Paris." in said
-    said = run_cell("as the file has it", capsys, before=(*before, "from your blocks"), smollm2=True)
+    said = run_cell_with_smollm2("as the file has it", capsys, before=(*before, "from your blocks"))
     losses = [float(x) for x in re.findall(r"KL ([\d.]+)", said)]
     assert losses == sorted(losses)
     assert losses[0] < 0.1 < 0.5 < losses[1] < 2 < 8 < losses[2]

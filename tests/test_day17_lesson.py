@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 import re
 import tomllib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import matplotlib
 import pytest
 import torch
 
@@ -29,6 +28,7 @@ from solutions.parallel import (
     tensor_parallel_seconds,
 )
 
+from .demo_cells import DemoCells, earlier, public
 from .test_steppers import all_reduced
 
 DAY = find_day("parallel")
@@ -40,32 +40,18 @@ BIG = {"weight_bytes": 140e9, "layers": 80, "width": 8192, "rows": 1, "bytes_per
 CALL = 2 * 8192
 
 
-def run_cell(
-    words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), smollm2: bool = False
-) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
-    matplotlib.use("agg")
-    cells = lesson(DAY).cells
+def names_of_the_notebook(*, smollm2: bool) -> dict[str, Any]:
+    """smollm2: whether its file is there."""
     answers = {name: marks.source_of(SOURCE, node) for name, node in marks.definitions(SOURCE).items()}
     names: dict[str, Any] = {"In": ["", lesson(DAY).setup, *answers.values()]}
     exec(compile(lesson(DAY).setup, "<setup>", "exec"), names)
-    names |= {name: value for name, value in vars(parallel).items() if not name.startswith("__")}
-    names["if_solved"], names["earlier"] = lambda *_: True, lambda topic: __import__(f"solutions.{topic}", fromlist=["x"])
+    names |= {**public(parallel), "earlier": earlier}
     names["load_model"] = lambda name, **options: None if name == "smollm2" and not smollm2 else load_model(name, **options)
-    demos = [cell.source for cell in cells if cell.role == "demo"]
-    for wanted in (*before, words):
-        source = next(each for each in demos if wanted in each)
-        for old, new in edits if wanted == words else ():
-            assert source.count(old) == 1, old
-            source = source.replace(old, new)
-        source = "from __future__ import annotations\n" + source
-        file = f"<cell with {wanted!r}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # as in a notebook: the text of a cell is known
-        capsys.readouterr()
-        exec(compile(source, file, "exec"), names)
-    return capsys.readouterr().out
+    return names
 
 
+run_cell = DemoCells(DAY, partial(names_of_the_notebook, smollm2=False))
+run_cell_with_smollm2 = DemoCells(DAY, partial(names_of_the_notebook, smollm2=True))
 FIRST, SHARD, COPIES, PASS = "by inputs first, silu", "def shard_model", 'name="70B"', "def one_pass"
 WIRES, GLOO = "WIRES = {", "def cells_of"
 
@@ -272,7 +258,7 @@ def test_a_process_that_is_killed_is_named(capsys) -> None:
 @pytest.mark.slow
 @needs_smollm2
 def test_three_processes_say_paris_together(capsys) -> None:
-    said = run_cell(GLOO, capsys, before=(FIRST, SHARD, COPIES, PASS), smollm2=True)
+    said = run_cell_with_smollm2(GLOO, capsys, before=(FIRST, SHARD, COPIES, PASS))
     assert "each process holds 179,447,040 of 538,060,032 bytes" in said
     for rank in range(3):
         assert f"rank {rank} says: The capital of France is Paris.\n" in said

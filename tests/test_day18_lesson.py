@@ -1,7 +1,6 @@
 """What the lesson on serving says: its numbers, its demo cells, the real server behind them, the bug to find and the challenge."""
 
 import asyncio
-import functools
 import importlib.util
 import json
 import math
@@ -26,6 +25,7 @@ from solutions.latency import Trace, summarize
 from solutions.serving import SSEParser, TextStream, parse_params, run_load, sse_event
 from solutions.tokenizer import render_chat
 
+from .demo_cells import DemoCells, public
 from .test_steppers import served
 
 DAY = find_day("serving")
@@ -41,42 +41,17 @@ SPEED_CELL, LIMIT_CELL, LOOP_CELL, SERVER_CELL, TAB_CELL = (
 )  # fmt: skip
 
 
-def run_cell(words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = ()) -> str:
-    """What the demo cell prints in which these words stand, with the reference's functions and what cells before it have defined."""
-    names = dict(defined_by(before))
-    source = demo_cell(words)
-    for old, new in edits:
-        assert source.count(old) == 1, old
-        source = source.replace(old, new)
-    capsys.readouterr()
-    run(source, names)
-    return capsys.readouterr().out
-
-
-def demo_cell(words: str) -> str:
-    return next(cell.source for cell in lesson(DAY).cells if cell.role == "demo" and words in cell.source)
-
-
-def run(source: str, names: dict[str, Any]) -> None:
-    matplotlib.use("agg")
-    matplotlib.pyplot.close("all")
-    exec(compile("from __future__ import annotations\n" + source, "<cell>", "exec"), names)
-
-
-@functools.cache
-def defined_by(cells: tuple[str, ...]) -> dict[str, Any]:
-    """What these demo cells have defined, one after the other: run once, since some of them take seconds."""
-    if cells:
-        names = dict(defined_by(cells[:-1]))
-        run(demo_cell(cells[-1]), names)
-        return names
+def names_of_the_notebook() -> dict[str, Any]:
     return {
-        **{name: value for name, value in vars(serving).items() if not name.startswith("__")}, "if_solved": lambda *_: True,
+        **public(serving),
         "asyncio": asyncio, "json": json, "math": math, "random": random, "time": time, "torch": torch, "plots": plots,
         "AsyncIterator": AsyncIterator, "Callable": Callable, "EchoCore": EchoCore, "RequestError": RequestError,
         "SamplingParams": SamplingParams, "TokenOutput": TokenOutput, "run_virtual": run_virtual, "Trace": Trace,
         "summarize": summarize, "load_tokenizer": load_tokenizer, "render_chat": render_chat, "aclosing": aclosing,
     }  # fmt: skip
+
+
+run_cell = DemoCells(DAY, names_of_the_notebook)
 
 
 def events_after_each(pieces: list[bytes]) -> list[list[str]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import symtable
 import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import CourseError
+from ..lessons.marks import free_names
 
 
 def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: str, given: set[str]) -> tuple[str, str]:
@@ -36,7 +36,7 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
         own = getattr(value, "__module__", None)
         if isinstance(value, types.FunctionType | type) and own == namespace.get("__name__"):
             found = source_of(value, name)
-            for used in free_names(found):
+            for used in sorted(free_names(found)):
                 if used in namespace and used != name:
                     take(used, namespace[used])
             return found
@@ -50,7 +50,7 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
     if not isinstance(test, types.FunctionType) or not name.isidentifier():
         raise CourseError("what is judged is a function: `def test_...(x):`, without brackets when you hand it over.")
     main = source_of(test, name)
-    for used in free_names(main):
+    for used in sorted(free_names(main)):
         if used in namespace and used != name:
             take(used, namespace[used])
     return "\n\n".join(each for each in taken.values() if each), main
@@ -61,28 +61,6 @@ def source_of(function: Any, name: str) -> str:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError):
         raise CourseError(f"the text of `{name}` cannot be found: define it in a cell, run that, and then this one.") from None
-
-
-def free_names(source: str) -> list[str]:
-    """Names that a text uses and does not make."""
-    return list(dict.fromkeys(_free(symtable.symtable(source, "<test>", "exec"), top=True)))
-
-
-def _free(table: symtable.SymbolTable, *, top: bool = False) -> Iterator[str]:
-    for symbol in table.get_symbols():
-        if symbol.is_referenced() and (symbol.is_global() or (top and not symbol.is_assigned())):
-            yield symbol.get_name()
-    for child in table.get_children():
-        yield from _free(child)
-
-
-def made_by(source: str) -> set[str]:
-    """Names that a cell makes."""
-    found = set()
-    for symbol in symtable.symtable(source, "<cell>", "exec").get_symbols():
-        if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
-            found.add(symbol.get_name())
-    return found
 
 
 def is_literal(value: Any) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import CourseError
+from ..lessons.marks import bound_names
 from ..render import with_code
 from ..screen import Table
-from .gathering import gathered, made_by
+from .gathering import gathered
 from .judging import Judged, Run, TestDoesNotRun, judge
 from .looking import remarks
 from .tasks import Task, task
@@ -31,7 +32,7 @@ def told_of_function(
     which = task(exercise)
     name = getattr(test, "__name__", "this")
     try:
-        uses, source = gathered(test, namespace, exercise=exercise, given=made_by(which.setup))
+        uses, source = gathered(test, namespace, exercise=exercise, given=bound_names(which.setup))
     except CourseError as error:
         raise CourseError(f"{name} cannot be judged: {error}") from None
     return told_of_source(which, source, name, uses=uses, progress=progress)
