@@ -8,7 +8,6 @@ autograder.site.execute` runs what is not kept.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import hashlib
 import json
@@ -290,9 +289,9 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
         config = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
         client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
-        start, others = time.monotonic(), Others()
+        start = time.monotonic()
         try:
-            with ended_if_it_stalls(client):
+            with Others() as others, ended_if_it_stalls(client):
                 client.execute(env=environment)
         except Stalled:
             raise Stalled(_where(day, notebook, now[0])) from None
@@ -361,11 +360,27 @@ counter = Counter()
 
 
 class Others:
-    """What others than this process and its children take of the processors from now on."""
+    """What others than this process and its children take of the processors, from now on until it is asked.
+
+    A child's time counts as it was last seen: a zygote does not wait for its workers, so their time is in nobody's sum once they end.
+    """
+
+    EVERY_SECONDS = 0.1
 
     def __init__(self) -> None:
-        adopt_orphans()
-        self._start = self._now()
+        self._seen: dict[tuple[int, float], float] = {}
+        """{process: its own seconds}."""
+        self._start, self._over = self._now(), threading.Event()
+
+    def __enter__(self) -> Others:
+        """Looks at the children now and then, until the block ends."""
+        self._looks = threading.Thread(target=self._look, daemon=True)
+        self._looks.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._looks.join()
 
     def share(self) -> float:
         """0 to 1; of all processors together."""
@@ -373,28 +388,26 @@ class Others:
         everything, busy, mine = self._now()
         return min(1.0, max(0.0, (busy - busy_before) - (mine - mine_before)) / max(everything - all_before, 1e-9))
 
-    @staticmethod
-    def _now() -> tuple[float, float, float]:
+    def _look(self) -> None:
+        while not self._over.wait(self.EVERY_SECONDS):
+            self._see()
+
+    def _see(self) -> None:
+        import psutil
+
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                self._seen[child.pid, child.create_time()] = sum(child.cpu_times()[:2])
+
+    def _now(self) -> tuple[float, float, float]:
         """Seconds of all processors, those in which they worked, and those in which they did so for this process and what it started."""
         import psutil
 
         times = psutil.cpu_times()
         idle = times.idle + getattr(times, "iowait", 0.0)
         everything = sum(times[:8])  # what guests took is in the user's share already
-        mine = sum(os.times()[:4])
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                mine += sum(child.cpu_times()[:4])  # and of those whose end it has seen
-        return everything, everything - idle, mine
-
-
-def adopt_orphans() -> None:
-    """Whose parent was killed is a child of this process from now on, where the system can do so (Linux).
-
-    Else nobody counts what it has used: workers' zygotes are ended that way, and their time would be taken for others'.
-    """
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        self._see()
+        return everything, everything - idle, sum(os.times()[:2]) + sum(self._seen.values())
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
