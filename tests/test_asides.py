@@ -9,6 +9,7 @@ mended it loses none.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import math
 import time
@@ -25,7 +26,7 @@ from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
 from autograder.specimen_files import listed
-from course.kit import load_model, load_tokenizer
+from course.kit import Tokenizer, load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
 
@@ -144,7 +145,7 @@ def names_of(topic: str) -> dict[str, Any]:
     found |= {"torch": torch, "math": math, "time": time, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
     found |= {"dataclass": dataclass, "replace": replace}
     if topic == "tokenizer":
-        found["tokenizer"] = load_tokenizer("smollm2")
+        found["tokenizer"] = smollm2s_tokenizer()
     if topic in ("transformer", "kv_cache", "batching"):
         found["tiny"] = load_model("tiny")
         found["exact"] = load_model("tiny", dtype=torch.float64)
@@ -155,6 +156,12 @@ def names_of(topic: str) -> dict[str, Any]:
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
             exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
     return found
+
+
+@functools.cache
+def smollm2s_tokenizer() -> Tokenizer:
+    """Read once: it takes half a second, and no answer changes it."""
+    return load_tokenizer("smollm2")
 
 
 def defines(node: ast.stmt) -> bool:
