@@ -64,8 +64,7 @@ keep: $(VENV)/dev.done model
 	@$(ONE_THREAD) $(BIN)/python -m tests.test_near
 	@$(ONE_THREAD) $(BIN)/python -m autograder.site.wrong_versions
 	@$(BIN)/python -m autograder.site.execute
-	@$(ONE_THREAD) $(BIN)/python -m tests.kept_days
-	@$(ONE_THREAD) $(BIN)/python -m tests.kept_mutants
+	@$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) --keep
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .

@@ -4,17 +4,22 @@ And which tests one process of several runs (`make test` has two): those of a fi
 others go to whoever is free. The long ones begin, so that no core is without work at the end.
 
 `--one-process` (`make quick`) skips a test where it starts another process: a worker, a command, a kernel. That is where the time goes.
+
+A test whose result is kept by a digest of what it depends on (kept.py) runs where that has changed, and now and then: `--keep` runs those
+that are not kept, no others, and keeps what passes.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from . import kept as keeping
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
@@ -36,6 +41,7 @@ at_test = False
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--one-process", action="store_true", help="skip a test where it starts a process")
+    parser.addoption("--keep", action="store_true", help="run what is kept of tests where it is due, no other test, and keep what passes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,9 +64,19 @@ def pytest_runtest_protocol() -> Iterator[None]:
         at_test = False
 
 
+@pytest.fixture
+def kept(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> keeping.Keeping:
+    def note(digest: str, why: str) -> None:
+        record_property(keeping.PROPERTY, f"{digest} {why}")
+
+    return keeping.Keeping(request.node.nodeid, request.function, note, keep=request.config.getoption("--keep"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files in the order of LONG_FIRST."""
+    if config.getoption("--keep"):
+        items[:] = [item for item in items if "kept" in getattr(item, "fixturenames", ())]
     if config.pluginmanager.hasplugin("xdist"):
         items.sort(key=lambda item: place(item.path))
 
@@ -110,8 +126,15 @@ def place(path: Path) -> int:
     return LONG_FIRST.index(path.stem) if path.stem in LONG_FIRST else len(LONG_FIRST)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
     for report in reports:
         for text in [value for name, value in report.user_properties if name == "says"]:
             terminalreporter.write_line(f"{report.nodeid.partition('::')[2]}: {text}")
+    noted = [(r.nodeid, value.partition(" ")) for r in reports for name, value in r.user_properties if name == keeping.PROPERTY]
+    for line in keeping.told({nodeid: why for nodeid, (_, _, why) in noted if why}):
+        terminalreporter.write_line(line)
+    if config.getoption("--keep"):
+        passed = {report.nodeid for report in terminalreporter.getreports("passed")}
+        part = config.getoption("keyword") or config.getoption("markexpr") or any("::" in each for each in config.args)
+        keeping.keep({nodeid: digest for nodeid, (digest, _, _) in noted if nodeid in passed}, whole=not part)

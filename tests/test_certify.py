@@ -15,7 +15,7 @@ from autograder.errors import CourseError
 from autograder.grading.limits import Limits
 from autograder.specimen_files import SPECIMENS, find_specimens
 
-from .kept_days import SHARE
+from .kept import SHARE
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"

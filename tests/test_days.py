@@ -1,8 +1,6 @@
 """Every day that is ready, as a whole: graded solved and unsolved, and run from top to bottom as a student would."""
 
 import os
-import random
-import resource
 import shutil
 import time
 
@@ -14,9 +12,10 @@ from autograder.grading.grade import Options, grade_file
 from autograder.grading.tasks import Task
 from autograder.lessons import lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.runner import load_checks, reference
-from autograder.site.execute import KEPT, executed, needed
+from autograder.site.execute import KEPT, Peak, executed, needed
 
 from . import kept_days
+from .kept import is_drawn
 
 READY = [day for day in syllabus() if day.ready]
 each_day = pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
@@ -51,14 +50,22 @@ def first_to_be_written(day, exercise):
     return [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [exercise]
 
 
-def full_marks_where_solved(day, tmp_path):
+@pytest.mark.slow
+@each_day
+def test_full_marks_where_solved(day, tmp_path, kept):
+    if kept(kept_days.depends_on(day)):
+        return
     record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
     assert record.infrastructure is None
     assert [f"{v.check}: {v.message}" for v in record.verdicts if v.failed] == []
     assert record.points == record.max_points == lesson(day).points
 
 
-def nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path):
+@pytest.mark.slow
+@each_day
+def test_nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path, kept):
+    if kept(kept_days.depends_on(day)):
+        return
     record = grade_file(Task("blank", day, written(day, tmp_path, solved=False)), Options(seed=7))
     assert record.points == 0
     for exercise in lesson(day).exercises:
@@ -67,63 +74,28 @@ def nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path):
         assert any(m.startswith(stubs) for m in messages), (exercise.name, messages)
 
 
-def unsolved_from_top_to_bottom(day, tmp_path):
+@pytest.mark.slow
+@each_day
+def test_the_unsolved_notebook_runs_from_top_to_bottom(day, tmp_path, kept):
     """Within three minutes and three gigabytes, the real model included, without an error in any cell."""
+    if kept(kept_days.depends_on(day)):
+        return
     path = written(day, tmp_path, solved=False)
     notebook = nbformat.read(path, as_version=4)
     environment = os.environ | ONE_THREAD | {"COURSE_WORK": str(tmp_path / "work")}
     start = time.monotonic()
-    NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute(env=environment)
+    client = NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(path.parent)}})
+    peak = Peak(client)
+    client.execute(env=environment)
     seconds = time.monotonic() - start
-    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    print(f"{day.slug} unsolved: {seconds:.0f} s, children's peak so far {peak_bytes / 1e9:.2f} GB")
+    print(f"{day.slug} unsolved: {seconds:.0f} s, the kernel's peak {peak.bytes / 1e9:.2f} GB")
     assert "Traceback" not in in_words(notebook)
-    assert peak_bytes < MAX_BYTES
+    assert 0 < peak.bytes < MAX_BYTES
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         assert seconds < MAX_SECONDS
 
 
-FINDS = (full_marks_where_solved, nothing_where_unsolved_and_each_stub_names_its_exercise, unsolved_from_top_to_bottom)
-"""What is kept of a day (`kept_days.py`) and found out again for a share of the days."""
-
-
-@pytest.mark.slow
-@each_day
-def test_a_day_solved_and_unsolved(day, tmp_path, record_property):
-    if said := kept_days.hold(day, FINDS, tmp_path):
-        record_property("says", "; ".join(said))
-
-
-def test_what_is_kept_of_a_day_is_found_out_again_when_it_changes_or_is_drawn(tmp_path, monkeypatch):
-    found: list[str] = []
-
-    def finds(day, folder):
-        found.append(day.slug)
-
-    def finds_fault(day, folder):
-        raise AssertionError("not as it must be")
-
-    day, kept = READY[0], tmp_path / "kept.json"
-    monkeypatch.setattr(kept_days, "syllabus", lambda: [day])
-    monkeypatch.setenv("EXECUTE_DRAW", "none")
-    with pytest.raises(AssertionError, match="not as it must be"):
-        kept_days.keep((finds, finds_fault), kept)
-    told = kept_days.depends_on(day)
-    assert kept_days.is_kept(day, finds, told, kept)
-    assert not kept_days.is_kept(day, finds_fault, told, kept)
-    assert not kept_days.is_kept(day, finds, "changed", kept)
-    found.clear()
-    assert kept_days.hold(day, (finds,), tmp_path, kept) == []
-    kept_days.keep((finds,), kept)
-    assert found == []
-    with pytest.raises(AssertionError, match="not as it must be"):
-        kept_days.hold(day, (finds, finds_fault), tmp_path, kept)
-    monkeypatch.setenv("EXECUTE_DRAW", day.slug)
-    assert kept_days.hold(day, (finds,), tmp_path, kept) == ["finds, drawn"]
-    assert found == [day.slug]
-
-
-@pytest.mark.parametrize("place", ["release_notebook_path", "solved_notebook", "judges", "key", "imported_files"])
+@pytest.mark.parametrize("place", ["release_notebook_path", "solved_notebook", "judges", "key", "content"])
 def test_each_thing_that_a_day_depends_on_changes_its_digest(place, tmp_path, monkeypatch):
     day = READY[0]
     before = kept_days.depends_on(day)
@@ -134,9 +106,9 @@ def test_each_thing_that_a_day_depends_on_changes_its_digest(place, tmp_path, mo
     other = {
         "release_notebook_path": lambda day: tmp_path / "changed.ipynb",
         "solved_notebook": lambda day: changed,
-        "judges": lambda topic, limits: "other",
+        "judges": lambda topic: "other",
         "key": lambda day, days, cells: "other",
-        "imported_files": lambda root, names: set(),
+        "content": lambda paths: "other",
     }
     monkeypatch.setattr(kept_days, place, other[place])
     assert kept_days.depends_on(day) != before
@@ -167,20 +139,20 @@ def test_every_exercise_has_a_ladder_of_three_hints_and_the_day_ten_questions(da
 
 @pytest.mark.slow
 @each_day
-def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, record_property):
+def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, request, record_property):
     """In three minutes and three gigabytes, the real model included, without an error in any cell. It is run once for tests and site.
 
-    Of the runs that are kept with the course (`execute.py`) a share is made again: EXECUTE_DRAW=all, none or one day's slug says which.
+    Of the runs that are kept with the course (`execute.py`) a share is made again, as of what is kept of tests (kept.py).
     """
     for name, value in ONE_THREAD.items():
         monkeypatch.setenv(name, value)
     run_now: list[str] = []
-    draw = os.environ.get("EXECUTE_DRAW") or (day.slug if random.random() < kept_days.SHARE else "none")
-    ran = executed(needed(day, READY), kept=KEPT, anew={day.slug} if draw in (day.slug, "all") else (), say=run_now.append)[day.slug]
+    anew = {day.slug} if is_drawn(request.node.nodeid) else ()
+    ran = executed(needed(day, READY), kept=KEPT, anew=anew, say=run_now.append)[day.slug]
     if run_now:
         record_property("says", ", ".join(run_now))
     text, made = in_words(ran), ran.metadata["site"]
-    print(f"{day.slug} solved: {made['seconds']:.0f} s, the peak of it and of notebooks before it {made['peak_bytes'] / 1e9:.2f} GB")
+    print(f"{day.slug} solved: {made['seconds']:.0f} s, its peak {made['peak_bytes'] / 1e9:.2f} GB")
     assert "This cell waits for" not in text
     assert "Traceback" not in text
     assert made["peak_bytes"] < MAX_BYTES

@@ -1,7 +1,6 @@
 """The mechanical adversary: what it changes, how it knows a mutant again, and what it does with one that no check kills."""
 
 import dataclasses
-import random
 import textwrap
 import tomllib
 
@@ -12,7 +11,7 @@ from autograder.errors import CourseError
 from autograder.mutation import equivalent, judge
 from autograder.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
 
-from . import kept_days, kept_mutants
+from . import kept_mutants
 
 MARKED = '''
 import torch
@@ -225,45 +224,34 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
         judge.joined(older, told_of("friday", share=1, softmax=3))
 
 
-def are_mutants_of_what_is_right(topic: str) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("topic", certify.known_topics())
+def test_every_entry_of_the_course_is_a_mutant_of_what_is_right(topic, kept):
+    if kept(kept_mutants.depends_on(topic)):
+        return
     listed = set(equivalent.read(topic))
     places = {(i.origin, i.where.split(".")[0] if i.origin == REFERENCE else None) for i in listed}
     here = {m.identity for origin, exercise in places for m in mutants_of(topic, origin=origin, exercise=exercise)}
     assert listed <= here
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("topic", certify.known_topics())
-def test_every_entry_of_the_course_has_a_reason_and_is_a_mutant_of_what_is_right(topic, record_property):
+def test_every_entry_of_the_course_has_a_reason(topic):
     assert all(equivalent.read(topic).values())
-    if kept_mutants.is_kept(topic) and random.random() >= kept_days.SHARE:
-        return
-    are_mutants_of_what_is_right(topic)
-    record_property("says", f"{topic} looked through anew")
 
 
 @pytest.mark.parametrize("changed", ["entries", "reference", "right version", "what makes mutants"])
-def test_what_is_kept_of_a_topics_entries_is_looked_through_again_when_it_changes(changed, tmp_path, monkeypatch):
-    kept = tmp_path / "kept.json"
-    kept_mutants.keep(["batching"], lambda topic: None, kept)
-    assert kept_mutants.is_kept("batching", kept)
+def test_what_is_kept_of_a_topics_entries_changes_with_each_thing_it_depends_on(changed, monkeypatch):
+    before = kept_mutants.depends_on("batching")
     other = {
-        "entries": ("entries_of", lambda topic: b"other"),
+        "entries": ("entries_of", lambda topic: "other"),
         "reference": ("solution_source", lambda topic: "other"),
         "right version": ("find_specimens", lambda *ignored: []),
-        "what makes mutants": ("imported_files", lambda *ignored: set()),
+        "what makes mutants": ("programs", lambda *modules: "other"),
     }
+    assert before == kept_mutants.depends_on("batching")
     monkeypatch.setattr(kept_mutants, *other[changed])
-    assert not kept_mutants.is_kept("batching", kept)
-
-
-def test_what_is_wrong_of_a_topics_entries_is_not_kept(tmp_path):
-    def wrong(topic: str) -> None:
-        raise AssertionError("no mutant of this description")
-
-    with pytest.raises(AssertionError, match="no mutant of this description"):
-        kept_mutants.keep(["batching"], wrong, tmp_path / "kept.json")
-    assert not kept_mutants.is_kept("batching", tmp_path / "kept.json")
+    assert kept_mutants.depends_on("batching") != before
 
 
 @pytest.mark.parametrize("reason", ["", "equivalent", "it is the same program, no difference", "same", "The behaviour is equivalent."])

@@ -38,7 +38,7 @@ from autograder.runner import run_checks, select
 from autograder.specimen_files import SPECIMENS, find_specimens
 from autograder.verdicts import Verdict
 
-from . import kept_days
+from .kept import SHARE
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4
@@ -129,7 +129,7 @@ class Agreed(Kept):
     """What is kept of this comparison. It depends on this file, beside all that a judgement depends on."""
 
     def __init__(self, draw: int | None = None, folder: Path = AGREED) -> None:
-        super().__init__(folder, seeds=1, limits=Limits(), draw=draw, share=kept_days.SHARE)
+        super().__init__(folder, seeds=1, limits=Limits(), draw=draw, share=SHARE)
 
     def digest(self, specimen: Specimen) -> str:
         return hashlib.sha256(f"{super().digest(specimen)}\0{Path(__file__).read_text()}".encode()).hexdigest()[:16]

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import resource
 import sys
 import tempfile
 import threading
@@ -220,6 +219,35 @@ class Stalled(Exception):
     """A kernel that did nothing while a cell was due; its words say which."""
 
 
+class Peak:
+    """The most memory that a client's kernel has had, or one of the processes begun by it that were there when a cell ended.
+
+    Each tells of itself: what the system tells of a child begins with what its parent had.
+    """
+
+    def __init__(self, client: NotebookClient) -> None:
+        self.client, self.bytes = client, 0
+        client.on_cell_complete = self.look
+
+    def look(self, **ignored: Any) -> None:
+        import psutil
+
+        provisioner: Any = getattr(self.client.km, "provisioner", None)
+        with contextlib.suppress(psutil.Error, AttributeError):  # it is gone
+            kernel = psutil.Process(provisioner.pid)
+            for each in [kernel, *kernel.children(recursive=True)]:
+                self.bytes = max(self.bytes, high_water(each.pid))
+
+
+def high_water(pid: int) -> int:
+    """Bytes; 0 for a process that is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
 @contextmanager
 def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
     """Ends the client's kernel if it does nothing for STALL_SECONDS, and then raises Stalled instead of what came of that."""
@@ -289,6 +317,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
         config = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
         client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
+        peak = Peak(client)
         start = time.monotonic()
         try:
             with Others() as others, ended_if_it_stalls(client):
@@ -314,7 +343,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
     notebook.metadata["site"] = {
         "ladder": mine,
         "seconds": round(time.monotonic() - start, 1),
-        "peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,  # of all notebooks that this process has run
+        "peak_bytes": peak.bytes,
         "machine": machine_name(),
         "beside": round(others.share(), 3),
         "threads": int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads()),
