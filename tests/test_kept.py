@@ -1,6 +1,5 @@
 """What tests keep of their results: when a test has to run all the same, and what is kept of it."""
 
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -8,8 +7,9 @@ import textwrap
 import pytest
 
 from . import kept as keeping
+from .test_shared_out import as_here
 
-HERE = "tests/test_some.py::test_one[a]"
+HERE = "tests/test_some.py::test_one[none]"
 
 
 def a_test():
@@ -87,10 +87,7 @@ def test_of_nothing_kept():
 @pytest.mark.parametrize("jobs", [[], ["-n", "2"]], ids=["one process", "two"])
 def test_keeping_runs_those_alone_that_are_kept_and_keeps_what_passes(jobs, tmp_path):
     folder = tmp_path / "tests"
-    folder.mkdir()
-    for name in ("conftest.py", "kept.py"):
-        shutil.copy(keeping.FOLDER.parent / name, folder)
-    (folder / "__init__.py").touch()
+    as_here(folder)
     (folder / "test_some.py").write_text(SOME)
 
     def run(*options):

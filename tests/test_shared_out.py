@@ -27,6 +27,14 @@ def test_behind(): pass
 """
 
 
+def as_here(folder: Path) -> None:
+    """Makes a folder whose tests are collected and shared out as the project's are."""
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").touch()
+    for name in ("conftest.py", "kept.py"):
+        shutil.copy(TESTS / name, folder)
+
+
 def by_two(folder: Path) -> subprocess.CompletedProcess[str]:
     """The tests of a folder, as `make test` runs the project's."""
     command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-p", "no:cacheprovider"]
@@ -35,7 +43,7 @@ def by_two(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
     """A server or a class that a file's tests share is made once, and what shares nothing fills both cores."""
-    shutil.copy(TESTS / "conftest.py", tmp_path)
+    as_here(tmp_path)
     for name in ("test_days", "test_browser", "test_zoo", "test_demo"):
         (tmp_path / f"{name}.py").write_text(TEN)
     ran = by_two(tmp_path)
@@ -50,7 +58,7 @@ def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
 
 
 def test_where_a_process_ends_the_others_tests_are_run_and_the_run_ends(tmp_path):
-    shutil.copy(TESTS / "conftest.py", tmp_path)
+    as_here(tmp_path)
     files = ("test_demo", "test_browser", "test_days", "test_crash", "test_grading", "test_kernel", "test_yak", "test_zoo")
     for name in files:
         (tmp_path / f"{name}.py").write_text(ENDS_ITS_PROCESS if name == "test_crash" else TEN)
