@@ -7,6 +7,7 @@ autograder.site.execute` runs what is not kept.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import hashlib
@@ -472,6 +473,7 @@ def _where(day: Day, notebook: NotebookNode, number: int) -> str:
 
 
 def main() -> int:
+    argparse.ArgumentParser(description="Run the solved notebooks whose runs are not kept, and keep these.").parse_args()
     busy = keep([day for day in syllabus() if day.ready])
     print(*busy, sep="\n", file=sys.stderr)
     return 1 if busy else 0
