@@ -26,8 +26,8 @@ def programs(*modules: str) -> str:
 
 
 def content(paths: Iterable[Path]) -> str:
-    """A digest of files; of Python what runs, with its docstrings."""
+    """A digest of files, the same in every checkout; of Python what runs, with its docstrings."""
     told = hashlib.sha256()
-    for path in sorted(paths):
+    for path in sorted((ROOT / path).relative_to(ROOT) for path in paths):
         told.update(f"\0{path.as_posix()}\0".encode() + certified.what_counts(ROOT / path))
     return told.hexdigest()

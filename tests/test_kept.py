@@ -3,10 +3,14 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from autograder.lessons import ROOT
+
 from . import kept as keeping
+from .depends import content
 from .test_shared_out import as_here
 
 HERE = "tests/test_some.py::test_one[none]"
@@ -100,3 +104,8 @@ def test_keeping_runs_those_alone_that_are_kept_and_keeps_what_passes(jobs, tmp_
     assert "1 failed, 1 passed" in again
     assert "test_some: test_small[3]: not kept" in again
     assert keeping.read(folder / "kept", "test_some") == kept
+
+
+def test_where_a_checkout_lies_is_no_part_of_a_digest():
+    inside = Path("tests/kept.py")
+    assert content([ROOT / inside]) == content([inside]) != content([Path("tests/depends.py")])
