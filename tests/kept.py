@@ -18,7 +18,6 @@ import inspect
 import json
 import os
 import random
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,8 +85,11 @@ def keep(passed: Entries, *, whole: bool, folder: Path = FOLDER) -> None:
 
 def told(ran: dict[str, str]) -> list[str]:
     """A line for each file and reason. ran: {nodeid: why}."""
-    lines = []
-    for (file, why), number in sorted(Counter((place(nodeid)[0], why) for nodeid, why in ran.items()).items()):
-        names = sorted(place(nodeid)[1] for nodeid, other in ran.items() if (place(nodeid)[0], other) == (file, why))
-        lines.append(f"{file}: {', '.join(names) if number <= MOST_NAMED else f'{number} tests'}: {why}")
-    return lines
+    names: dict[tuple[str, str], list[str]] = {}
+    for nodeid, why in sorted(ran.items()):
+        file, name = place(nodeid)
+        names.setdefault((file, why), []).append(name)
+    return [
+        f"{file}: {', '.join(those) if len(those) <= MOST_NAMED else f'{len(those)} tests'}: {why}"
+        for (file, why), those in sorted(names.items())
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import nbformat
 
 from autograder.certified import files
@@ -12,6 +14,7 @@ from autograder.site.execute import key
 from .depends import content, judges
 
 
+@functools.cache
 def depends_on(day: Day) -> tuple[object, ...]:
     """Its two notebooks, how they are graded and how they are run."""
     days = [each for each in syllabus() if each.ready]

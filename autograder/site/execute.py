@@ -39,6 +39,7 @@ from autograder.runner import load_checks
 from course.kit import paths
 
 if TYPE_CHECKING:
+    import psutil
     from nbclient import NotebookClient
     from nbformat import NotebookNode
 
@@ -231,13 +232,18 @@ class Peak:
         client.on_cell_complete = self.look
 
     def look(self, **ignored: Any) -> None:
-        import psutil
+        self.bytes = max([self.bytes, *(high_water(each.pid) for each in processes_of(self.client))])
 
-        provisioner: Any = getattr(self.client.km, "provisioner", None)
-        with contextlib.suppress(psutil.Error, AttributeError):  # it is gone
-            kernel = psutil.Process(provisioner.pid)
-            for each in [kernel, *kernel.children(recursive=True)]:
-                self.bytes = max(self.bytes, high_water(each.pid))
+
+def processes_of(client: NotebookClient) -> list[psutil.Process]:
+    """A client's kernel and what that has begun; none where it is not there yet, or gone."""
+    import psutil
+
+    provisioner: Any = getattr(client.km, "provisioner", None)
+    with contextlib.suppress(psutil.Error, AttributeError):
+        kernel = psutil.Process(provisioner.pid)
+        return [kernel, *kernel.children(recursive=True)]
+    return []
 
 
 def high_water(pid: int) -> int:
@@ -259,15 +265,15 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
     def watch() -> None:
         since, used = time.monotonic(), -math.inf  # the first look begins the count
         while not done.wait(1.0):
-            provisioner: Any = getattr(client.km, "provisioner", None)
-            with contextlib.suppress(psutil.Error, AttributeError):  # not there yet, or gone
-                kernel = psutil.Process(provisioner.pid)
-                now = sum(sum(each.cpu_times()[:2]) for each in [kernel, *kernel.children(recursive=True)])
+            if not (processes := processes_of(client)):
+                continue
+            with contextlib.suppress(psutil.Error):  # gone meanwhile
+                now = sum(sum(each.cpu_times()[:2]) for each in processes)
                 if abs(now - used) > STALL_PROCESSOR_SECONDS:  # less, where a child has ended
                     since, used = time.monotonic(), now
                 elif time.monotonic() - since > STALL_SECONDS:
                     stalled.set()
-                    kernel.kill()
+                    processes[0].kill()
                     return
 
     watcher = threading.Thread(target=watch, daemon=True)
