@@ -65,6 +65,7 @@ keep: $(VENV)/dev.done model
 	@$(ONE_THREAD) $(BIN)/python -m autograder.site.wrong_versions
 	@$(BIN)/python -m autograder.site.execute
 	@$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) --keep
+	@$(ONE_THREAD) $(BIN)/python -m tests.kept_files
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .

@@ -6,12 +6,14 @@ others go to whoever is free. The long ones begin, so that no core is without wo
 `--one-process` (`make quick`) skips a test where it starts another process: a worker, a command, a kernel. That is where the time goes.
 
 A test whose result is kept by a digest of what it depends on (kept.py) runs where that has changed, and now and then: `--keep` runs those
-that are not kept, no others, and keeps what passes.
+that are not kept, no others, and keeps what passes. Long files are kept as a whole, by what they read (kept_files.py).
 """
 
 from __future__ import annotations
 
+import functools
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 import pytest
 
 from . import kept as keeping
+from . import kept_files
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
@@ -35,16 +38,22 @@ APART = ("test_days", "test_near", "test_certify", "test_attacks", "test_mistake
 
 STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 """Python's audit events of a process that is about to start."""
+BY_READING = "-"
+"""In the place of a digest: the test's file is kept as a whole."""
+KEPT = "kept: all that it reads is as it was when it passed"
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--one-process", action="store_true", help="skip a test where it starts a process")
+    parser.addoption("--passed", metavar="FILE", help="write the names of the tests that passed, without their file's")
     parser.addoption("--keep", action="store_true", help="run what is kept of tests where it is due, no other test, and keep what passes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("keyword") or any(".py" in Path(argument).name for argument in config.args):
+        os.environ.setdefault("KEPT_DRAW", "all")  # who names a test wants it run
     if config.getoption("--one-process"):
         sys.addaudithook(skip_at_a_process)  # for good: there is no way to take one back
 
@@ -62,6 +71,27 @@ def pytest_runtest_protocol() -> Iterator[None]:
         return (yield)
     finally:
         at_test = False
+
+
+@functools.cache
+def kept_tests(file: str) -> frozenset[str]:
+    return kept_files.kept_tests(file)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before anything is set up for a test whose file is kept."""
+    file, name = keeping.place(item.nodeid)
+    if file not in kept_files.FILES:
+        return
+    why = "not kept" if name not in kept_tests(file) else "drawn" if keeping.is_drawn(item.nodeid) else ""
+    item.user_properties.append((keeping.PROPERTY, f"{BY_READING} {why}"))
+    if not why:
+        pytest.skip(KEPT)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    return ("kept", "k", "KEPT") if report.skipped and str(report.longrepr).find(KEPT) > 0 else None
 
 
 @pytest.fixture
@@ -127,7 +157,7 @@ def place(path: Path) -> int:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
+    reports = [r for outcome in ("passed", "failed", "error") for r in terminalreporter.getreports(outcome)]
     for report in reports:
         for text in [value for name, value in report.user_properties if name == "says"]:
             terminalreporter.write_line(f"{report.nodeid.partition('::')[2]}: {text}")
@@ -137,4 +167,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if config.getoption("--keep"):
         passed = {report.nodeid for report in terminalreporter.getreports("passed")}
         part = config.getoption("keyword") or config.getoption("markexpr") or any("::" in each for each in config.args)
-        keeping.keep({nodeid: digest for nodeid, (digest, _, _) in noted if nodeid in passed}, whole=not part)
+        keeping.keep({nodeid: digest for nodeid, (digest, _, _) in noted if nodeid in passed and digest != BY_READING}, whole=not part)
+    if told := config.getoption("--passed"):
+        passed = {report.nodeid for report in terminalreporter.getreports("passed")}
+        bad = {report.nodeid for outcome in ("failed", "error") for report in terminalreporter.getreports(outcome)}
+        Path(told).write_text("".join(f"{keeping.place(nodeid)[1]}\n" for nodeid in sorted(passed - bad)), encoding="utf-8")

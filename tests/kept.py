@@ -8,7 +8,8 @@ is as it was when it passed:
             return
 
 Of what is kept, `SHARE` is found out again each time. `pytest --keep`, a part of `make keep`, runs those that are not kept, and keeps
-those that pass in `tests/kept/<file>.json`. `KEPT_DRAW=all`, `none`, or a part of a test's name says which are drawn.
+those that pass in `tests/kept/<file>.json`. `KEPT_DRAW=all`, `none`, or a part of a test's name says which are drawn;
+where pytest is given files or `-k`, all are.
 """
 
 from __future__ import annotations

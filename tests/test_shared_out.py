@@ -31,7 +31,7 @@ def as_here(folder: Path) -> None:
     """Makes a folder whose tests are collected and shared out as the project's are."""
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").touch()
-    for name in ("conftest.py", "kept.py"):
+    for name in ("conftest.py", "kept.py", "kept_files.py"):
         shutil.copy(TESTS / name, folder)
 
 
