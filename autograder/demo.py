@@ -285,7 +285,11 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
     from .nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
 
     clear(folder)
-    made = {(sample.student, day.slug): sample for day in days for sample in samples(day)}
+    made: dict[tuple[str, str], Sample] = {}
+    with bar("days made ready", len(days)) as step:
+        for day in days:
+            made |= {(sample.student, day.slug): sample for sample in samples(day)}
+            step()
     for (student, slug), sample in made.items():
         path = folder / "submitted" / student / slug / f"{slug}.ipynb"
         path.parent.mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder import demo
+from autograder.commands.grading import Lines
 from autograder.errors import CourseError
 from autograder.grading.records import ExerciseScore
 from autograder.lessons import find_day, lesson
@@ -99,3 +100,10 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
 def test_what_is_broken_is_an_exercise_that_no_other_ones_checks_call():
     """No other answer of Day 13 uses forward_paged or publish_blocks, and the checks of paged_decode and start_sequence call them."""
     assert demo.Maker(find_day("paging")).unused == ["paged_decode"]
+
+
+def test_a_log_hears_of_a_long_run_now_and_then_and_of_a_short_one_nothing(capsys):
+    lines = Lines("grading", 3, clock=iter([0.0, 29.9, 30.0, 59.9]).__next__)
+    for _ in range(3):
+        lines.step("whatever a step is told")
+    assert capsys.readouterr().err == "grading: 2 of 3\n"

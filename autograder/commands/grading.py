@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -172,6 +173,7 @@ def demo(
     chosen = [each for each in ready if each in wanted]
     if not chosen:
         raise CourseError("no such day is ready: a demo needs a lesson, its release and its specimens")
+    tell(f"A class of samples, right, wrong, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
     outcomes = run(folder, chosen, jobs, progress_bar)
     for day in chosen:
         table = Table(title=day.slug, title_justify="left")
@@ -238,7 +240,7 @@ class Stop:
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar with rate and time left; call what it gives after each step."""
+    """A bar with rate and time left; call what it gives after each step. Where there is no terminal, a line now and then."""
     from rich import progress as p
     from rich.text import Text
 
@@ -248,9 +250,29 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
             return Text(f"{speed:.1f}/s" if speed else "", style="progress.data.speed")
 
     columns = (p.TextColumn("{task.description}"), p.BarColumn(), p.MofNCompleteColumn(), Rate(), p.TimeRemainingColumn())
-    with p.Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
+    if not stderr.is_terminal:
+        yield Lines(what, total).step
+        return
+    with p.Progress(*columns, console=stderr, transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda *ignored: progress.advance(task)
+
+
+class Lines:
+    """How far it is, for a log: a line each `EVERY` seconds, none of what is done sooner."""
+
+    EVERY = 30.0
+
+    def __init__(self, what: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.what, self.total, self.clock = what, total, clock
+        self.done, self.told = 0, clock()
+
+    def step(self, *ignored: object) -> None:
+        self.done += 1
+        now = self.clock()
+        if now - self.told >= self.EVERY:
+            self.told = now
+            say(f"{self.what}: {self.done} of {self.total}")
 
 
 def print_summary(records: list[Record]) -> None:
