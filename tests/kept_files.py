@@ -42,8 +42,8 @@ FILES = (
 """Those that take long."""
 ALWAYS = ("pyproject.toml", "requirements.lock", "requirements-dev.lock", "requirements-docs.lock")
 """Count for every test: an environment made of them is read where no file of the project is."""
-LISTED_BY_ALL = (".", "tests")
-"""Folders that pytest looks through: a name more in them is nothing to a test."""
+OF_ALL = (".", "tests", "tests/conftest.py", "tests/kept.py", "tests/kept_files.py")
+"""What pytest reads for every test and is nothing to what one says: which names there are, in which order, by whom and whether they run."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def was_read(root: Path = ROOT) -> list[str]:
     modules = [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in read if path.endswith(".py")]
     for package in ("autograder", "course"):
         read |= {path.as_posix() for path in imported_files(root, modules, package=package)}
-    return sorted(path for path in {*read, *ALWAYS} - set(LISTED_BY_ALL) if not f"{path}/".startswith("tests/kept/"))
+    return sorted(path for path in {*read, *ALWAYS} - set(OF_ALL) if not f"{path}/".startswith("tests/kept/"))
 
 
 def compiled(path: Path) -> list[Path]:
