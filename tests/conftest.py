@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """What is there now stays to the end: the collector need not look at it again and again."""
-    kept_files.project()  # asks git, which `--one-process` would not let a test do
+    kept_files.project(kept_files.ROOT)  # asks git, which `--one-process` would not let a test do
     gc.freeze()
     gc.enable()
 

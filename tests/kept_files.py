@@ -78,7 +78,7 @@ def contents(file: Path) -> str:
 
 
 @functools.cache
-def project(root: Path = ROOT) -> dict[str, str]:
+def project(root: Path) -> dict[str, str]:
     """Every file and folder that is not ignored, from root; of a folder the names in it, "" of a file. Nothing where there is no git."""
     try:
         listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -92,7 +92,7 @@ def project(root: Path = ROOT) -> dict[str, str]:
     return {**dict.fromkeys(filter(None, files), ""), **{folder: " ".join(sorted(inside)) for folder, inside in names.items()}}
 
 
-def forget_reading(root: Path = ROOT) -> None:
+def forget_reading(root: Path) -> None:
     """As if nobody had ever read the project's files: the next reading is noted, also where the system notes only the first one."""
     for path in project(root):
         for each in (root / path, *compiled(root / path)):
@@ -100,7 +100,7 @@ def forget_reading(root: Path = ROOT) -> None:
                 os.utime(each, ns=(0, each.stat().st_mtime_ns))
 
 
-def was_read(root: Path = ROOT) -> list[str]:
+def was_read(root: Path) -> list[str]:
     """Files and folders of the project that some process has read since, and what Python's files among them may import.
 
     A worker in a box reads through a mount that cannot be written to, and leaves no trace there: hence what may be imported.
@@ -122,13 +122,13 @@ def compiled(path: Path) -> list[Path]:
 
 def find_out(file: str, folder: Path = FOLDER) -> bool:
     """Runs these tests and keeps what passes. -> whether nothing failed"""
-    forget_reading()
+    forget_reading(ROOT)
     with tempfile.TemporaryDirectory() as made:
         told = Path(made, "passed")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{file}.py", "--passed", str(told)]
         run = subprocess.run(command, cwd=ROOT, env=os.environ | {"KEPT_DRAW": "all"}, capture_output=True, text=True)
         passed = sorted(told.read_text(encoding="utf-8").splitlines()) if told.exists() else []
-    read = was_read()
+    read = was_read(ROOT)
     if f"tests/{file}.py" not in read:
         raise SystemExit("This file system does not note when a file is read (it is mounted with noatime?): nothing can be kept on it")
     contents.cache_clear()

@@ -139,6 +139,14 @@ def test_pytest_says_what_is_kept_and_runs_the_others(tmp_path, monkeypatch):
     assert "test_ladder: test_not_kept: not kept" in run.stdout
 
 
+def test_where_no_test_may_start_a_process_it_is_kept_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("KEPT_DRAW", "none")
+    with_one_kept(tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "--one-process"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "2 passed, 1 kept in" in run.stdout
+
+
 @pytest.mark.parametrize("draw", ["all", "ladder"])
 def test_what_is_drawn_runs_and_is_named(tmp_path, monkeypatch, draw):
     monkeypatch.setenv("KEPT_DRAW", draw)
