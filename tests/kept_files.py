@@ -31,15 +31,17 @@ from autograder.lessons import ROOT
 
 FOLDER = Path(__file__).parent / "kept" / "files"
 FILES = (
-    "test_accessibility", "test_bridge", "test_browser", "test_bundle", "test_calls", "test_capture_rehearsed", "test_chat_page",
-    "test_cluster", "test_collect", "test_day04", "test_day06", "test_day14_lesson", "test_day15", "test_day15_lesson",
-    "test_day16_lesson", "test_day17_lesson", "test_day18_lesson", "test_engine_benchmark", "test_engine_surface", "test_exchange",
-    "test_gloo", "test_grading", "test_grading_pages", "test_instructor", "test_kit_models", "test_kit_tokenizers", "test_ladder",
-    "test_postgresql", "test_pytest_plugin", "test_quantized_engine", "test_ranks", "test_regrade", "test_replicas", "test_resume",
-    "test_round", "test_scenes", "test_serve", "test_serve_command", "test_serving_engine", "test_site", "test_site_parts",
-    "test_steppers", "test_story", "test_student", "test_writer",
+    "test_accessibility", "test_bridge", "test_browser", "test_bundle", "test_calls", "test_capture_rehearsed", "test_certified",
+    "test_chat_page", "test_cheat_sheet", "test_cluster", "test_collect", "test_day04", "test_day06", "test_day14",
+    "test_day14_lesson", "test_day15", "test_day15_lesson", "test_day16_lesson", "test_day17_lesson", "test_day18_lesson",
+    "test_engine_benchmark", "test_engine_surface", "test_exchange", "test_export", "test_gloo", "test_grading",
+    "test_grading_pages", "test_instructor", "test_kit_models", "test_kit_tokenizers", "test_ladder", "test_late_work",
+    "test_lessons", "test_postgresql", "test_products", "test_pytest_plugin", "test_quantized_engine", "test_ranks", "test_regrade",
+    "test_replicas", "test_report", "test_resume", "test_round", "test_scenes", "test_serve", "test_serve_command",
+    "test_serving_benchmark", "test_serving_engine", "test_similarity", "test_site", "test_site_parts", "test_steppers",
+    "test_story", "test_student", "test_writer",
 )  # fmt: skip
-"""Those that take long."""
+"""Those that take long, or longer than all others of `make quick`."""
 ALWAYS = ("pyproject.toml", "requirements.lock", "requirements-dev.lock", "requirements-docs.lock")
 """Count for every test: an environment made of them is read where no file of the project is."""
 OF_ALL = (".", "tests", "tests/conftest.py", "tests/kept.py", "tests/kept_files.py")
