@@ -15,12 +15,9 @@ TESTS = Path(__file__).parent
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered():
-    kept_files.contents.cache_clear()
-    kept_files.project.cache_clear()
-    yield
-    kept_files.contents.cache_clear()
-    kept_files.project.cache_clear()
+def nothing_remembered(monkeypatch):
+    for name in ("contents", "project"):
+        monkeypatch.setattr(kept_files, name, getattr(kept_files, name).__wrapped__)
 
 
 @pytest.fixture
@@ -37,7 +34,6 @@ def project(tmp_path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     if not read_by("open('said.txt').read()", tmp_path):
         pytest.skip("this file system does not note when a file is read")
-    kept_files.project.cache_clear()
     return tmp_path
 
 
@@ -89,8 +85,6 @@ def test_a_change_of_what_was_read_makes_it_due_and_no_other(project, change, du
     before = digest(read, project)
     assert digest(read, project) == before
     change(project)
-    kept_files.contents.cache_clear()
-    kept_files.project.cache_clear()
     assert (digest(read, project) != before) == due
 
 
