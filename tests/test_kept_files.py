@@ -1,5 +1,6 @@
 """What is kept of whole files of tests: what the file system says they read, when they have to run all the same, and what pytest says."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -15,9 +16,10 @@ TESTS = Path(__file__).parent
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered(monkeypatch):
+def memories(monkeypatch):
+    """Of this test alone: the run's own stay as they are."""
     for name in ("contents", "project"):
-        monkeypatch.setattr(kept_files, name, getattr(kept_files, name).__wrapped__)
+        monkeypatch.setattr(kept_files, name, functools.cache(getattr(kept_files, name).__wrapped__))
 
 
 @pytest.fixture
@@ -34,6 +36,7 @@ def project(tmp_path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     if not read_by("open('said.txt').read()", tmp_path):
         pytest.skip("this file system does not note when a file is read")
+    kept_files.project.cache_clear()
     return tmp_path
 
 
@@ -85,6 +88,8 @@ def test_a_change_of_what_was_read_makes_it_due_and_no_other(project, change, du
     before = digest(read, project)
     assert digest(read, project) == before
     change(project)
+    kept_files.contents.cache_clear()
+    kept_files.project.cache_clear()
     assert (digest(read, project) != before) == due
 
 
