@@ -10,6 +10,7 @@ import functools
 import html
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from autograder.errors import CourseError
@@ -67,6 +68,8 @@ def state(tag: Any) -> dict[str, Any]:
 
 @functools.cache
 def engine() -> Any:
+    """Made in a thread of its own: where an event loop runs, it would hang on that one, and end with it."""
     from py_mini_racer import MiniRacer
 
-    return MiniRacer()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(MiniRacer).result()
