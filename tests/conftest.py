@@ -43,6 +43,7 @@ STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 BY_READING = "-"
 """In the place of a digest: the test's file is kept as a whole."""
 KEPT = "kept: all that it reads is as it was when it passed"
+kept_tests = functools.cache(kept_files.kept_tests)
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
 
@@ -75,11 +76,6 @@ def pytest_runtest_protocol() -> Iterator[None]:
         at_test = False
 
 
-@functools.cache
-def kept_tests(file: str) -> frozenset[str]:
-    return kept_files.kept_tests(file)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before anything is set up for a test whose file is kept."""
@@ -93,7 +89,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    return ("kept", "k", "KEPT") if report.skipped and str(report.longrepr).find(KEPT) > 0 else None
+    return ("kept", "k", "KEPT") if report.skipped and KEPT in str(report.longrepr) else None
 
 
 @pytest.fixture
@@ -167,11 +163,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     noted = [(r.nodeid, value.partition(" ")) for r in reports for name, value in r.user_properties if name == keeping.PROPERTY]
     for line in keeping.told({nodeid: why for nodeid, (_, _, why) in noted if why}):
         terminalreporter.write_line(line)
+    passed = {report.nodeid for report in terminalreporter.getreports("passed")}
     if config.getoption("--keep"):
-        passed = {report.nodeid for report in terminalreporter.getreports("passed")}
         part = config.getoption("keyword") or config.getoption("markexpr") or any("::" in each for each in config.args)
-        keeping.keep({nodeid: digest for nodeid, (digest, _, _) in noted if nodeid in passed and digest != BY_READING}, whole=not part)
+        keeping.keep({nodeid: digest for nodeid, (digest, _, _) in noted if nodeid in passed}, whole=not part)
     if told := config.getoption("--passed"):
-        passed = {report.nodeid for report in terminalreporter.getreports("passed")}
         bad = {report.nodeid for outcome in ("failed", "error") for report in terminalreporter.getreports(outcome)}
         Path(told).write_text("".join(f"{keeping.place(nodeid)[1]}\n" for nodeid in sorted(passed - bad)), encoding="utf-8")

@@ -6,8 +6,9 @@ the project's files was last read says which were, by whichever process. Where n
 the folders that were looked through, the tests that passed have nothing to do: pytest says `kept`. A share is found out again each time,
 as of all that is kept (kept.py), and whoever names a file or a test runs it.
 
-Kept for this system, processor and Python; the packages' versions are among the files. What a test says about the machine itself (how
-it isolates, how exactly it tells the time, whether a race has a winner) is found out on every machine, each time: those files are not here.
+Kept for this system, processor and Python; the packages' versions are among the files. The system's own programs (a browser, PostgreSQL,
+HAProxy) and what its kernel allows are not. So the files that are about the machine are not here: test_isolation, test_attacks,
+test_timing, test_race, test_processes, test_environment.
 """
 
 from __future__ import annotations
