@@ -103,6 +103,11 @@ def forget_reading(root: Path) -> None:
                 os.utime(each, ns=(0, each.stat().st_mtime_ns))
 
 
+def written(root: Path) -> dict[str, int]:
+    """When each file of the project was last written, in nanoseconds."""
+    return {path: (root / path).stat().st_mtime_ns for path in project(root) if (root / path).is_file()}
+
+
 def was_read(root: Path) -> list[str]:
     """Files and folders of the project that some process has read since, and what Python's files among them may import.
 
@@ -124,8 +129,9 @@ def compiled(path: Path) -> list[Path]:
 
 
 def find_out(file: str, folder: Path = FOLDER) -> bool:
-    """Runs these tests and keeps what passes. -> whether nothing failed"""
+    """Runs these tests and keeps what passes. -> whether nothing failed, and nothing that was read was changed meanwhile"""
     forget_reading(ROOT)
+    begun = written(ROOT)
     with tempfile.TemporaryDirectory() as made:
         told = Path(made, "passed")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/{file}.py", "--passed", str(told)]
@@ -134,11 +140,14 @@ def find_out(file: str, folder: Path = FOLDER) -> bool:
     read = was_read(ROOT)
     if f"tests/{file}.py" not in read:
         raise SystemExit("This file system does not note when a file is read (it is mounted with noatime?): nothing can be kept on it")
-    contents.cache_clear()
-    project.cache_clear()
-    write_whole(folder / f"{file}.json", (json.dumps(asdict(KeptFile(digest(read), passed, read)), indent=1) + "\n").encode())
     if run.returncode:
         print(run.stdout[-4000:], run.stderr[-2000:], sep="\n")
+    contents.cache_clear()
+    project.cache_clear()
+    if changed := [path for path in read if written(ROOT).get(path) != begun.get(path)]:
+        print(f"{file}: not kept, {', '.join(changed)} changed while it ran", flush=True)
+        return False
+    write_whole(folder / f"{file}.json", (json.dumps(asdict(KeptFile(digest(read), passed, read)), indent=1) + "\n").encode())
     print(f"{file}: {len(passed)} passed and kept; {len(read)} files and folders read", flush=True)
     return run.returncode == 0
 

@@ -180,3 +180,25 @@ def test_a_test_whose_end_failed_did_not_pass(tmp_path):
 def test_what_is_kept_is_of_files_that_are_there_and_may_be():
     assert all((TESTS / f"{file}.py").is_file() for file in kept_files.FILES)
     assert {path.stem for path in kept_files.FOLDER.glob("*.json")} <= set(kept_files.FILES)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_was_edited_while_it_was_tested_is_not_kept(project, monkeypatch, tmp_path, edited):
+    """Else it would be kept as it is now, and what passed was as it was then."""
+    (project / "tests").mkdir()
+    (project / "tests" / "test_one.py").write_text("")
+    real = subprocess.run
+
+    def run(command, **how):
+        if command[0] == "git":
+            return real(command, **how)
+        (project / "tests" / "test_one.py").read_text()
+        (project / "said.txt").read_text()
+        if edited:
+            (project / "said.txt").write_text("other")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(kept_files, "ROOT", project)
+    monkeypatch.setattr(kept_files.subprocess, "run", run)
+    assert kept_files.find_out("test_one", tmp_path / "kept") is not edited
+    assert (tmp_path / "kept" / "test_one.json").exists() is not edited
