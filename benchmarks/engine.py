@@ -19,7 +19,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,9 @@ running text of the course's lessons; the first row's passage was chosen as one 
 they come: a small model's greedy text often repeats itself, and then it pays there, too. "Tokens a pass" is what the slowest row got from
 a pass.
 
-Roofs: what this machine did in the same minute. Arithmetic is the fastest product of two matrices (1,024 columns and rows) of all ways
+Points come from several runs, and a machine is not the same every day: compare engines at a point, not points with one another.
+
+Roofs: what the machine did in the same minute. Arithmetic is the fastest product of two matrices (1,024 columns and rows) of all ways
 that `solutions/engine/products.py` knows; a token costs two operations for each weight. Bandwidth is a plain sum over 256 MB; a decode
 step reads each weight once, and the keys and values of all rows. The bounds are those alone: attention's own arithmetic comes on top."""
 
@@ -526,17 +528,23 @@ def page(result: dict[str, Any]) -> str:
     rows = result["rows"]
     lines = ["# The engines and their peers, SmolLM2-135M", "", *table(rows), ""]
     lines += [*spaced(verdict(rows)), *spaced(not_measured(result["left_out"]))]
-    lines += [f"Machine: {result['machine']}; {result['versions']}.", ""]
-    lines += spaced([f"{dtype}: {line}." for dtype, line in result["products"].items()])
-    if result["formats"]:
-        told = ", ".join(f"{kind} {seconds:.3f}" for kind, seconds in sorted(result["formats"].items(), key=lambda each: each[1]))
-        lines += spaced(
-            [f"llama.cpp's own formats, seconds of a run at one row and one at eight (prompt 64, 33 new tokens), added: {told}."]
-        )
+    for number, each in enumerate(result["runs"], 1):
+        lines += spaced(conditions(number, each))
     return "\n".join([*lines, COUNTED])
 
 
-def spaced(lines: list[str]) -> list[str]:
+def conditions(number: int, run: dict[str, Any]) -> Iterator[str]:
+    """Of one run of this script: where, with what, and what was chosen by timing."""
+    points = ", ".join(f"{T} x {B}" for T, B in run["points"])
+    yield f"Run {number}, prompt x B {points}. Machine: {run['machine']}; {run['versions']}."
+    for dtype, line in run["products"].items():
+        yield f"{dtype}: {line}."
+    if run["formats"]:
+        told = ", ".join(f"{kind} {seconds:.3f}" for kind, seconds in sorted(run["formats"].items(), key=lambda each: each[1]))
+        yield f"llama.cpp's own formats, seconds of a run at one row and one at eight (prompt 64, 33 new tokens), added: {told}."
+
+
+def spaced(lines: Iterable[str]) -> list[str]:
     return [part for line in lines for part in (line, "")]
 
 
@@ -551,7 +559,7 @@ def known(path: Path) -> dict[str, Any]:
     """What earlier runs left in the file. A file of another form has none of these rows."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     good = all("contender" in row for row in found.get("rows", []))
-    return {key: found.get(key, empty) if good else empty for key, empty in (("rows", []), ("products", {}), ("formats", {}))}
+    return {key: found.get(key, []) if good else [] for key in ("rows", "runs")}
 
 
 def main() -> int:
@@ -569,8 +577,14 @@ def main() -> int:
     if arguments.quick:
         arguments.batch, arguments.prompt, arguments.new = [1], [64], 9
     start = time.monotonic()
-    result = {"rows": [], "products": {}, "formats": {}} if arguments.quick else known(arguments.into)
-    rows: list[dict[str, Any]] = result["rows"]
+    earlier = {"rows": [], "runs": []} if arguments.quick else known(arguments.into)
+    rows: list[dict[str, Any]] = earlier["rows"]
+    run: dict[str, Any] = {"points": [], "machine": machine(), "versions": versions(), "products": {}, "formats": {}}
+
+    def result() -> dict[str, Any]:
+        runs = [*earlier["runs"], *([run] if run["points"] else [])]
+        return {"machine": run["machine"], "runs": runs, "left_out": left_out, "rows": rows}
+
     left_out: list[dict[str, Any]] = []
     points = sorted(itertools.product(arguments.prompt, arguments.batch), key=lambda point: (point[0] * point[1], point))
     for T, B in points:
@@ -592,19 +606,18 @@ def main() -> int:
             made = [row(name, B, T, arguments.new, found, roof) for name, found in runs.items()]
             rows += made
             rows.sort(key=key)
+            run["points"].append([T, B])
             print("\n".join(table(made)[2:]), flush=True)
         for dtype in DTYPES:
             if f"ours, {dtype}" in names:
-                result["products"][dtype] = packed(dtype).products.line
+                run["products"][dtype] = packed(dtype).products.line
         if LLAMA_OWN in names:
-            result["formats"] = seconds_of_formats()
-        result = {"machine": machine(), "versions": versions(), **result, "left_out": left_out, "rows": rows}
+            run["formats"] = seconds_of_formats()
         if names and not arguments.quick:
-            keep(arguments.into, result)
-    result = {"machine": machine(), "versions": versions(), **result, "left_out": left_out, "rows": rows}
+            keep(arguments.into, result())
     print("\n".join([*verdict(rows), *not_measured(left_out)]))
     if not arguments.quick:
-        keep(arguments.into, result)
+        keep(arguments.into, result())
     return 0
 
 

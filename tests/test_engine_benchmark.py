@@ -44,7 +44,9 @@ def test_the_page_shows_every_row_its_roofs_and_what_is_missing(engine):
     ]
     left_out = [{"contender": engine.LLAMA, "prompt": T, "batch": 4, "why": "not installed"} for T in (64, 512)]
     chosen = {"products": {"float32": "Products: all packed"}, "formats": {"Q8_0": 0.5, "Q4_0": 0.25}}
-    told = {"machine": "m", "versions": "v", **chosen, "rows": rows, "left_out": left_out}
+    runs = [{"points": [[64, 1]], "machine": "m", "versions": "v", **chosen}]
+    runs.append({"points": [[512, 1], [64, 4]], "machine": "another", "versions": "w", "products": {}, "formats": {}})
+    told = {"machine": "another", "runs": runs, "rows": rows, "left_out": left_out}
     page = engine.page(json.loads(json.dumps(told)))
     for part in (
         "| 64 | 1 | ours, float32 | 64 |",
@@ -54,6 +56,8 @@ def test_the_page_shows_every_row_its_roofs_and_what_is_missing(engine):
         "Not measured (prompt x B): llama.cpp, same file at 64 x 4, 512 x 4: not installed.",
         "float32: Products: all packed.",
         "added: Q4_0 0.250, Q8_0 0.500.",
+        "Run 1, prompt x B 64 x 1. Machine: m; v.",
+        "Run 2, prompt x B 512 x 1, 64 x 4. Machine: another; w.",
     ):
         assert part in page
 
