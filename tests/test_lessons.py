@@ -598,6 +598,13 @@ def test_committed_release_is_what_the_lesson_gives(day: Day) -> None:
     MetadataValidator().validate_nb(notebook)
 
 
+@every_ready_day
+def test_a_folded_line_is_html_where_markdown_is_not_read(day: Day) -> None:
+    """JupyterLab shows what stands between <summary> and </summary> as it is: a backtick is a backtick."""
+    for told in re.findall(r"<summary>(.*?)</summary>", (day.folder / "lesson.md").read_text(encoding="utf-8"), re.DOTALL):
+        assert not re.search(r"`|\$|\*\w|\]\(", told), told
+
+
 def test_committed_start_here_is_what_its_source_gives() -> None:
     path = lessons.ROOT / "course" / "start_here.ipynb"
     assert path.read_bytes() == lessons.start_bytes(), "run `autograder release`"
