@@ -29,9 +29,9 @@ OURS = {
     "transformers, float32": "*Hugging Face transformers*",
 }
 IN_4_BITS = {
-    "ours, quantized": "the course's engine, weights in blocks of 4 bits",
+    "ours, quantized": "the course's engine, from the model's file of 4 bits (Q4_1)",
     "llama.cpp, same file": "*llama.cpp, the same file*",
-    "llama.cpp, its fastest format": "*llama.cpp, what its own quantizer makes for speed*",
+    "llama.cpp, its fastest format": "*llama.cpp, a file of the format in which it is fastest, made by its own quantizer*",
 }
 WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,), "Day 11, float32": (16,)}
 """Batches of a row that has not both of them."""
@@ -70,7 +70,7 @@ def speeds(row: dict[str, Any]) -> dict[tuple[str, int], float]:
 
 def figures(results: Path) -> str:
     """Tokens a second. What is compared comes of one run, the first of those that have the most of it. What it lacks is told."""
-    lines = ["| tokens a second | one text | sixteen |", "|---|---:|---:|"]
+    lines = ["| tokens a second, of all texts together | one text | sixteen texts |", "|---|---:|---:|"]
     found, sources = runs(results), []
     for rows in (OURS, IN_4_BITS):
         wanted = [(name, batch) for name in rows for batch in WHERE.get(name, BATCHES)]
@@ -81,8 +81,8 @@ def figures(results: Path) -> str:
         for name, words in rows.items():
             cells = [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "" for batch in BATCHES]
             lines.append(f"| {words} | {' | '.join(cells)} |")
-    told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine}" for run in dict.fromkeys(sources))
-    what = f"Decode of SmolLM2-135M behind a prompt of {PROMPT} tokens, in float32 but for the last three rows."
+    told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
+    what = f"Decode of SmolLM2-135M behind a prompt of {PROMPT} tokens; the last three rows read weights of 4 bits, all others float32."
     return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
 
 
@@ -102,8 +102,8 @@ def grading(results: Path) -> str:
     return f"""\
 | | submissions | seconds each | the class | a submission can reach |
 |---|---:|---:|---:|---|
-| `autograder grade` | {ours["count"]:,} | {each:.2f} | {ours["seconds"] / 60:.1f} minutes | what level `{ours["isolation"]}` lets it |
-| *stock nbgrader* | {counts} | {theirs:.2f} | {theirs / each:.0f} times as long for each | whatever its user can |
+| `autograder grade` | {ours["count"]:,} | {each:.3f} | {ours["seconds"] / 60:.1f} minutes | what level `{ours["isolation"]}` lets it |
+| *stock nbgrader* | {counts} | {theirs:.3f}, {theirs / each:.0f} times as long | | whatever its user can |
 
 Day 1, [measured](benchmarks/results/grading.md) on {told["machine"]}."""
 
@@ -113,7 +113,7 @@ def certified(docs: Path) -> str:
     return (
         f"In the [last runs](docs/certification.md), {told['right_passed']:,} of {told['right_total']:,} right versions passed, "
         f"{told['wrong_killed']:,} of {told['wrong_total']:,} wrong ones were caught, and {told['attacks_honest']:,} of "
-        f"{told['attacks_total']:,} attacks got only what was honest in them."
+        f"{told['attacks_total']:,} attacks earned the points of what they honestly solve and no more."
     )
 
 

@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
 import solutions.softmax
@@ -24,6 +25,7 @@ from autograder.runner import Check, load_checks, run_checks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SAID = [*PAGES, *sorted((ROOT / "course").glob("*/*.md"))]
 
 
 def test_the_readme_lists_every_day_that_is_ready_and_no_other():
@@ -55,12 +57,22 @@ def test_pictures_that_move_weigh_little():
         assert path.stat().st_size < 1.5e6, path.name
 
 
-def test_the_commands_that_are_named_exist():
-    known = {c.name or c.callback.__name__ for c in app.registered_commands}
-    for page in PAGES:
-        for block in re.findall(r"```bash\n(.*?)```", page.read_text(), re.DOTALL):
-            for command in re.findall(r"^\s*autograder (\w+)", block, re.MULTILINE):
-                assert command in known, f"{page.name}: autograder {command}"
+def told(page, begins):
+    """Command lines that begin so, in a block or in a line of prose: [(its next word, its options)]."""
+    lines = re.findall(rf"(?:^|`)\s*{begins}([\w./-]+)([^`\n#]*)", page.read_text(), re.MULTILINE)
+    return [(name, re.findall(r"(?<!\S)--[a-z-]+", rest)) for name, rest in lines]
+
+
+@pytest.mark.parametrize("page", SAID, ids=lambda p: p.parent.name + "/" + p.name)
+def test_the_commands_that_are_named_exist_with_these_options(page):
+    commands = typer.main.get_command(app).commands
+    for name, options in told(page, "(?:.venv/bin/)?autograder "):
+        assert name in commands, f"autograder {name}"
+        assert set(options) <= {option for each in commands[name].params for option in each.opts + each.secondary_opts} | {"--help"}, name
+    for name, options in told(page, r"(?:.venv/bin/)?(?:python )?benchmarks/"):
+        if name.endswith(".py"):
+            source = (ROOT / "benchmarks" / name).read_text()
+            assert all(f'"{option}"' in source for option in options), f"benchmarks/{name} {options}"
 
 
 def test_licence_and_version_are_the_same_wherever_they_are_told():
@@ -85,7 +97,7 @@ def test_workflows_call_what_there_is():
 
 def test_make_targets_that_are_named_exist():
     makefile = (ROOT / "Makefile").read_text()
-    for page in PAGES:
+    for page in SAID:
         for target in set(re.findall(r"`make (\w+)`|^make (\w+)", page.read_text(), re.MULTILINE)):
             name = next(filter(None, target))
             assert re.search(rf"^{name}:", makefile, re.MULTILINE), f"{page.name}: make {name}"
@@ -126,7 +138,7 @@ def write(results: Path, name: str, **speeds: dict[int, float]) -> None:
         for batch, decode in of.items()
         for prompt in (512, 64, 2048)
     ]
-    (results / f"{name}.json").write_text(json.dumps({"machine": f"machine of {name}", "rows": rows}))
+    (results / f"{name}.json").write_text(json.dumps({"machine": f"machine of {name}, load average 1.0", "rows": rows}))
 
 
 LADDER = {"Day 7, float32": {1: 3.14}, "Day 10, float32": {1: 15.9}, "Day 11, float32": {16: 99.96},
@@ -151,6 +163,7 @@ def test_a_run_that_has_everything_is_the_only_one_that_is_quoted(tmp_path):
     told = readme.figures(tmp_path)
     assert "machine of ladder" in told
     assert "machine of engine" not in told
+    assert "load average" not in told, "the page that is linked to has it, beside what it is of"
 
 
 def test_what_was_not_measured_is_said_to_be_missing(tmp_path):
@@ -174,8 +187,8 @@ def test_grading_is_told_of_the_largest_class_and_of_both_runs_of_stock(tmp_path
     ]
     (tmp_path / "grading.json").write_text(json.dumps({"machine": "m", "rows": rows}))
     told = readme.grading(tmp_path)
-    assert "| 3,000 | 0.10 | 5.0 minutes | what level `namespaces` lets it |" in told
-    assert "| 20 and 30 | 4.50 | 45 times as long for each |" in told
+    assert "| 3,000 | 0.100 | 5.0 minutes | what level `namespaces` lets it |" in told
+    assert "| 20 and 30 | 4.500, 45 times as long | |" in told
 
 
 def test_a_day_that_was_not_certified_does_not_say_that_it_was(tmp_path):
