@@ -241,6 +241,9 @@ class Stop:
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
     """A bar with rate and time left; call what it gives after each step. Where there is no terminal, a line now and then."""
+    if not stderr.is_terminal:
+        yield Lines(what, total).step
+        return
     from rich import progress as p
     from rich.text import Text
 
@@ -250,9 +253,6 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
             return Text(f"{speed:.1f}/s" if speed else "", style="progress.data.speed")
 
     columns = (p.TextColumn("{task.description}"), p.BarColumn(), p.MofNCompleteColumn(), Rate(), p.TimeRemainingColumn())
-    if not stderr.is_terminal:
-        yield Lines(what, total).step
-        return
     with p.Progress(*columns, console=stderr, transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda *ignored: progress.advance(task)
