@@ -193,7 +193,7 @@ class Film:
     def save(self, path: Path) -> None:
         images = [Image.open(io.BytesIO(picture)).convert("RGB") for picture in self.pictures]
         each = [max(20, round(1000 * seconds)) for seconds in self.seconds]
-        images[0].save(path, save_all=True, append_images=images[1:], duration=each, loop=0, quality=75, method=4)
+        images[0].save(path, save_all=True, append_images=images[1:], duration=each, loop=0, quality=40, method=4)
         print(f"{path.relative_to(ROOT)}: {len(images)} pictures, {sum(self.seconds):.0f} s, {path.stat().st_size / 1e6:.2f} MB")
 
 
