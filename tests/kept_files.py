@@ -144,7 +144,8 @@ def find_out(file: str, folder: Path = FOLDER) -> bool:
         print(run.stdout[-4000:], run.stderr[-2000:], sep="\n")
     contents.cache_clear()
     project.cache_clear()
-    if changed := [path for path in read if written(ROOT).get(path) != begun.get(path)]:
+    ended = written(ROOT)
+    if changed := [path for path in read if ended.get(path) != begun.get(path)]:
         print(f"{file}: not kept, {', '.join(changed)} changed while it ran", flush=True)
         return False
     write_whole(folder / f"{file}.json", (json.dumps(asdict(KeptFile(digest(read), passed, read)), indent=1) + "\n").encode())
