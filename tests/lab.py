@@ -94,6 +94,40 @@ def wait_for(address: str, server: subprocess.Popen, log: Path, seconds: float =
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
 
 
+OPEN = """async path => {
+    for (const widget of [...jupyterapp.shell.widgets("main")]) {
+        await widget.sessionContext?.shutdown();
+        widget.dispose();
+    }
+    const panel = await jupyterapp.commands.execute("docmanager:open", {path});
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+}"""
+
+
+def open_page(browser: Any, address: str) -> Any:
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.goto(address)
+    page.wait_for_selector(".jp-NotebookPanel, .jp-Launcher", timeout=90_000)
+    page.wait_for_timeout(1500)
+    return page
+
+
+def open_day(page: Any, day: Day) -> None:
+    """Opens the day's notebook as it lies on the disk, with a kernel that answers; closes all others, and ends their kernels.
+
+    Lab is to be started with `--LabApp.expose_app_in_browser=True`.
+    """
+    page.evaluate(OPEN, f"work/{day.slug}/{day.slug}.ipynb")
+
+
+def answers(day: Day) -> dict[str, str]:
+    """The course's own, of each exercise."""
+    abouts = [(cell.metadata.get("course", {}), cell.source) for cell in solved_notebook(day).cells]
+    return {about["exercise"]: source for about, source in abouts if about.get("role") == "exercise"}
+
+
 def put_notebook(folder: Path, day: Day, *, solved: bool, changed: dict[str, str] | None = None) -> Path:
     """A student's copy of a day in folder/work/<slug>/, with the solutions filled in or not; `changed` replaces exercises' sources."""
     target = folder / "work" / day.slug

@@ -17,7 +17,6 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,23 +24,14 @@ from typing import Any
 import nbformat
 import psutil
 
-from autograder.lessons import Day, find_day, prepare_work, solved_notebook, syllabus
+from autograder.lessons import Day, find_day, prepare_work, release_notebook_path, syllabus
+from autograder.site.execute import high_water
 from autograder.specimen_files import SPECIMENS, find_specimens
 from benchmarks.common import ROOT, machine, save
 
 from . import lab
 
 PICTURES = ROOT / "build" / "new_user"
-OPEN = """async path => {
-    for (const widget of [...jupyterapp.shell.widgets("main")]) {
-        await widget.sessionContext?.shutdown();
-        widget.dispose();
-    }
-    const panel = await jupyterapp.commands.execute("docmanager:open", {path});
-    await panel.context.ready;
-    await panel.sessionContext.ready;
-    await panel.sessionContext.session.kernel.info;
-}"""
 RUN = """async ([index, typed]) => {
     const {content} = jupyterapp.shell.currentWidget;
     content.activeCellIndex = index;
@@ -137,25 +127,20 @@ def wrong_versions(day: Day, most: int = 20) -> dict[str, list[str]]:
     return found
 
 
-def kernels_memory(server: psutil.Process) -> float:
-    """Megabytes of the largest kernel below it, at its largest."""
-    most = 0.0
-    for process in server.children(recursive=True):
-        status = Path(f"/proc/{process.pid}/status")
-        if "ipykernel" in " ".join(process.cmdline()) and status.exists():
-            most = max(most, float(re.findall(r"VmHWM:\s+(\d+)", status.read_text())[0]) / 1024)
-    return most
+def kernels_memory() -> float:
+    """Megabytes of the largest kernel below this process, at its largest."""
+    below = psutil.Process().children(recursive=True)
+    return max(high_water(each.pid) for each in below if "ipykernel" in " ".join(each.cmdline())) / 2**20
 
 
 def do(day: Day, page: Any) -> Done:
     done = Done(day.slug)
     user = User(page, done)
     begun = time.monotonic()
-    page.evaluate(OPEN, f"work/{day.slug}/{day.slug}.ipynb")
+    lab.open_day(page, day)
     done.opened = time.monotonic() - begun
-    solved = {c.metadata["course"]["exercise"]: c.source for c in exercises(solved_notebook(day).cells)}
-    wrong = wrong_versions(day)
-    cells = nbformat.read(ROOT / "course" / day.slug / f"{day.slug}.ipynb", as_version=4).cells
+    solved, wrong = lab.answers(day), wrong_versions(day)
+    cells = nbformat.read(release_notebook_path(day), as_version=4).cells
     code = [(i, cell) for i, cell in enumerate(cells) if cell.cell_type == "code"]
     done.cells = len(code)
     checks = {c.metadata["course"]["exercise"]: i for i, c in code if c.metadata.get("course", {}).get("role") == "check"}
@@ -168,12 +153,8 @@ def do(day: Day, page: Any) -> Done:
         elif about.get("role") != "check":
             user.run(index, cell.id)
     user.picture("end")
-    done.memory = kernels_memory(psutil.Process())
+    done.memory = kernels_memory()
     return done
-
-
-def exercises(cells: list[Any]) -> Iterator[Any]:
-    return (cell for cell in cells if cell.metadata.get("course", {}).get("role") == "exercise")
 
 
 def row(done: Done) -> str:
@@ -203,10 +184,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="new-user-") as made, lab.chromium() as browser:
         prepare_work(Path(made) / "work")
         with lab.lab(Path(made), "--LabApp.expose_app_in_browser=True") as address:
-            page = browser.new_page(viewport={"width": 1280, "height": 860})
+            page = lab.open_page(browser, f"{address}/")
             page.set_default_timeout(600_000)
-            page.goto(f"{address}/")
-            page.wait_for_selector(".jp-NotebookPanel, .jp-Launcher", timeout=90_000)
             for day in days:
                 for picture in PICTURES.glob(f"{day.slug}_*.png"):
                     picture.unlink()

@@ -21,7 +21,7 @@ from . import lab, test_similarity
 from .axe import violations
 from .graded_class import correct_by_hand, graded_class
 from .submissions import SOFTMAX
-from .test_browser import open_page, scroll_until
+from .test_browser import scroll_until
 from .test_instructor import lab as instructors_lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -160,7 +160,7 @@ def page(browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     place = f"work/{find_day('samplers').slug}/everything.ipynb"
     nbformat.write(notebook, folder / place)
     with lab.lab(folder, "--LabApp.expose_app_in_browser=True") as address:
-        page = open_page(browser, f"{address}/lab/tree/{place}?reset")
+        page = lab.open_page(browser, f"{address}/lab/tree/{place}?reset")
         page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
         lab.run_all_cells(page)
         errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")

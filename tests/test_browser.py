@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
-from autograder.lessons import Day, find_day, prepare_work, solved_notebook, syllabus
+from autograder.lessons import Day, find_day, prepare_work, syllabus
 from autograder.site.execute import KEPT, executed, needed
 
 from . import lab
@@ -60,7 +60,7 @@ def desk(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(browser, desk):
     """Lab, opened once: to load it takes a browser several seconds of work. Each test opens its notebook in it, as a student does."""
-    page = open_page(browser, f"{desk[1]}/")
+    page = lab.open_page(browser, f"{desk[1]}/")
     yield page
     page.close()
 
@@ -72,23 +72,8 @@ def shots(request):
     return folder
 
 
-def open_page(browser, address: str):
-    page = browser.new_page(viewport={"width": 1400, "height": 1000})
-    page.goto(address)
-    page.wait_for_selector(".jp-NotebookPanel, .jp-Launcher", timeout=90_000)
-    page.wait_for_timeout(1500)
-    return page
-
-
-OPEN = """async path => {
-    for (const widget of [...jupyterapp.shell.widgets("main")]) widget.dispose();
-    await jupyterapp.commands.execute("docmanager:open", {path});
-}"""
-
-
 def show(page, day: Day) -> None:
-    """Opens the day's notebook as it lies on the disk, and closes all others."""
-    page.evaluate(OPEN, f"work/{day.slug}/{day.slug}.ipynb")
+    lab.open_day(page, day)
     page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=60_000)
     page.wait_for_timeout(1500)
 
@@ -354,8 +339,7 @@ def with_a_slip(page, desk, topic: str, slip: tuple[str, str, str], *, until: st
     """
     folder = desk[0]
     day = find_day(topic)
-    cells = [cell for cell in solved_notebook(day).cells if cell.metadata.get("course", {}).get("role") == "exercise"]
-    solved = {cell.metadata["course"]["exercise"]: cell.source for cell in cells}
+    solved = lab.answers(day)
     exercise, due, instead = slip
     assert solved[exercise].count(due) == 1
     changed = {exercise: solved[exercise].replace(due, instead), **{name: solved[name] for name in right}}
