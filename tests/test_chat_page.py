@@ -136,6 +136,20 @@ def test_the_five_best_are_shown_to_the_pointer_and_to_the_keyboard(page):
     assert not page.evaluate("document.activeElement.matches('.t')")  # one stop an answer
 
 
+def test_a_later_answer_is_followed_in_a_low_window(browser, served):
+    """Its last token and its figures stand above the form, where a reader looks who has touched nothing."""
+    page = opened(browser.new_page(viewport={"width": 800, "height": 560}), served)
+    settings(page, temperature=0, max_tokens=60)
+    for text in ("Speak, I charge thee.", "And again, and at some length."):
+        ask(page, text)
+        answer = answered(page)
+    low = answer.locator(".figures").evaluate("e => e.getBoundingClientRect().bottom")
+    form = page.locator("form").evaluate("e => e.getBoundingClientRect().top")
+    page.close()
+    assert 0 < low <= form
+    assert page.complaints == []
+
+
 def test_stop_frees_the_request_and_the_conversation_goes_on(served, page):
     free = served.core.num_free_blocks
     settings(page, temperature=1, seed=1, max_tokens=1500)
