@@ -11,6 +11,7 @@ that are not kept, no others, and keeps what passes. Long files are kept as a wh
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
@@ -138,6 +139,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             for other in self.assigned_work if order else ():
                 self._reschedule(other)
             return order[0][1] if order else None
+
+        def _assign_work_unit(self, node: Any) -> None:
+            """A process may have ended and word of it not come: its work is noted nevertheless; `remove_node` gives it to the others."""
+            with contextlib.suppress(OSError):
+                super()._assign_work_unit(node)
 
         def _reschedule(self, node: Any) -> None:
             """A process begins a test when it knows the next one, or that none will come: with a single one it waits.

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 TEN = """
 import time
@@ -42,6 +44,25 @@ def test_that_ends_its_process(): os._exit(1)
 def test_behind(): pass
 """
 
+LATE = """
+import time
+from xdist.workermanage import Marker, WorkerController
+
+process = WorkerController.process_from_remote
+
+def process_late(node, event):
+    if event is Marker.END:
+        time.sleep(1)
+    process(node, event)
+
+WorkerController.process_from_remote = process_late
+
+def pytest_runtest_logreport(report):
+    if "test_before" in report.nodeid and hasattr(report, "node"):
+        time.sleep(0.1)
+"""
+"""When `test_before` is heard of, its process has ended, and word of that has not come: what is sent to it finds a broken pipe."""
+
 
 def as_here(folder: Path) -> None:
     """Makes a folder whose tests are collected and shared out as the project's are."""
@@ -51,10 +72,10 @@ def as_here(folder: Path) -> None:
         shutil.copy(TESTS / name, folder)
 
 
-def by_two(folder: Path) -> subprocess.CompletedProcess[str]:
+def by_two(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """The tests of a folder, as `make test` runs the project's."""
     command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-p", "no:cacheprovider"]
-    return subprocess.run([*command, "--rootdir", folder, folder], cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run([*command, *more, "--rootdir", folder, folder], cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
@@ -73,12 +94,14 @@ def test_a_file_has_one_process_and_one_of_those_apart_has_both(tmp_path):
     assert first[1] in ("test_browser", "test_days")  # the longest begin
 
 
-def test_where_a_process_ends_the_others_tests_are_run_and_the_run_ends(tmp_path):
+@pytest.mark.parametrize("late", [False, True])
+def test_where_a_process_ends_the_others_tests_are_run_and_the_run_ends(tmp_path, late):
     as_here(tmp_path)
     files = ("test_demo", "test_browser", "test_days", "test_crash", "test_grading", "test_kernel", "test_yak", "test_zoo")
     for name in files:
         (tmp_path / f"{name}.py").write_text(ENDS_ITS_PROCESS if name == "test_crash" else TEN)
-    ran = by_two(tmp_path)
+    (tmp_path / "late.py").write_text(LATE)
+    ran = by_two(tmp_path, *(["-p", "late"] if late else []))
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert f"1 failed, {10 * (len(files) - 1) + 2} passed" in ran.stdout
     assert re.search(r"FAILED.* test_crash.py::test_that_ends_its_process", ran.stdout)
