@@ -1,4 +1,5 @@
-# From a fresh clone: `make lab` opens the course, `make serve` serves its engine, `make docs` builds its site, `make test` proves it. All do their own set-up.
+# From a fresh clone: `make lab` opens the course, `make serve` serves its engine, `make docs` builds its site, `make class` serves a class, `make test` proves it.
+# All do their own set-up.
 
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -15,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab serve docs test quick gpu demo doctor build release check lint certify keep lock clean model FORCE
+.PHONY: lab serve class docs test quick gpu demo doctor build release check lint certify keep lock clean model FORCE
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
@@ -28,6 +29,14 @@ serve: $(VENV)/course.done model
 	@$(BIN)/autograder serve $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port "$(PORT)") $(if $(ENGINE),--engine "$(ENGINE)") \
 		$(if $(REPLICAS),--replicas "$(REPLICAS)") $(if $(DTYPE),--dtype "$(DTYPE)") $(if $(ROUTE),--route "$(ROUTE)") \
 		$(if $(filter command line,$(origin HOST)),--host "$(HOST)")
+
+# JupyterHub for a class: a log-in for each line of CLASS/roster.csv. `make class CLASS=../class2026 PORT=8000 INSTRUCTOR=grace`.
+# ACCOUNTS=1, as root: an account of this machine for each student. Without it, all servers run as you: for a trial.
+CLASS ?= class
+class: $(VENV)/hub.done model
+	@[ -e "$(CLASS)/nbgrader_config.py" ] || $(BIN)/autograder class "$(CLASS)"
+	@$(BIN)/autograder hub "$(CLASS)" $(if $(PORT),--port "$(PORT)") $(if $(INSTRUCTOR),--instructor "$(INSTRUCTOR)") \
+		$(if $(ACCOUNTS),--accounts) $(if $(filter command line,$(origin HOST)),--host "$(HOST)")
 
 # The site, in build/site/: every lesson with its outputs. `make docs ANSWERS=0` leaves the answers out.
 docs: $(VENV)/docs.done model
@@ -98,6 +107,11 @@ $(VENV)/course.done: FORCE | $(VENV)/bin/python
 $(VENV)/docs.done: FORCE $(VENV)/course.done
 	@$(call unless_made_of,requirements-docs.lock); set -e; \
 	$(PIP) install -q --progress-bar on -r requirements-docs.lock; \
+	echo "$$now" > $@
+
+$(VENV)/hub.done: FORCE $(VENV)/course.done
+	@$(call unless_made_of,requirements-hub.lock); set -e; \
+	$(PIP) install -q --progress-bar on -r requirements-hub.lock; \
 	echo "$$now" > $@
 
 $(VENV)/dev.done: FORCE $(VENV)/course.done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews requirements.lock, requirements-docs.lock and requirements-dev.lock from pyproject.toml, in throw-away environments.
+# Renews requirements.lock and those of docs, hub and dev from pyproject.toml, in throw-away environments.
 set -euo pipefail
 cd "$(dirname "$0")"
 python="${PYTHON:-python3.11}"
@@ -16,7 +16,12 @@ freeze() {
 "${pip[@]}" install -q torch==2.13.0 "setuptools>=77"
 "${pip[@]}" install -q -e . && freeze >"$folder/course"
 "${pip[@]}" install -q -e '.[docs]' && freeze >"$folder/docs"
+"$python" -m venv "$folder/hub" && pip=("$folder/hub/bin/python" -m pip --disable-pip-version-check)
+"${pip[@]}" install -q torch==2.13.0 "setuptools>=77" -r "$folder/course" && "${pip[@]}" install -q -e '.[hub]' && freeze >"$folder/hub.lock"
+pip=("$folder/env/bin/python" -m pip --disable-pip-version-check)
+"${pip[@]}" install -q -r "$folder/hub.lock"
 "${pip[@]}" install -q -e '.[dev]' && freeze >"$folder/dev"
 cp "$folder/course" requirements.lock
 cp "$folder/docs" requirements-docs.lock
+cp "$folder/hub.lock" requirements-hub.lock
 cp "$folder/dev" requirements-dev.lock

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from . import collector
-from .commands import certifying, course, grading, handing_in, handing_out, racing, regrading, reporting, rounds, serving, student
+from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
 from .errors import CourseError, InfrastructureFault
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -35,6 +35,7 @@ rounds.register(app)
 regrading.register(app)
 certifying.register(app)
 serving.register(app)
+hub.register(app)
 racing.register(app)
 
 

@@ -43,18 +43,19 @@ def test_no_lock_brings_what_builds_a_grammar_at_import():
 def test_every_direct_dependency_is_locked():
     assert set(asked_for()) <= set(lock("requirements.lock"))
     assert set(asked_for("docs")) <= set(lock("requirements-docs.lock"))
+    assert set(asked_for("hub")) <= set(lock("requirements-hub.lock"))
     assert set(asked_for("dev")) <= set(lock("requirements-dev.lock"))
 
 
 def test_the_development_lock_only_adds_to_the_others():
-    course, docs, dev = (lock(f"requirements{name}.lock") for name in ("", "-docs", "-dev"))
-    assert {name: docs.get(name) for name in course} == course
-    assert {name: dev.get(name) for name in docs} == docs
+    course, docs, hub, dev = (lock(f"requirements{name}.lock") for name in ("", "-docs", "-hub", "-dev"))
+    assert {name: docs.get(name) for name in course} == {name: hub.get(name) for name in course} == course
+    assert {name: dev.get(name) for name in {**docs, **hub}} == {**docs, **hub}
 
 
 def test_the_development_group_holds_the_others():
     dev = set(asked_for("dev"))
-    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs", "onnxruntime"))
+    assert all(set(asked_for(extra)) <= dev for extra in ("cluster", "postgresql", "docs", "hub", "onnxruntime"))
 
 
 def test_conda_users_get_the_very_versions_that_are_tested():
@@ -78,6 +79,7 @@ WHO_NEEDS = {
     "autograder/site": ["docs"],
     "autograder/mutation": ["dev"],
     "autograder/grading/cluster.py": ["cluster"],
+    "autograder/hub": ["hub"],
     "autograder/grading/executors/errands.py": ["cluster"],
     "autograder/grading/executors/cluster.py": ["cluster"],
     "autograder/pytest_plugin.py": ["dev"],

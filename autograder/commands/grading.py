@@ -113,7 +113,7 @@ def grade_in_bulk(
     tasks: list[Task], options: Options, folder: ClassFolder, grader: Executor, stopped: Stop, **keep: bool
 ) -> tuple[list[Record], dict[tuple[str, str], str]]:
     """Grades, and stores each record as it comes. -> records; {(student, slug): why it is not in the gradebook}"""
-    from ..exports.deadlines import book_due_dates
+    from ..exports.booking import book_class
     from ..exports.results import book_penalties
     from ..grading.run import grade_all
     from ..nbgrader_bridge.gradebook import enter_day
@@ -122,7 +122,7 @@ def grade_in_bulk(
     days = list({task.day.slug: task.day for task in tasks}.values())
     for day in days:
         enter_day(day, folder.db_url)
-    book_due_dates(folder.root, folder.db_url, days)
+    book_class(folder.root, folder.db_url, days)
     with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
         step = stopped.counting(len(tasks), advance, writer.of(tasks))
         records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)

@@ -17,7 +17,7 @@ from ..errors import CourseError
 from ..grading.records import Record, read_record, record_path, write_record
 from ..grading.run import drawn_seed, grade_all
 from ..grading.tasks import Task
-from .deadlines import book_due_dates
+from .booking import book_class
 from .results import Booked, book_penalties, lost
 from .tables import harmless, number, written
 
@@ -138,7 +138,7 @@ def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: dateti
 
     for day in {task.day.slug: task.day for task in tasks}.values():
         enter_day(day, folder.db_url)
-        book_due_dates(folder.root, folder.db_url, [day])
+        book_class(folder.root, folder.db_url, [day])
     replaced = folder.root / FOLDER / "replaced" / now.strftime("%Y%m%dT%H%M%S")
     with WriterThread(folder) as writer:
         for task, record in zip(tasks, new, strict=True):

@@ -24,6 +24,14 @@ class Person:
     login: str = ""
     section: str = ""
 
+    @property
+    def first_and_last(self) -> tuple[str, str]:
+        """The name, cut at its comma ("Lovelace, Ada"), or else before its last word ("Ada Lovelace")."""
+        last, comma, first = self.name.partition(",")
+        if not comma:
+            first, _, last = self.name.rpartition(" ")
+        return first.strip(), last.strip()
+
 
 class Roster:
     """The class, by student id and by the platform's id."""

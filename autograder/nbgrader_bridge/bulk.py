@@ -15,7 +15,7 @@ from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from ..exports.deadlines import book_due_dates
+from ..exports.booking import book_class
 from ..grading.tasks import Task
 from ..lessons import Day
 from .class_folder import ClassFolder
@@ -37,7 +37,7 @@ def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None 
     failures: dict[tuple[str, str], str] = {}
     for day, of_day in by_day.items():
         enter_day(day, folder.db_url)
-        book_due_dates(folder.root, folder.db_url, [day])
+        book_class(folder.root, folder.db_url, [day])
         students = [task.student for task in of_day]
         failures |= _run(_ClassAutograde, folder, day, students, folder.autograded, ".ipynb", progress)
     return failures

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ from ..lessons import Day, release_bytes, release_notebook_path
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Update
+
+    from ..exports.roster import Person
 
 VERSIONS = "select version_num from alembic_version"
 REVISION = re.compile(r"^(revision|down_revision) = (?:'(\w+)'|None)$", re.MULTILINE)
@@ -110,6 +112,28 @@ def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_ur
     )
     of_day = table.c.assignment_id.in_(sql.select(days.c.id).where(days.c.name == day.slug))
     _update(db_url, sql.update(table).where((table.c.student_id == student) & of_day).values(extension=more))
+
+
+def set_people(people: Iterable[Person], db_url: str) -> None:
+    """Names and addresses of these students, who are added where the gradebook lacks them. What a table does not say stays as it is."""
+    import sqlalchemy as sql
+
+    table = sql.table("student", *(sql.column(name) for name in ("id", "first_name", "last_name", "email")))
+    path = _file_of(db_url)
+    if path is not None and not path.exists():
+        return
+    engine = sql.create_engine(db_url)
+    with engine.begin() as connection:
+        if sql.inspect(connection).has_table("student"):
+            there = set(connection.execute(sql.select(table.c.id)).scalars())
+            for person in people:
+                first, last = person.first_and_last
+                known = {key: text for key, text in (("first_name", first), ("last_name", last), ("email", person.email)) if text}
+                if person.id not in there:
+                    connection.execute(sql.insert(table).values(id=person.id, **known))
+                elif known:
+                    connection.execute(sql.update(table).where(table.c.id == person.id).values(**known))
+    engine.dispose()
 
 
 def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:

@@ -30,7 +30,7 @@ from nbgrader import utils
 from nbgrader.converters import Autograde, NbGraderException
 
 from ..errors import CourseError
-from ..exports.deadlines import book_due_dates
+from ..exports.booking import book_class
 from ..grading.submission import BadSubmission, cell_source, load_notebook
 from ..grading.tasks import LINK, why_left_out
 from ..lessons import Day, find_day, release_notebook_path, source_path
@@ -42,6 +42,7 @@ CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RISKY = re.compile(r"[<&]")
 TIME = re.compile(r"[\d:. T+-]+ ?(?:[A-Za-z][\w+-]*(?:/[A-Za-z][\w+-]*)*)?")
 """A zone has a name and not a path: what reads it would open any file."""
+SECRET, MAX_SECRET = "submission_secret.txt", 512
 MAX_CELL_CHARACTERS = 50_000
 MAX_MARKDOWN_CHARACTERS = 5_000
 MAX_MARKDOWN_IN_ALL = 50_000
@@ -79,7 +80,7 @@ def prepare(autograde: Autograde) -> None:
             raise CourseError(f"nbgrader knows the day as {day.slug}, not as {coursedir.assignment_id}")
         check_gradebook(coursedir.db_url)
         enter_day(day, coursedir.db_url)
-        book_due_dates(Path(coursedir.root), coursedir.db_url, [day])
+        book_class(Path(coursedir.root), coursedir.db_url, [day])
     except CourseError as error:
         autograde.log.error(str(error))
         raise NbGraderException(str(error)) from None
@@ -116,7 +117,7 @@ def keep_extras_out(autograde: Autograde) -> None:
             autograde.coursedir.ignore = before
         source, target = source_path(find_day(assignment_id)).parent, Path(autograde._format_dest(assignment_id, student_id))
         copy_extras(source, extras(source), target)
-        copy_time(Path(autograde._format_source(assignment_id, student_id)), target)
+        copy_marks(Path(autograde._format_source(assignment_id, student_id)), target)
 
     autograde.init_assignment = init_assignment
 
@@ -236,8 +237,26 @@ def submitted_at(folder: Path) -> Any:
         return None
 
 
-def copy_time(source: Path, target: Path) -> None:
-    """timestamp.txt into the graded folder, where it is a time: by it nbgrader knows whether a newer file has come."""
+def copy_marks(source: Path, target: Path) -> None:
+    """What nbgrader wrote beside the notebook, into the graded folder, where it is what it should be: the time, by which it knows whether
+    a newer file has come, and the secret of this hand-in, without which `release_feedback` finds no name for the student's page."""
     if submitted_at(source) is not None:
-        shutil.copyfile(source / "timestamp.txt", target / "timestamp.txt")
-        (target / "timestamp.txt").chmod(0o444)
+        _put_mark(target / "timestamp.txt", (source / "timestamp.txt").read_bytes())
+    if (secret := read_secret(source)) is not None:
+        _put_mark(target / SECRET, secret)
+
+
+def read_secret(folder: Path) -> bytes | None:
+    """What nbgrader writes when something is handed in: hexadecimal digits. None where there is none, or something else."""
+    path = folder / SECRET
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        found = file.read(MAX_SECRET + 1)
+    return found if re.fullmatch(rb"[0-9a-f]{1,%d}" % MAX_SECRET, found) else None
+
+
+def _put_mark(path: Path, content: bytes) -> None:
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    path.chmod(0o444)

@@ -30,7 +30,7 @@ from . import pages
 from .cells import notebook_text
 from .gradebook import enter_day
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
-from .reading import copy_extras, copy_time, extras, release_notebook, submitted_at, submitted_notebook
+from .reading import copy_extras, copy_marks, extras, release_notebook, submitted_at, submitted_notebook
 
 if TYPE_CHECKING:
     from .bulk import ClassFolder
@@ -137,7 +137,7 @@ class Writer:
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
         copy_extras(source_path(task.day).parent, self.day(task.day).extras, target)  # ours; a student's other files stay where they are
-        copy_time(task.path.parent, target)
+        copy_marks(task.path.parent, target)
         write_whole(target / f"{task.day.slug}.ipynb", notebook_text(notebook).encode(), mode=0o444)
 
     @staticmethod

@@ -1,0 +1,91 @@
+"""Who may log in: the roster and the instructor, each with a password that the server draws."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import pwd
+import re
+import secrets
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import CourseError
+from ..exports.roster import Roster, find_roster
+from .layout import HubFolder
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""None that is taken for another when it is read from paper."""
+GROUPS, IN_GROUP = 4, 4
+"""A password's: 79 bits."""
+UNIX_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+OURS = "a class of From Prompt to Token"
+"""What stands in the comment of an account that was made here: no other account is ever used for a student."""
+
+
+def students(folder: HubFolder) -> Roster:
+    """The class. Raises CourseError where nobody is in the roster, or where an id cannot be a name to log in with."""
+    roster = find_roster(folder.of_class)
+    if roster is None:
+        raise CourseError(f"{folder.of_class / 'roster.csv'} names nobody: fill it, a line for each student, and start the server again")
+    for name in roster.by_id:
+        if not UNIX_NAME.fullmatch(name):
+            rule = "lower case letters, digits, _ and -, a letter first, at most 32"
+            raise CourseError(f"{folder.of_class / 'roster.csv'}: {name!r} cannot be a name to log in with: {rule}")
+    return roster
+
+
+def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
+    """The first password of each of these, drawn for those who have none; kept in accounts.csv, which only the server's user can read."""
+    path = folder.accounts
+    known: dict[str, str] = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            known = {row["id"]: row["password"] for row in csv.DictReader(file)}
+    new = [name for name in names if name not in known]
+    if new:
+        known |= {name: _draw() for name in new}
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("id", "password"))
+        writer.writerows(known.items())
+        _write_private(path, text.getvalue())
+    return known
+
+
+def _draw() -> str:
+    return "-".join("".join(secrets.choice(LETTERS) for _ in range(IN_GROUP)) for _ in range(GROUPS))
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and never readable by others, not for a moment."""
+    beside = path.with_suffix(".new")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    beside.replace(path)
+
+
+def make_account(folder: HubFolder, name: str) -> None:
+    """A Unix account of this name with a home in <class>_hub/homes, if there is none yet. Needs root. Raises CourseError.
+
+    It has no password, so that one logs in through the server alone. An account that was not made here is nobody's: a line "root" or
+    "www-data" in a roster gives no one that account.
+    """
+    try:
+        there = pwd.getpwnam(name)
+    except KeyError:
+        there = None
+    if there is not None:
+        if there.pw_gecos.split(",")[0] != OURS:
+            raise CourseError(f"this machine has an account {name!r} that is not the class's: give the student another id in roster.csv")
+        return
+    home = folder.homes / name
+    made = ["useradd", "--comment", OURS, "--home-dir", str(home), "--create-home", "--shell", "/bin/bash", "--user-group", name]
+    done = subprocess.run(made, capture_output=True, text=True)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["useradd gave no reason"])[-1]
+        raise CourseError(f"no account could be made for {name}: {reason}")
+    home.chmod(0o700)

@@ -1,0 +1,29 @@
+"""A server for each who logs in: a process of their own account, or, for a trial, of whoever started the class server."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any
+
+from jupyterhub.spawner import LocalProcessSpawner, SimpleLocalProcessSpawner
+
+
+class AccountSpawner(LocalProcessSpawner):
+    """Students as themselves; the instructor as the owner of the class's folder, so that it is theirs with and without the server."""
+
+    def make_preexec_fn(self, name: str) -> Any:
+        return super().make_preexec_fn(self._account(name).pw_name)
+
+    def user_env(self, env: dict[str, str]) -> dict[str, str]:
+        account = self._account(self.user.name)
+        return {**env, "USER": account.pw_name, "HOME": account.pw_dir, "SHELL": account.pw_shell}
+
+    def _account(self, name: str) -> pwd.struct_passwd:
+        if self.user.admin:
+            return pwd.getpwuid(os.stat(self.notebook_dir).st_uid)
+        return pwd.getpwnam(name)
+
+
+class TrialSpawner(SimpleLocalProcessSpawner):
+    """All servers with one account: no wall stands between them."""

@@ -1,0 +1,153 @@
+"""What `autograder hub` does: settings into <class>_hub, a look at what would fail later, and JupyterHub in this process's place."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import CourseError
+from ..lessons import ROOT, build_source, release_notebook_path, syllabus
+from .config import ACCOUNTS, INSTRUCTOR
+from .course import lay_out
+from .layout import COURSE_ID, HubFolder
+from .people import passwords, students
+
+JUPYTERHUB_CONFIG = '''"""The class server of {name}, by `autograder hub`. What you set below the last line counts."""
+
+from pathlib import Path
+
+from autograder.hub.config import configure
+
+c = get_config()  # noqa: F821 - JupyterHub gives it
+configure(c, Path(__file__).resolve().parents[1] / {name!r})
+'''
+STUDENT_CONFIG = f'''"""Where students' servers hand in, and as whom; by `autograder hub`."""
+
+import os
+
+c = get_config()  # noqa: F821 - nbgrader gives it
+c.CourseDirectory.student_id = os.environ["JUPYTERHUB_USER"]
+c.CourseDirectory.course_id = "{COURSE_ID}"
+c.Exchange.root = {{exchange!r}}
+'''
+INSTRUCTOR_CONFIG = f'''"""The class's own settings, and the exchange; by `autograder hub`."""
+
+c = get_config()  # noqa: F821 - nbgrader gives it
+load_subconfig({{of_class!r}})  # noqa: F821 - nbgrader gives it
+c.CourseDirectory.course_id = "{COURSE_ID}"
+c.Exchange.root = {{exchange!r}}
+c.ExchangeFactory.collect = "autograder.hub.exchange.CollectOwned"
+c.CollectOwned.check_owner = {{accounts}}
+'''
+SECRET = ("solutions", "autograder/hidden", "autograder/specimens")
+"""Of the course; students have a copy of their own of what they may have of it."""
+NEEDED = ("jupyterhub", "firstuseauthenticator", "jupyterhub_idle_culler", "configurable_http_proxy")
+OFF = "nbgrader.server_extensions."
+PLUGIN = "@jupyter/nbgrader:"
+
+
+def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: str) -> None:
+    """Does not come back: this process becomes JupyterHub. Raises CourseError where something is missing."""
+    folder = HubFolder(of_class.resolve())
+    _look_before(folder, host=host, accounts=accounts)
+    roster = students(folder)
+    if instructor in roster.by_id:
+        raise CourseError(f"{instructor} is a student in the roster; name the instructor with --instructor")
+    set_up(folder, accounts=accounts)
+    drawn = passwords(folder, sorted({instructor, *roster.by_id}))
+    lay_out(folder)
+    for day in syllabus():
+        if release_notebook_path(day).exists():
+            build_source(day)  # what formgrader lists, and generates from
+    known = folder.private / "told"
+    if not known.exists():
+        print(f"The password of {instructor}, who sees formgrader: {drawn[instructor]}")
+        known.touch()
+    print(f"Names and first passwords of {len(roster.by_id)} students, to hand out: {folder.accounts}")
+    if accounts and (open_ := [name for name in SECRET if (ROOT / name).stat().st_mode & 0o004]):
+        print(f"Students' accounts can read answers and hidden checks; `cd {ROOT} && chmod o-rwx {' '.join(open_)}` closes them.")
+    if not accounts:
+        print("For a trial: all servers run as you, and whoever logs in can read and change all that you can. For a class: --accounts.")
+    print(f"The class server: http://{host}:{port}  (Ctrl-C ends it, and all of its servers)", flush=True)
+    environment = {**os.environ, INSTRUCTOR: instructor, **({ACCOUNTS: "1"} if accounts else {})}
+    hub, proxy = (f"http://127.0.0.1:{each}" for each in _free_ports(2))
+    urls = {"JupyterHub.bind_url": f"http://{host}:{port}", "JupyterHub.hub_bind_url": hub, "ConfigurableHTTPProxy.api_url": proxy}
+    options = [f"--{name}={url}" for name, url in urls.items()]
+    os.chdir(folder.private)
+    os.execve(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(folder.config), *options], environment)
+
+
+def _look_before(folder: HubFolder, *, host: str, accounts: bool) -> None:
+    if not (folder.of_class / "nbgrader_config.py").exists():
+        raise CourseError(f"{folder.of_class} is no class's folder: run `autograder class {folder.of_class}` and fill its roster.csv")
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CourseError(f"not installed: {', '.join(missing)}; start with `make class`, or `pip install -e '.[hub]'` where the course is")
+    if accounts and os.geteuid():
+        raise CourseError("--accounts makes an account of this machine for each student: it needs root")
+    if accounts and shutil.which("useradd") is None:
+        raise CourseError("--accounts needs `useradd`, which this machine lacks")
+    if accounts:
+        for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
+            if (closed := closed_to_others(path)) is not None:
+                raise CourseError(f"{what} lies in {closed}, which other accounts cannot pass through: move it, or `chmod o+x {closed}`")
+    if not accounts and host not in ("127.0.0.1", "localhost", "::1"):
+        raise CourseError(f"without --accounts nobody but this machine is let in ({host} would let others in): servers would run as you")
+
+
+def closed_to_others(path: Path) -> Path | None:
+    """The first folder on the way to a file or folder that other accounts cannot pass through."""
+    there = [each for each in (*reversed(path.parents), path) if each.is_dir()]
+    return next((each for each in there if not each.stat().st_mode & 0o001), None)
+
+
+def set_up(folder: HubFolder, *, accounts: bool) -> None:
+    """The folder with its settings. Overwrites no jupyterhub_config.py; the rest is made anew each time."""
+    folders = {folder.root: 0o755, folder.private: 0o700, folder.homes: 0o755, folder.courses: 0o755, folder.exchange: 0o777}
+    for path, mode in folders.items():
+        path.mkdir(exist_ok=True)
+        path.chmod(mode)
+    if not folder.config.exists():
+        folder.config.write_text(JUPYTERHUB_CONFIG.format(name=folder.of_class.name), encoding="utf-8")
+    owner = folder.of_class.stat()
+    for who, text in (("student", STUDENT_CONFIG), ("instructor", INSTRUCTOR_CONFIG)):
+        lab = folder.settings(who) / "labconfig"
+        lab.mkdir(parents=True, exist_ok=True)
+        config = text.format(exchange=str(folder.exchange), of_class=str(folder.of_class / "nbgrader_config.py"), accounts=accounts)
+        (folder.settings(who) / "nbgrader_config.py").write_text(config, encoding="utf-8")
+        _write_json(folder.settings(who) / "jupyter_server_config.json", _server_settings(who))
+        _write_json(lab / "page_config.json", _lab_settings(who))
+    if accounts:
+        os.chown(folder.exchange, owner.st_uid, owner.st_gid)
+        folder.of_class.chmod(0o700)  # submissions, gradebook, records: for other accounts there is no way in
+
+
+def _server_settings(who: str) -> dict[str, Any]:
+    on = {"formgrader": who == "instructor", "assignment_list": who == "student", "course_list": False}
+    return {"ServerApp": {"jpserver_extensions": {f"{OFF}{name}": wanted for name, wanted in on.items()}}}
+
+
+def _lab_settings(who: str) -> dict[str, Any]:
+    off = {"assignment-list": who != "student", "formgrader": who != "instructor", "course-list": True, "menu": False}
+    return {"disabledExtensions": {f"{PLUGIN}{name}": wanted for name, wanted in {**off, "create-assignment": True}.items()}}
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
