@@ -22,6 +22,13 @@ class Finding:
     remedy: str = ""
 
 
+EXTRAS = (
+    ("class server", "jupyterhub", "hub", "class_server"),
+    ("grading on a cluster", "distributed", "cluster", "clusters"),
+    ("gradebook on PostgreSQL", "psycopg", "postgresql", "clusters"),
+)
+
+
 def findings() -> Iterator[Finding]:
     """One finding after another; `missing` is what the course cannot do without."""
     yield python()
@@ -137,11 +144,11 @@ def browser() -> Finding:
 
 
 def extras() -> Iterator[Finding]:
-    """What grading on a cluster, and a gradebook on a server, need beyond the course; a student's copy grades no class."""
+    """What a class server, grading on a cluster, and a gradebook on a server need beyond the course; a student's copy grades no class."""
     if not (Path(__file__).parent / "grading" / "executors").is_dir():
         return
-    for what, package, extra in (("grading on a cluster", "distributed", "cluster"), ("gradebook on PostgreSQL", "psycopg", "postgresql")):
+    for what, package, extra, page in EXTRAS:
         try:
             yield Finding(what, "ok", f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
-            yield Finding(what, "note", f"no {package}", f"only if you want it: pip install -e '.[{extra}]'; see docs/clusters.md")
+            yield Finding(what, "note", f"no {package}", f"only if you want it: pip install -e '.[{extra}]'; see docs/{page}.md")

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 import playwright.sync_api
+from bs4 import BeautifulSoup
 
 from autograder.commands.handing_out import make_class
 from autograder.hub.layout import HubFolder
@@ -115,14 +116,32 @@ def password_of(of_class: Path, name: str) -> str:
 def is_let_in(address: str, name: str, password: str) -> bool:
     """Whether the form to log in takes this."""
     with httpx.Client(base_url=address, follow_redirects=False) as client:
-        client.get("/hub/login")
-        form = {"_xsrf": client.cookies["_xsrf"], "username": name, "password": password}
-        return client.post("/hub/login", data=form).status_code == 302
+        return _is_let_in(client, name, password)
+
+
+def choose_password(address: str, name: str, password: str, new: str) -> str:
+    """The words with which the page says how it went."""
+    with httpx.Client(base_url=address, follow_redirects=False) as client:
+        assert _is_let_in(client, name, password)
+        page = client.get("/hub/auth/change-password").text
+        form = {**_hidden(page), "password": new}
+        told = BeautifulSoup(client.post("/hub/auth/change-password", data=form).text, "html.parser").select_one(".alert")
+        return told.get_text(strip=True) if told else ""
+
+
+def _is_let_in(client: httpx.Client, name: str, password: str) -> bool:
+    form = {**_hidden(client.get("/hub/login").text), "username": name, "password": password}
+    return client.post("/hub/login", data=form).status_code == 302
+
+
+def _hidden(page: str) -> dict[str, str]:
+    fields = BeautifulSoup(page, "html.parser").select("form input[type=hidden]")
+    return {str(field["name"]): str(field["value"]) for field in fields}
 
 
 def log_in(browser: Any, address: str, name: str, password: str) -> Any:
     """A page of a browser of their own, after the form."""
-    page = browser.new_context(viewport={"width": 1300, "height": 850}).new_page()
+    page = browser.new_context(viewport={"width": 1180, "height": 760}).new_page()
     page.goto(address)
     page.fill("#username_input", name)
     page.fill("#password_input", password)

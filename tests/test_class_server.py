@@ -142,12 +142,16 @@ def test_who_is_let_in(tmp_path):
         assert not class_server.is_let_in(address, "nobody", "a-long-password")
         assert class_server.is_let_in(address, "ada", right)
         assert class_server.is_let_in(address, "ADA", right)
+        assert class_server.choose_password(address, "ada", right, "too short").startswith("Password too short")
+        assert "success" in class_server.choose_password(address, "ada", right, "a-password-of-my-own")
+        assert not class_server.is_let_in(address, "ada", right)
+        assert class_server.is_let_in(address, "ada", "a-password-of-my-own")
         with (of_class / "roster.csv").open("a") as roster:
             roster.write("bela,,Bartok,\n")
         assert not class_server.is_let_in(address, "bela", "mine-from-now-on")  # a name does not belong to whoever comes first
         assert class_server.is_let_in(address, "bela", class_server.password_of(of_class, "bela"))
         (of_class / "roster.csv").write_text("id,name\nbela,\n")
-        assert not class_server.is_let_in(address, "ada", right)
+        assert not class_server.is_let_in(address, "ada", "a-password-of-my-own")
 
 
 class TestClass:
@@ -228,6 +232,12 @@ class TestClass:
             collected = json.loads((of_class / "submitted" / "ada" / SLUG / f"{SLUG}.ipynb").read_text())
             assert "forged" not in json.dumps(collected)
         assert "jun" not in Path("/etc/passwd").read_text()
+        owner = (homes / "ada").stat().st_uid
+        (open_folder / "again").mkdir()
+        house = class_server.own_house(open_folder / "again")
+        with class_server.serving(of_class, "--accounts", before=house) as address, lab.chromium() as chromium:
+            Student(chromium, address, of_class, "ada").open_assignments()  # where her account is lost, her home is hers
+        assert (homes / "ada").stat().st_uid == owner
 
 
 CHEAT = """

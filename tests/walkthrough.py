@@ -1,9 +1,9 @@
 """Walks through a student's first hour, one mistake, an instructor's first class and a talk with the server in a real browser, and takes
-the pictures of docs/first_*.md, docs/serving.md and the README.
+the pictures of docs/first_*.md, class_server.md, serving.md and the README.
 
-    python -m tests.walkthrough [hour] [check] [class] [serve]
+    python -m tests.walkthrough [hour] [check] [class] [server] [serve]
 
-Everything happens in a throw-away folder; only docs/images/first_*.png, check.png, chat_page.png and serving.webp are written.
+Everything happens in a throw-away folder; only docs/images/first_*.png, class_*.png, check.png, chat_page.png and serving.webp are written.
 The clock is printed where one waits.
 """
 
@@ -26,7 +26,7 @@ from PIL import Image
 
 from autograder.lessons import find_day, prepare_work
 
-from . import lab, served, test_chat_page, test_instructor
+from . import class_server, lab, served, test_chat_page, test_instructor
 from .test_browser import scroll_until
 
 ROOT = Path(__file__).parents[1]
@@ -307,8 +307,34 @@ def look_and_correct(browser: Any, formgrader: test_instructor.Formgrader) -> No
     page.close()
 
 
+def class_on_a_server(browser: Any) -> None:
+    """What students and their instructor see on a class server."""
+    folder = Path(tempfile.mkdtemp(prefix="class-server-"))
+    day = find_day("softmax")
+    of_class = class_server.make(folder, {"ada": "Lovelace, Ada", "grace": "Hopper, Grace", "ella": "Loop, Ella"})
+    with class_server.serving(of_class) as address:
+        prof = class_server.Instructor(browser, address, of_class)
+        for button in ("assign", "release"):
+            prof.press(day.slug, button)
+        for name in ("ada", "grace", "ella"):
+            student = class_server.Student(browser, address, of_class, name)
+            student.open_assignments()
+            student.sees(day.slug, of="released")
+            if name == "ada":
+                student.page.wait_for_timeout(1000)
+                shot(student.page, "class_assignments")
+            student.press(day.slug, "Fetch", of="released")
+            student.sees(day.slug, of="fetched")
+            student.press(day.slug, "Submit", of="fetched")
+            student.sees(day.slug, of="submitted")
+        prof.press(day.slug, "collect")
+        prof.row(day.slug)
+        shot(prof.page, "class_formgrader")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> None:
-    wanted = sys.argv[1:] or ["hour", "check", "class", "serve"]
+    wanted = sys.argv[1:] or ["hour", "check", "class", "server", "serve"]
     with lab.chromium() as browser:
         if "hour" in wanted:
             first_hour(browser)
@@ -316,6 +342,8 @@ def main() -> None:
             one_check(browser)
         if "class" in wanted:
             first_class(browser)
+        if "server" in wanted:
+            class_on_a_server(browser)
         if "serve" in wanted:
             served_page(browser)
 

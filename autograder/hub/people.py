@@ -83,7 +83,9 @@ def make_account(folder: HubFolder, name: str) -> None:
             raise CourseError(f"this machine has an account {name!r} that is not the class's: give the student another id in roster.csv")
         return
     home = folder.homes / name
-    made = ["useradd", "--comment", OURS, "--home-dir", str(home), "--create-home", "--shell", "/bin/bash", "--user-group", name]
+    # Where an account was lost and its home was not (another machine, a new container), the home is still theirs.
+    number = ["--uid", str(home.stat().st_uid), "--no-create-home"] if home.exists() else ["--create-home"]
+    made = ["useradd", "--comment", OURS, "--home-dir", str(home), *number, "--shell", "/bin/bash", "--user-group", name]
     done = subprocess.run(made, capture_output=True, text=True)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["useradd gave no reason"])[-1]

@@ -32,7 +32,7 @@ from .traffic import Asked, Draw, arriving, one_by_one, requests
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Offered, in multiples of the reference's capacity, each twice the one before: the lower ones are for engines that are slower than it."""
-TTFT_FACTOR, ITL_FACTOR = 20.0, 10.0
+TTFT_FACTOR, ITL_FACTOR = 20.0, 15.0
 """Promises, in multiples of what the reference needs for somebody who is alone."""
 MAX_RUNNING = 16
 AGREE = 0.10
@@ -66,7 +66,7 @@ class Track:
         return {"model": self.model, "max_running": MAX_RUNNING, "cache_bytes": self.cache_bytes, "slack_bytes": self.slack_bytes}
 
 
-TINY = Track("tiny", 64, 3, 16, 16 * 1024**2)
+TINY = Track("tiny", 64, 4, 16, 16 * 1024**2)
 SMOLLM2 = Track("smollm2", 12, 1, 4, 288 * 1024**2, SLACK_BYTES + 540 * 1024**2, torch.float32)
 """Room for about as many tokens as on tiny, and for one copy of the weights in another order. Two float32 models differ by 4e-5 in their
 logits, far less than the lead that a token must have before it is wrong; in float64 the judging alone would take minutes."""
