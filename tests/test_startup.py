@@ -32,6 +32,7 @@ WITHOUT = (
     ["reset", DAY],
     ["class", "another"],
     ["bundle", DAY],
+    ["gradescope", DAY],
     ["collect", "downloads"],
     ["due", DAY, "2026-12-01 23:59"],
     ["due"],

@@ -1,4 +1,4 @@
-"""Commands that begin a class and give it work: class, bundle."""
+"""Commands that begin a class and give it work: class, bundle, and gradescope, for a class that is graded there."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ console = Console()
 def register(app: typer.Typer) -> None:
     app.command("class")(make_class)
     app.command()(bundle)
+    app.command()(gradescope)
 
 
 NBGRADER_CONFIG = '''"""nbgrader's settings for this class: where things lie, and which steps are the course's; by `autograder class`."""
@@ -60,3 +61,15 @@ def bundle(
         path = write_bundle(each, folder)
         size = path.stat().st_size / 1e6
         console.print(f"{path} ({size:.1f} MB)", markup=False, highlight=False, soft_wrap=True)
+
+
+def gradescope(
+    day: DayArgument = None,
+    folder: Annotated[Path, typer.Option("--to", help="Where the zips are written.")] = Path("gradescope"),
+) -> None:
+    """Packs a day's autograder for Gradescope: it grades each hand-in there, with the hidden checks. For staff only."""
+    from ..exports.gradescope_zip import write_zip
+
+    for each in chosen_days(day):
+        path = write_zip(each, folder)
+        console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)
