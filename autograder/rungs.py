@@ -56,7 +56,7 @@ def text(found: list[Rung]) -> str:
 def html(found: list[Rung]) -> str:
     """A table with a bar for each rung; the numbers stand beside the bars."""
     most = max(r.tokens_per_second for r in found)
-    heads = ("rung", "model", "rows", "tokens/s", "", "of bandwidth")
+    heads = ("rung", "model", "rows", "tokens/s", "drawn", "of bandwidth")
     head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in heads)
     rows = []
     for each in found:

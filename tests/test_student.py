@@ -103,6 +103,22 @@ def test_what_is_not_written_or_not_defined_is_said_in_one_line(work, capsys):
     assert "not defined" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("day", [day for day in syllabus() if day.ready], ids=lambda day: day.slug)
+def test_the_stub_of_every_exercise_is_said_in_one_line(work, capsys, day):
+    """Whatever else its checks need: a GPU that is not there says nothing of what is written."""
+    namespace: dict = {"__name__": "__main__"}  # a dataclass looks its module up
+    exec(solution_source(day.topic), namespace)
+    for exercise in lesson(day).exercises:
+        def stub(*_, name=exercise.name, **__):
+            raise NotImplementedError(name)
+
+        kept, namespace[exercise.name] = namespace[exercise.name], stub
+        capsys.readouterr()
+        call(namespace, f'check("{exercise.name}")')
+        assert capsys.readouterr().out.strip().startswith(f"{exercise.name}: not written yet."), exercise.name
+        namespace[exercise.name] = kept
+
+
 def test_where_only_another_exercises_stub_is_met_that_one_is_named(work, capsys):
     stub = "def softmax(logits):\n    raise NotImplementedError('softmax')\n"
     call(names(stub + "def log_softmax(logits):\n    return softmax(logits).log()\n"), 'check("log_softmax")')
