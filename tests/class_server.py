@@ -48,21 +48,26 @@ if [ -n "$CLOSED" ]; then
     mkdir -p "$PYTHON"
     mount --bind "$HOUSE/python" "$PYTHON"
 fi
+useradd --create-home --home-dir "$HOUSE/home" "$OWNER"
+chown -R "$OWNER" "$CLASS"
 export HOME="$HOUSE"
 exec "$@"
 """
 """Accounts that are made in it are not made outside, and an interpreter in somebody's closed home can be run by all."""
 
 
-def own_house(folder: Path) -> tuple[str, ...] | None:
-    """Words in front of a command, so that it has a list of accounts of its own; None where this machine does not allow that."""
+def own_house(folder: Path, of_class: Path) -> tuple[str, ...] | None:
+    """Words in front of a command, so that it has a list of accounts of its own, with one for the owner of the class's folder.
+
+    None where this machine does not allow that.
+    """
     if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         return None
     house = folder / "house"
     house.mkdir()
     python = Path(sys.base_prefix)
     closed = [parent for parent in [*reversed(python.parents)][1:] if not parent.stat().st_mode & 0o001]
-    told = {"HOUSE": str(house), "PYTHON": str(python), "CLOSED": str(closed[0]) if closed else ""}
+    told = {"HOUSE": house, "PYTHON": python, "CLOSED": closed[0] if closed else "", "CLASS": of_class, "OWNER": "teacher"}
     return ("env", *(f"{key}={value}" for key, value in told.items()), "unshare", "-m", "/bin/sh", "-c", IN_A_HOUSE_OF_ITS_OWN, "house")
 
 

@@ -198,10 +198,10 @@ class TestClass:
             assert not prof.page.get_by_text("None, None").count()
 
     def test_students_with_accounts_reach_nothing_of_each_other(self, open_folder):
-        house = class_server.own_house(open_folder)
+        of_class = class_server.make(open_folder, {"ada": "Lovelace, Ada", "jun": "Cheat, Jun"})
+        house = class_server.own_house(open_folder, of_class)
         if house is None:
             pytest.skip("needs root, and mounts of its own, to make accounts that nobody else sees")
-        of_class = class_server.make(open_folder, {"ada": "Lovelace, Ada", "jun": "Cheat, Jun"})
         homes = HubFolder(of_class).homes
         with class_server.serving(of_class, "--accounts", before=house) as address, lab.chromium() as chromium:
             prof = Instructor(chromium, address, of_class)
@@ -231,10 +231,11 @@ class TestClass:
             assert [path.parents[1].name for path in (of_class / "submitted").rglob("*.ipynb")] == ["ada"]
             collected = json.loads((of_class / "submitted" / "ada" / SLUG / f"{SLUG}.ipynb").read_text())
             assert "forged" not in json.dumps(collected)
+        assert (of_class / "gradebook.db").stat().st_uid == of_class.stat().st_uid != os.geteuid()  # the instructor's server is the owner's
         assert "jun" not in Path("/etc/passwd").read_text()
         owner = (homes / "ada").stat().st_uid
         (open_folder / "again").mkdir()
-        house = class_server.own_house(open_folder / "again")
+        house = class_server.own_house(open_folder / "again", of_class)
         with class_server.serving(of_class, "--accounts", before=house) as address, lab.chromium() as chromium:
             Student(chromium, address, of_class, "ada").open_assignments()  # where her account is lost, her home is hers
         assert (homes / "ada").stat().st_uid == owner
@@ -257,6 +258,8 @@ attempt("sessions", lambda: list((hub / "private").iterdir()))
 attempt("others' work, listed", lambda: list((hub / "exchange/course/inbound").iterdir()))
 attempt("a release, changed", lambda: (hub / "exchange/course/outbound/%(slug)s/%(slug)s.ipynb").write_text("{}"))
 attempt("the course", lambda: (hub / "course/x").touch())
+attempt("a course of one's own", lambda: (hub / "exchange/course").rename(hub / "exchange/mine"))
+attempt("an entry beside ours", lambda: (hub / "exchange/course/x").mkdir())
 attempt("settings", lambda: (hub / "student/nbgrader_config.py").write_text(""))
 attempt("the class", lambda: list(folder.iterdir()))
 attempt("grades", lambda: (folder / "gradebook.db").read_bytes())

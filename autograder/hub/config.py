@@ -47,6 +47,7 @@ def configure(config: Config, of_class: Path) -> None:
     config.ClassAuthenticator.min_password_length = 10
 
     config.JupyterHub.spawner_class = f"autograder.hub.spawning.{'AccountSpawner' if accounts else 'TrialSpawner'}"
+    config.AccountSpawner.instructor = instructor
     config.Spawner.pre_spawn_hook = lambda spawner: prepare(spawner, folder, instructor, accounts=accounts)
     config.Spawner.start_timeout = 120
     config.Spawner.http_timeout = 120
@@ -70,7 +71,7 @@ def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool)
     server = shlex.join([sys.executable, "-m", "jupyterhub.singleuser"])
     if name == instructor:
         begin = INSTRUCTOR_BEGINS.format(folder=shlex.quote(str(folder.of_class)), server=server)
-        spawner.environment |= {"JUPYTER_CONFIG_PATH": os.pathsep.join([str(folder.settings("instructor")), str(ROOT / "course" / "lab")])}
+        finds = {"JUPYTER_CONFIG_PATH": os.pathsep.join([str(folder.settings("instructor")), str(ROOT / "course" / "lab")])}
         spawner.notebook_dir = str(folder.of_class)
         spawner.default_url = "/lab"
         as_root = os.stat(folder.of_class).st_uid == 0 if accounts else os.geteuid() == 0
@@ -79,12 +80,13 @@ def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool)
             make_account(folder, name)
         start = folder.course / "course" / "start_here.ipynb"
         begin = STUDENT_BEGINS.format(start=shlex.quote(str(start)), server=server)
-        spawner.environment |= {
+        finds = {
             "JUPYTER_CONFIG_PATH": os.pathsep.join([str(folder.settings("student")), str(folder.course / "course" / "lab")]),
             "PYTHONPATH": str(folder.course),
             "COURSE_WORK": str(folder.homes / name / "work"),
         }
         spawner.default_url = "/lab/tree/start_here.ipynb"
         as_root = not accounts and os.geteuid() == 0
+    spawner.environment = {**spawner.environment, **finds}
     spawner.cmd = ["/bin/sh", "-c", begin, "begin"]
     spawner.args = ["--allow-root"] if as_root else []

@@ -18,6 +18,7 @@ from nbgrader.exchange.default.collect import ExchangeCollect
 from nbgrader.utils import parse_utc
 
 from ..grading.handed_in import MAX_BYTES
+from ..grading.tasks import is_student_id
 from ..nbgrader_bridge.reading import SECRET, read_secret
 
 NO_TIME = "1970-01-01 00:00:00 UTC"
@@ -54,7 +55,7 @@ class CollectOwned(ExchangeCollect):
             owner = pwd.getpwuid(found.st_uid).pw_name
         except KeyError:
             owner = f"number {found.st_uid}"
-        own = bool(name) and (owner == name or not self.check_owner) and stat.S_ISDIR(found.st_mode)
+        own = is_student_id(name) and (owner == name or not self.check_owner) and stat.S_ISDIR(found.st_mode)
         if told and not own:
             self.log.warning(f"left out: {record['filename']!a} was put there by {owner}, and is no submission of {name or 'anybody'}")
         return own

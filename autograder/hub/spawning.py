@@ -7,10 +7,13 @@ import pwd
 from typing import Any
 
 from jupyterhub.spawner import LocalProcessSpawner, SimpleLocalProcessSpawner
+from traitlets import Unicode
 
 
 class AccountSpawner(LocalProcessSpawner):
     """Students as themselves; the instructor as the owner of the class's folder, so that it is theirs with and without the server."""
+
+    instructor = Unicode(config=True)
 
     def make_preexec_fn(self, name: str) -> Any:
         return super().make_preexec_fn(self._account(name).pw_name)
@@ -20,7 +23,7 @@ class AccountSpawner(LocalProcessSpawner):
         return {**env, "USER": account.pw_name, "HOME": account.pw_dir, "SHELL": account.pw_shell}
 
     def _account(self, name: str) -> pwd.struct_passwd:
-        if self.user.admin:
+        if name == self.instructor:
             return pwd.getpwuid(os.stat(self.notebook_dir).st_uid)
         return pwd.getpwnam(name)
 

@@ -109,13 +109,15 @@ def closed_to_others(path: Path) -> Path | None:
 
 def set_up(folder: HubFolder, *, accounts: bool) -> None:
     """The folder with its settings. Overwrites no jupyterhub_config.py; the rest is made anew each time."""
-    folders = {folder.root: 0o755, folder.private: 0o700, folder.homes: 0o755, folder.courses: 0o755, folder.exchange: 0o777}
-    for path, mode in folders.items():
+    folders = {folder.root: 0o755, folder.private: 0o700, folder.homes: 0o755, folder.courses: 0o755, folder.exchange: 0o1777}
+    owner = folder.of_class.stat()
+    for path, mode in {**folders, **folder.exchanged}.items():
         path.mkdir(exist_ok=True)
+        if path.is_relative_to(folder.exchange) and accounts:
+            os.chown(path, owner.st_uid, owner.st_gid)
         path.chmod(mode)
     if not folder.config.exists():
         folder.config.write_text(JUPYTERHUB_CONFIG.format(name=folder.of_class.name), encoding="utf-8")
-    owner = folder.of_class.stat()
     for who, text in (("student", STUDENT_CONFIG), ("instructor", INSTRUCTOR_CONFIG)):
         lab = folder.settings(who) / "labconfig"
         lab.mkdir(parents=True, exist_ok=True)
@@ -124,7 +126,6 @@ def set_up(folder: HubFolder, *, accounts: bool) -> None:
         _write_json(folder.settings(who) / "jupyter_server_config.json", _server_settings(who))
         _write_json(lab / "page_config.json", _lab_settings(who))
     if accounts:
-        os.chown(folder.exchange, owner.st_uid, owner.st_gid)
         folder.of_class.chmod(0o700)  # submissions, gradebook, records: for other accounts there is no way in
 
 
