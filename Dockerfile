@@ -5,8 +5,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY . /srv/course
 WORKDIR /srv/course
-RUN make .venv/hub.done model && .venv/bin/autograder build
+RUN make .venv/hub.done model && .venv/bin/autograder build && useradd --create-home prof
 ENV PATH="/srv/course/.venv/bin:$PATH"
 EXPOSE 8000
 VOLUME ["/srv/class2026", "/srv/class2026_hub"]
-CMD ["make", "class", "CLASS=/srv/class2026", "INSTRUCTOR=prof", "ACCOUNTS=1", "HOST=0.0.0.0"]
+CMD ["/bin/sh", "-c", "[ -e /srv/class2026/nbgrader_config.py ] || autograder class /srv/class2026; chown -R prof /srv/class2026; exec autograder hub /srv/class2026 --instructor prof --accounts --host 0.0.0.0"]

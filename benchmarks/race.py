@@ -1,6 +1,6 @@
 """How far the race's score is the same from race to race: the course's engine in the student's place, and the starting one.
 
-python benchmarks/race.py              # twenty minutes; writes benchmarks/results/race.json and race.md
+python benchmarks/race.py              # half an hour; writes benchmarks/results/race.json and race.md
 python benchmarks/race.py --seeds 1    # a trial; writes nothing
 """
 

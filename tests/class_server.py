@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,13 @@ def serving(of_class: Path, *options: str, before: tuple[str, ...] = ()) -> Iter
                 raise AssertionError(f"the class server did not end:\n{tail(log)}") from None
 
 
+def wait_until(happened: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.2)
+
+
 def tail(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace")[-4000:]
 
@@ -120,23 +127,28 @@ def password_of(of_class: Path, name: str) -> str:
 
 def is_let_in(address: str, name: str, password: str) -> bool:
     """Whether the form to log in takes this."""
-    with httpx.Client(base_url=address, follow_redirects=False) as client:
-        return _is_let_in(client, name, password)
+    return log_in_status(address, name, password) == 302
 
 
 def choose_password(address: str, name: str, password: str, new: str) -> str:
     """The words with which the page says how it went."""
     with httpx.Client(base_url=address, follow_redirects=False) as client:
-        assert _is_let_in(client, name, password)
+        assert _log_in(client, name, password) == 302
         page = client.get("/hub/auth/change-password").text
         form = {**_hidden(page), "password": new}
         told = BeautifulSoup(client.post("/hub/auth/change-password", data=form).text, "html.parser").select_one(".alert")
         return told.get_text(strip=True) if told else ""
 
 
-def _is_let_in(client: httpx.Client, name: str, password: str) -> bool:
+def log_in_status(address: str, name: str, password: str) -> int:
+    """What the form to log in answers: 302 to who is let in."""
+    with httpx.Client(base_url=address, follow_redirects=False) as client:
+        return _log_in(client, name, password)
+
+
+def _log_in(client: httpx.Client, name: str, password: str) -> int:
     form = {**_hidden(client.get("/hub/login").text), "username": name, "password": password}
-    return client.post("/hub/login", data=form).status_code == 302
+    return client.post("/hub/login", data=form).status_code
 
 
 def _hidden(page: str) -> dict[str, str]:
@@ -212,6 +224,21 @@ class Instructor:
         self.page = log_in(browser, address, INSTRUCTOR, password_of(of_class, INSTRUCTOR))
         self.page.wait_for_selector(".jp-Launcher", timeout=120_000)
         self.formgrader = f"{address}/user/{INSTRUCTOR}/formgrader"
+
+    def open_formgrader(self) -> None:
+        """As the menu does it: a page in JupyterLab."""
+        self.page.goto(self.formgrader.replace("/formgrader", "/lab?reset"))
+        self.page.get_by_role("menuitem", name="Nbgrader", exact=True).click(timeout=60_000)
+        self.page.get_by_text("Formgrader", exact=True).click()
+        self.page.frame_locator("iframe").get_by_role("heading", name="Manage Assignments").wait_for(timeout=60_000)
+
+    def type_in_a_terminal(self, line: str) -> None:
+        self.page.goto(self.formgrader.replace("/formgrader", "/lab?reset"))
+        self.page.locator(".jp-LauncherCard", has_text="Terminal").click(timeout=60_000)
+        self.page.locator(".jp-Terminal .xterm-helper-textarea").wait_for(state="attached", timeout=60_000)
+        self.page.wait_for_timeout(2000)  # its shell has a prompt
+        self.page.locator(".jp-Terminal").click()
+        self.page.keyboard.type(f"{line}\n")
 
     def row(self, slug: str) -> Any:
         """The line of a day on the page Manage Assignments."""

@@ -8,16 +8,18 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tornado.web import HTTPError
 
 from autograder.commands.handing_out import make_class
 from autograder.desk import standings
 from autograder.errors import CourseError
 from autograder.exports.bundle import ANSWERS_ARE_LEFT_OUT
-from autograder.hub import course, people, starting
+from autograder.hub import config, course, people, starting
 from autograder.hub.layout import HubFolder
 from autograder.lessons import lesson
 
@@ -128,8 +130,20 @@ def test_students_have_the_course_up_to_the_last_day_released_and_no_answer_of_i
     assert ANSWERS_ARE_LEFT_OUT in (folder.course / "solutions" / "attention.py").read_text()
     assert not (folder.course / "solutions" / "samplers.py").exists()
     assert [path.name for path in (folder.course / "autograder" / "hidden").iterdir()] == ["__init__.py"]
+    (folder.released / "day03_attention").rmdir()
+    assert course.lay_out(folder) == third  # whoever fetched it works on it still
     assert first.exists()  # for whoever imports from it just now
     assert (folder.course / "datasets" / "models").is_symlink()
+
+
+def test_no_server_starts_for_somebody_who_is_not_in_the_class_any_more(tmp_path):
+    folder = folder_of(tmp_path, "ada,\n")
+    spawner = types.SimpleNamespace(user=types.SimpleNamespace(name="ada"), environment={})
+    config.prepare(spawner, folder, "prof", accounts=False)
+    assert spawner.environment["COURSE_WORK"] == str(folder.homes / "ada" / "work")
+    (folder.of_class / "roster.csv").write_text("id,name\nbela,\n")
+    with pytest.raises(HTTPError, match="ada is not in the class"):
+        config.prepare(spawner, folder, "prof", accounts=False)
 
 
 @pytest.mark.slow
@@ -150,6 +164,19 @@ def test_who_is_let_in(tmp_path):
             roster.write("bela,,Bartok,\n")
         assert not class_server.is_let_in(address, "bela", "mine-from-now-on")  # a name does not belong to whoever comes first
         assert class_server.is_let_in(address, "bela", class_server.password_of(of_class, "bela"))
+        assert class_server.log_in_status(address, "bela", "x" * 100) == 403  # more than its hash can take
+        assert "too long" in class_server.choose_password(address, "ada", "a-password-of-my-own", "x" * 73)
+        with (of_class / "roster.csv").open("a") as roster:
+            roster.write("Zed Bad,,Z,\n")
+        assert class_server.is_let_in(address, "ada", "a-password-of-my-own")  # somebody else's line is bad
+        again = autograder(of_class, "hub", str(of_class), "--port", str(class_server.free_port()), "--instructor", "prof")
+        assert (again.returncode, "names nobody" in again.stderr) == (2, False)
+        (of_class / "roster.csv").write_text("id,name\nada,\nbela,\n")
+        again = autograder(of_class, "hub", str(of_class), "--port", str(class_server.free_port()), "--instructor", "prof")
+        assert (again.returncode, "is being served already" in again.stderr) == (2, True), again.stderr
+        taken = autograder(of_class, "hub", str(of_class), "--port", address.rpartition(":")[2], "--instructor", "prof")
+        assert (taken.returncode, "take another port" in taken.stderr) == (2, True), taken.stderr
+        assert class_server.is_let_in(address, "ada", "a-password-of-my-own")
         (of_class / "roster.csv").write_text("id,name\nbela,\n")
         assert not class_server.is_let_in(address, "ada", "a-password-of-my-own")
 
@@ -170,13 +197,24 @@ class TestClass:
                 student.open_assignments()
                 student.press(SLUG, "Fetch", of="released")
                 student.sees(SLUG, of="fetched")
-                student.write(f"{SLUG}/{SLUG}.ipynb", work)
+                student.write(f"{SLUG}/{SLUG}.ipynb", work if name != "bela" else released())
                 student.press(SLUG, "Submit", of="fetched")
                 student.sees(SLUG, of="submitted")
 
+            prof.open_formgrader()
             assert "Success" in prof.press(SLUG, "collect")
-            noted = autograder(of_class, "collect", "--from", "nbgrader")
-            assert noted.returncode == 0, noted.stdout + noted.stderr
+            students["bela"].write(f"{SLUG}/{SLUG}.ipynb", WORK["bela"][0])
+            students["bela"].press(SLUG, "Submit", of="fetched")  # between Collect and what notes its time
+            students["bela"].page.wait_for_timeout(1500)
+            for again in (False, True):
+                noted = autograder(of_class, "collect", "--from", "nbgrader")
+                assert noted.returncode == 0, noted.stdout + noted.stderr
+                told = prof.press(SLUG, "collect")
+                assert told.count("Updating submission") == (not again)
+                assert "No newer submission to collect: ada" in told
+            prof.type_in_a_terminal("autograder due > told.txt 2>&1; touch done.txt")
+            class_server.wait_until((of_class / "done.txt").exists)
+            assert "due" in (of_class / "told.txt").read_text()
             done = autograder(of_class, "grade", "day01")
             assert done.returncode in (0, 1), done.stdout + done.stderr
             print(done.stdout)
@@ -235,9 +273,13 @@ class TestClass:
         assert "jun" not in Path("/etc/passwd").read_text()
         owner = (homes / "ada").stat().st_uid
         (open_folder / "again").mkdir()
+        with (of_class / "roster.csv").open("a") as roster:
+            roster.write("abe,,Lincoln,\n")
         house = class_server.own_house(open_folder / "again", of_class)
         with class_server.serving(of_class, "--accounts", before=house) as address, lab.chromium() as chromium:
+            Student(chromium, address, of_class, "abe")  # a new one comes first
             Student(chromium, address, of_class, "ada").open_assignments()  # where her account is lost, her home is hers
+        assert (homes / "abe").stat().st_uid not in {(homes / name).stat().st_uid for name in ("ada", "jun")}
         assert (homes / "ada").stat().st_uid == owner
 
 

@@ -10,9 +10,11 @@ import bcrypt
 from firstuseauthenticator.firstuseauthenticator import FirstUseAuthenticator, ResetPasswordHandler
 from traitlets import Unicode
 
-from ..errors import CourseError
 from .layout import HubFolder
-from .people import passwords, students
+from .people import class_now, passwords
+
+MAX_PASSWORD_BYTES = 72
+"""bcrypt reads no more, and refuses more."""
 
 
 class ClassAuthenticator(FirstUseAuthenticator):
@@ -29,21 +31,22 @@ class ClassAuthenticator(FirstUseAuthenticator):
         return [(r"/auth/change-password", ResetPasswordHandler)]
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> Any:
-        if self.normalize_username(data["username"]) not in self._admitted():
+        name, password = self.normalize_username(data["username"]), data["password"]
+        if len(password.encode()) > MAX_PASSWORD_BYTES or not self._admits(name):
             return None
         return await super().authenticate(handler, data)
 
-    def _admitted(self) -> set[str]:
-        """The class and its instructor, all of them with a password."""
+    def reset_password(self, username: str, new_password: str) -> Any:
+        if len(new_password.encode()) > MAX_PASSWORD_BYTES:
+            return f"Password too long! Please choose one of at most {MAX_PASSWORD_BYTES} bytes."
+        return super().reset_password(username, new_password)
+
+    def _admits(self, name: str) -> bool:
+        """Whether this is one of the class or its instructor, who then has a password."""
         folder = HubFolder(Path(self.of_class))
-        try:
-            names = {self.instructor, *students(folder).by_id}
-        except CourseError as error:
-            self.log.error(str(error))
-            names = {self.instructor}
-        drawn = passwords(folder, sorted(names))
+        if name != self.instructor and name not in class_now(folder).by_id:
+            return False
         with dbm.open(self.dbm_path, "c", 0o600) as known:
-            for name in names:
-                if name.encode() not in known:
-                    known[name.encode()] = bcrypt.hashpw(drawn[name].encode(), bcrypt.gensalt())
-        return names
+            if name.encode() not in known:
+                known[name.encode()] = bcrypt.hashpw(passwords(folder, [name])[name].encode(), bcrypt.gensalt())
+        return True

@@ -28,13 +28,12 @@ INSTRUCTOR_BEGINS = 'cd {folder} && exec {server} "$@"'
 
 def configure(config: Config, of_class: Path) -> None:
     """Local processes and SQLite; <class>_hub/jupyterhub_config.py may change whatever it likes after this."""
-    from .people import students
+    from .people import class_now
 
     folder = HubFolder(of_class.resolve())
     accounts, instructor = bool(os.environ.get(ACCOUNTS)), os.environ[INSTRUCTOR]
     config.JupyterHub.db_url = f"sqlite:///{folder.private / 'jupyterhub.sqlite'}"
     config.JupyterHub.cookie_secret_file = str(folder.private / "cookie_secret")
-    config.JupyterHub.template_paths = [str(Path(__file__).parent / "templates")]
     config.ConfigurableHTTPProxy.command = [str(Path(sys.executable).parent / "configurable-http-proxy")]
     config.ConfigurableHTTPProxy.pid_file = str(folder.private / "proxy.pid")
 
@@ -60,14 +59,18 @@ def configure(config: Config, of_class: Path) -> None:
     ]
     scopes = ["list:users", "read:users:activity", "read:servers", "delete:servers"]
     config.JupyterHub.load_roles = [{"name": "idle", "scopes": scopes, "services": ["idle"]}]
-    students(folder)  # says what is wrong with the roster before anything starts
+    class_now(folder)
 
 
 def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool) -> None:
-    """Before a server starts: the account, and what its process finds."""
-    from .people import make_account
+    """Before a server starts: the account, and what its process finds. Refuses who is not in the class any more: a log-in outlives that."""
+    from tornado import web
+
+    from .people import class_now, make_account
 
     name = spawner.user.name
+    if name != instructor and name not in class_now(folder).by_id:
+        raise web.HTTPError(403, f"{name} is not in the class")
     server = shlex.join([sys.executable, "-m", "jupyterhub.singleuser"])
     if name == instructor:
         begin = INSTRUCTOR_BEGINS.format(folder=shlex.quote(str(folder.of_class)), server=server)
@@ -87,6 +90,7 @@ def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool)
         }
         spawner.default_url = "/lab/tree/start_here.ipynb"
         as_root = not accounts and os.geteuid() == 0
-    spawner.environment = {**spawner.environment, **finds}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    spawner.environment = {**spawner.environment, **finds, "PATH": path}
     spawner.cmd = ["/bin/sh", "-c", begin, "begin"]
     spawner.args = ["--allow-root"] if as_root else []

@@ -8,6 +8,7 @@ there, for that day's notebook uses them where a student's own do not pass.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -32,12 +33,19 @@ def last_released(folder: HubFolder) -> Day:
     return max(out, key=lambda day: day.number, default=days[0])
 
 
+def last_of(folder: HubFolder) -> Day:
+    """The last day released now or ever: whoever fetched a day that was withdrawn still works on it."""
+    name = folder.course.readlink().name if folder.course.is_symlink() else ""
+    there = [day for day in syllabus() if name.startswith(f"{day.slug}-")]
+    return max([last_released(folder), *there], key=lambda day: day.number)
+
+
 def lay_out(folder: HubFolder) -> Path:
     """Sees to it that <class>_hub/course is the course up to the last day released. -> where it lies
 
     Made beside and moved into place: a kernel that imports meanwhile sees the old or the new one, whole.
     """
-    day = last_released(folder)
+    day = last_of(folder)
     packed = bundle_bytes(day)
     place = folder.courses / f"{day.slug}-{_short(packed)}"
     if not place.exists():
@@ -66,7 +74,7 @@ def watch(folder: HubFolder) -> None:
     """Lays out the course whenever a later day has been released. Without end."""
     laid_out: Day | None = None
     while True:
-        day = last_released(folder)
+        day = last_of(folder)
         if day != laid_out:
             lay_out(folder)
             laid_out = day
@@ -74,4 +82,5 @@ def watch(folder: HubFolder) -> None:
 
 
 if __name__ == "__main__":
-    watch(HubFolder(Path(sys.argv[1])))
+    with contextlib.suppress(KeyboardInterrupt):
+        watch(HubFolder(Path(sys.argv[1])))

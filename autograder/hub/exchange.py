@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 import secrets
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from ..grading.handed_in import MAX_BYTES
 from ..grading.tasks import is_student_id
 from ..nbgrader_bridge.reading import SECRET, read_secret
 
+HAND_IN = "hand_in.txt"
+"""Beside a collected notebook, the name that it had in the exchange."""
 NO_TIME = "1970-01-01 00:00:00 UTC"
 
 
@@ -60,6 +63,20 @@ class CollectOwned(ExchangeCollect):
             self.log.warning(f"left out: {record['filename']!a} was put there by {owner}, and is no submission of {name or 'anybody'}")
         return own
 
+    def copy_files(self) -> None:
+        """As nbgrader does, but what was collected last is known by its name. nbgrader asks timestamp.txt, into which `autograder collect`
+        writes when a file was first seen: what was handed in between these two would never be collected."""
+        if not self.src_records:
+            self.log.warning(f"No submissions of {self.coursedir.assignment_id!r} to collect")
+        for record in self.src_records:
+            name, folder = record["username"], self.coursedir.submitted_directory
+            dest = Path(self.coursedir.format_path(folder, name, self.coursedir.assignment_id))
+            if dest.exists() and (not self.update or last_collected(dest) == record["filename"]):
+                self.log.info(f"No newer submission to collect: {name} {self.coursedir.assignment_id}")
+                continue
+            self.log.info(f"{'Updating' if dest.exists() else 'Collecting'} submission: {name} {self.coursedir.assignment_id}")
+            self.do_copy(os.path.join(self.inbound_path, record["filename"]), str(dest))
+
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
         """The notebook, if it is a file that its owner could read: the copy is made with the instructor's rights."""
         notebook = f"{self.coursedir.assignment_id}.ipynb"
@@ -78,11 +95,19 @@ class CollectOwned(ExchangeCollect):
         if len(content) > MAX_BYTES:
             self._leave_out(src, f"{notebook} has more than {MAX_BYTES / 1e6:.0f} MB")
             return
+        shutil.rmtree(dest, ignore_errors=True)
         Path(dest).mkdir(parents=True)
         Path(dest, notebook).write_bytes(content)
+        Path(dest, HAND_IN).write_text(Path(src).name, encoding="utf-8")
         Path(dest, "timestamp.txt").write_text(Path(src).name.rsplit("+", 3)[2], encoding="utf-8")
         # Without one nobody could fetch this feedback, and nbgrader would release nobody's.
         Path(dest, SECRET).write_bytes(read_secret(Path(src)) or secrets.token_hex(64).encode())
 
     def _leave_out(self, src: str, why: str) -> None:
         self.log.warning(f"left out: {Path(src).name!a}: {why}")
+
+
+def last_collected(folder: Path) -> str:
+    """The name in the exchange of what lies here; "" where nothing says so."""
+    mark = folder / HAND_IN
+    return mark.read_text(encoding="utf-8") if mark.is_file() else ""

@@ -37,13 +37,23 @@ def students(folder: HubFolder) -> Roster:
     return roster
 
 
+_last_good: dict[Path, Roster] = {}
+
+
+def class_now(folder: HubFolder) -> Roster:
+    """`students`, and where the roster has become unreadable while the server runs, those of the last time: a slip in one line locks out
+    nobody else."""
+    try:
+        _last_good[folder.of_class] = students(folder)
+    except CourseError:
+        if folder.of_class not in _last_good:
+            raise
+    return _last_good[folder.of_class]
+
+
 def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
     """The first password of each of these, drawn for those who have none; kept in accounts.csv, which only the server's user can read."""
-    path = folder.accounts
-    known: dict[str, str] = {}
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            known = {row["id"]: row["password"] for row in csv.DictReader(file)}
+    known = drawn(folder)
     new = [name for name in names if name not in known]
     if new:
         known |= {name: _draw() for name in new}
@@ -51,8 +61,16 @@ def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("id", "password"))
         writer.writerows(known.items())
-        _write_private(path, text.getvalue())
+        _write_private(folder.accounts, text.getvalue())
     return known
+
+
+def drawn(folder: HubFolder) -> dict[str, str]:
+    """The first passwords that there are."""
+    if not folder.accounts.exists():
+        return {}
+    with folder.accounts.open(encoding="utf-8", newline="") as file:
+        return {row["id"]: row["password"] for row in csv.DictReader(file)}
 
 
 def _draw() -> str:
@@ -66,6 +84,12 @@ def _write_private(path: Path, text: str) -> None:
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     beside.replace(path)
+
+
+def make_accounts_again(folder: HubFolder) -> None:
+    """For every home that there is, before anybody new comes: else a new account could get the number that a home's owner had."""
+    for home in sorted(folder.homes.iterdir()):
+        make_account(folder, home.name)
 
 
 def make_account(folder: HubFolder, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -16,7 +17,7 @@ from ..lessons import ROOT, build_source, release_notebook_path, syllabus
 from .config import ACCOUNTS, INSTRUCTOR
 from .course import lay_out
 from .layout import COURSE_ID, HubFolder
-from .people import passwords, students
+from .people import drawn, make_accounts_again, passwords, students
 
 JUPYTERHUB_CONFIG = '''"""The class server of {name}, by `autograder hub`. What you set below the last line counts."""
 
@@ -45,7 +46,7 @@ c.Exchange.root = {{exchange!r}}
 c.ExchangeFactory.collect = "autograder.hub.exchange.CollectOwned"
 c.CollectOwned.check_owner = {{accounts}}
 '''
-SECRET = ("solutions", "autograder/hidden", "autograder/specimens")
+SECRET = (".git", "build", "solutions", "autograder/hidden", "autograder/specimens", "tests")
 """Of the course; students have a copy of their own of what they may have of it."""
 NEEDED = ("jupyterhub", "firstuseauthenticator", "jupyterhub_idle_culler", "configurable_http_proxy")
 OFF = "nbgrader.server_extensions."
@@ -55,24 +56,26 @@ PLUGIN = "@jupyter/nbgrader:"
 def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: str) -> None:
     """Does not come back: this process becomes JupyterHub. Raises CourseError where something is missing."""
     folder = HubFolder(of_class.resolve())
-    _look_before(folder, host=host, accounts=accounts)
+    _look_before(folder, host=host, port=port, accounts=accounts)
     roster = students(folder)
     if instructor in roster.by_id:
         raise CourseError(f"{instructor} is a student in the roster; name the instructor with --instructor")
     set_up(folder, accounts=accounts)
-    drawn = passwords(folder, sorted({instructor, *roster.by_id}))
+    _only_one(folder)
+    if accounts:
+        make_accounts_again(folder)
+    before = drawn(folder)
+    known = passwords(folder, sorted({instructor, *roster.by_id}))
     lay_out(folder)
     for day in syllabus():
         if release_notebook_path(day).exists():
             build_source(day)  # what formgrader lists, and generates from
-    known = folder.private / "told"
-    if not known.exists():
-        print(f"The password of {instructor}, who sees formgrader: {drawn[instructor]}")
-        known.touch()
-    print(f"Names and first passwords of {len(roster.by_id)} students, to hand out: {folder.accounts}")
-    if accounts and (open_ := [name for name in SECRET if (ROOT / name).stat().st_mode & 0o004]):
-        print(f"Students' accounts can read answers and hidden checks; `cd {ROOT} && chmod o-rwx {' '.join(open_)}` closes them.")
-    if not accounts:
+    if instructor not in before:
+        print(f"The password of {instructor}, who sees formgrader: {known[instructor]}")
+    print(f"Names and first passwords, the instructor's among them, to hand out: {folder.accounts}")
+    if accounts:
+        _say_what_is_open(folder)
+    else:
         print("For a trial: all servers run as you, and whoever logs in can read and change all that you can. For a class: --accounts.")
     print(f"The class server: http://{host}:{port}  (Ctrl-C ends it, and all of its servers)", flush=True)
     environment = {**os.environ, INSTRUCTOR: instructor, **({ACCOUNTS: "1"} if accounts else {})}
@@ -83,7 +86,26 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
     os.execve(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(folder.config), *options], environment)
 
 
-def _look_before(folder: HubFolder, *, host: str, accounts: bool) -> None:
+def _only_one(folder: HubFolder) -> None:
+    """Holds a lock for as long as this process lives, as JupyterHub, too: a second server would end the first one's proxy."""
+    lock = os.open(folder.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CourseError(f"{folder.of_class} is being served already: end that server first") from None
+    os.set_inheritable(lock, True)
+
+
+def _say_what_is_open(folder: HubFolder) -> None:
+    """Where students' accounts can read what is for the instructor, one line that closes it."""
+    there = [name for name in SECRET if (ROOT / name).is_dir() and (ROOT / name).stat().st_mode & 0o004]
+    if there:
+        owner, names = folder.of_class.owner(), " ".join(there)
+        print("Students' accounts can read answers and hidden checks where the course lies. This closes them to all but the instructor:")
+        print(f"    cd {ROOT} && chown -R {owner} {names} && chmod o-rwx {names}")
+
+
+def _look_before(folder: HubFolder, *, host: str, port: int, accounts: bool) -> None:
     if not (folder.of_class / "nbgrader_config.py").exists():
         raise CourseError(f"{folder.of_class} is no class's folder: run `autograder class {folder.of_class}` and fill its roster.csv")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -93,12 +115,22 @@ def _look_before(folder: HubFolder, *, host: str, accounts: bool) -> None:
         raise CourseError("--accounts makes an account of this machine for each student: it needs root")
     if accounts and shutil.which("useradd") is None:
         raise CourseError("--accounts needs `useradd`, which this machine lacks")
+    if accounts and folder.of_class.stat().st_uid == 0:
+        raise CourseError(f"{folder.of_class} is root's, and the instructor's server runs as its owner: `chown -R YOU {folder.of_class}`")
     if accounts:
         for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
             if (closed := closed_to_others(path)) is not None:
                 raise CourseError(f"{what} lies in {closed}, which other accounts cannot pass through: move it, or `chmod o+x {closed}`")
-    if not accounts and host not in ("127.0.0.1", "localhost", "::1"):
+    if not accounts and host not in ("127.0.0.1", "localhost"):
         raise CourseError(f"without --accounts nobody but this machine is let in ({host} would let others in): servers would run as you")
+
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1" if host == "localhost" else host, port))
+        except OSError as error:
+            raise CourseError(f"{host}:{port} cannot be had ({error.strerror}): take another port") from None
 
 
 def closed_to_others(path: Path) -> Path | None:
@@ -131,7 +163,14 @@ def set_up(folder: HubFolder, *, accounts: bool) -> None:
 
 def _server_settings(who: str) -> dict[str, Any]:
     on = {"formgrader": who == "instructor", "assignment_list": who == "student", "course_list": False}
-    return {"ServerApp": {"jpserver_extensions": {f"{OFF}{name}": wanted for name, wanted in on.items()}}}
+    settings: dict[str, Any] = {
+        "jpserver_extensions": {f"{OFF}{name}": wanted for name, wanted in on.items()},
+        # Not a login shell: /etc/profile would take the course's commands off the PATH again.
+        "terminado_settings": {"shell_command": ["/bin/bash"]},
+    }
+    if who == "instructor":  # formgrader is a page in a page, which JupyterHub allows to none
+        settings["tornado_settings"] = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
+    return {"ServerApp": settings}
 
 
 def _lab_settings(who: str) -> dict[str, Any]:
