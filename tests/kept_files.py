@@ -33,9 +33,9 @@ from autograder.lessons import ROOT
 FOLDER = Path(__file__).parent / "kept" / "files"
 FILES = (
     "test_accessibility", "test_bridge", "test_browser", "test_bundle", "test_calls", "test_capture_rehearsed", "test_certified",
-    "test_chat_page", "test_cheat_sheet", "test_cluster", "test_collect", "test_day04", "test_day06", "test_day14",
+    "test_chat_page", "test_cheat_sheet", "test_class_server", "test_cluster", "test_collect", "test_day04", "test_day06", "test_day14",
     "test_day14_lesson", "test_day15", "test_day15_lesson", "test_day16_lesson", "test_day17_lesson", "test_day18_lesson",
-    "test_engine_benchmark", "test_engine_surface", "test_exchange", "test_export", "test_gloo", "test_grading",
+    "test_engine_benchmark", "test_engine_surface", "test_exchange", "test_export", "test_gloo", "test_gradescope_zip", "test_grading",
     "test_grading_pages", "test_instructor", "test_kit_models", "test_kit_tokenizers", "test_ladder", "test_late_work",
     "test_lessons", "test_postgresql", "test_products", "test_pytest_plugin", "test_quantized_engine", "test_ranks", "test_regrade",
     "test_replicas", "test_report", "test_resume", "test_round", "test_scenes", "test_serve", "test_serve_command",
