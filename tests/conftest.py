@@ -28,11 +28,11 @@ from . import kept_files
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
 LONG_FIRST = (
-    "test_class_server", "test_browser", "test_cluster", "test_written_tests", "test_accessibility", "test_race", "test_site", "test_certify",
-    "test_pytest_plugin", "test_bundle", "test_days", "test_resume", "test_instructor", "test_steppers", "test_bridge",
-    "test_attacks", "test_grading", "test_gloo", "test_demo", "test_site_parts", "test_isolation", "test_processes",
-    "test_replicas", "test_chat_page", "test_serve_command", "test_day17_lesson", "test_near", "test_mutation", "test_mistakes",
-    "test_kernel", "test_serve", "test_serve_load",
+    "test_class_server", "test_browser", "test_cluster", "test_written_tests", "test_accessibility", "test_race", "test_site",
+    "test_certify", "test_pytest_plugin", "test_bundle", "test_days", "test_resume", "test_instructor", "test_steppers",
+    "test_bridge", "test_attacks", "test_grading", "test_gloo", "test_demo", "test_site_parts", "test_isolation",
+    "test_processes", "test_replicas", "test_chat_page", "test_serve_command", "test_day17_lesson", "test_near", "test_mutation",
+    "test_mistakes", "test_kernel", "test_serve", "test_serve_load",
 )  # fmt: skip
 """Files with a test, or a shared set-up, of many seconds. The others follow in the order of their names."""
 APART = ("test_days", "test_near", "test_certify", "test_attacks", "test_mistakes", "test_mutation")
