@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -82,6 +83,7 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
     hub, proxy = (f"http://127.0.0.1:{each}" for each in _free_ports(2))
     urls = {"JupyterHub.bind_url": f"http://{host}:{port}", "JupyterHub.hub_bind_url": hub, "ConfigurableHTTPProxy.api_url": proxy}
     options = [f"--{name}={url}" for name, url in urls.items()]
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it, and by it JupyterHub ends what it started
     os.chdir(folder.private)
     os.execve(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(folder.config), *options], environment)
 
