@@ -53,7 +53,10 @@ class CollectOwned(ExchangeCollect):
 
     def _is_own(self, record: dict[str, Any], *, told: bool = True) -> bool:
         name, path = record["username"], Path(self.inbound_path, record["filename"])
-        found = path.lstat()
+        try:
+            found = path.lstat()
+        except OSError:  # taken away since it was listed
+            return False
         try:
             owner = pwd.getpwuid(found.st_uid).pw_name
         except KeyError:
@@ -80,8 +83,8 @@ class CollectOwned(ExchangeCollect):
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
         """The notebook, if it is a file that its owner could read: the copy is made with the instructor's rights."""
         notebook = f"{self.coursedir.assignment_id}.ipynb"
-        owner = os.lstat(src).st_uid
         try:
+            owner = os.lstat(src).st_uid
             handle = os.open(Path(src, notebook), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             self._leave_out(src, f"{notebook}: {error.strerror}")
