@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 import playwright.sync_api
+import psutil
 from bs4 import BeautifulSoup
 
 from autograder.commands.handing_out import make_class
@@ -94,7 +95,8 @@ def serving(of_class: Path, *options: str, before: tuple[str, ...] = ()) -> Iter
             try:
                 server.wait(timeout=60)
             except subprocess.TimeoutExpired:
-                os.killpg(server.pid, signal.SIGKILL)
+                for process in (*psutil.Process(server.pid).children(recursive=True), psutil.Process(server.pid)):
+                    process.kill()
                 raise AssertionError(f"the class server did not end:\n{tail(log)}") from None
 
 

@@ -97,6 +97,17 @@ def test_nobody_gets_an_account_that_the_machine_had_before(tmp_path):
         people.make_account(folder_of(tmp_path, "root,\n"), "root")
 
 
+def test_a_home_of_a_trial_and_an_account_of_another_class_are_said_in_one_line(tmp_path, monkeypatch):
+    folder = folder_of(tmp_path, "ada,\n")
+    (folder.homes / "ada").mkdir(parents=True)  # this process's own, as in a trial
+    with pytest.raises(CourseError, match="from a trial perhaps"):
+        people.make_accounts_again(folder)
+    elsewhere = types.SimpleNamespace(pw_gecos=people.OURS, pw_dir="/srv/class2025_hub/homes/ada")
+    monkeypatch.setattr(people.pwd, "getpwnam", lambda _: elsewhere)
+    with pytest.raises(CourseError, match="another class's"):
+        people.make_account(folder, "ada")
+
+
 def test_what_would_fail_later_is_said_before(tmp_path, monkeypatch):
     said = []
     make_class(tmp_path)

@@ -98,6 +98,7 @@ def make_account(folder: HubFolder, name: str) -> None:
     It has no password, so that one logs in through the server alone. An account that was not made here is nobody's: a line "root" or
     "www-data" in a roster gives no one that account.
     """
+    home = folder.homes / name
     try:
         there = pwd.getpwnam(name)
     except KeyError:
@@ -105,9 +106,12 @@ def make_account(folder: HubFolder, name: str) -> None:
     if there is not None:
         if there.pw_gecos.split(",")[0] != OURS:
             raise CourseError(f"this machine has an account {name!r} that is not the class's: give the student another id in roster.csv")
+        if Path(there.pw_dir) != home:
+            raise CourseError(f"the account {name!r} is another class's, with its home in {there.pw_dir}: give the student another id here")
         return
-    home = folder.homes / name
     # Where an account was lost and its home was not (another machine, a new container), the home is still theirs.
+    if home.exists() and (whose := _account_of(home.stat().st_uid)):
+        raise CourseError(f"{home} belongs to {whose}, from a trial perhaps: move it away, or give it a number that no account has")
     number = ["--uid", str(home.stat().st_uid), "--no-create-home"] if home.exists() else ["--create-home"]
     made = ["useradd", "--comment", OURS, "--home-dir", str(home), *number, "--shell", "/bin/bash", "--user-group", name]
     done = subprocess.run(made, capture_output=True, text=True)
@@ -115,3 +119,10 @@ def make_account(folder: HubFolder, name: str) -> None:
         reason = (done.stderr.strip().splitlines() or ["useradd gave no reason"])[-1]
         raise CourseError(f"no account could be made for {name}: {reason}")
     home.chmod(0o700)
+
+
+def _account_of(number: int) -> str | None:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return None
