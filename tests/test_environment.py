@@ -96,6 +96,10 @@ NOT_INSTALLED = {"llama_cpp": ["llama-cpp-python"]}
 """Where no installed distribution says what a module belongs to."""
 
 
+PART_OF = {"tornado": "jupyterhub"}
+"""How somebody is refused is said to JupyterHub with an exception of tornado's: the one cannot leave without the other."""
+
+
 def imports(path: Path) -> set[str]:
     """The top modules that a file imports, wherever the import stands; ours and Python's own left out."""
     text = path.read_text(encoding="utf-8")
@@ -116,7 +120,7 @@ def undeclared(module: str, path: str, distributions: dict[str, list[str]]) -> b
     for place, extras in WHO_NEEDS.items():
         if Path(path).is_relative_to(place):
             declared |= {name for extra in extras for name in asked_for(extra)}
-    return not declared & {normal(name) for name in distributions.get(module, [module])}
+    return not declared & {normal(name) for name in [*distributions.get(module, [module]), PART_OF.get(module, module)]}
 
 
 def test_every_import_is_declared_for_those_who_need_it():
