@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -105,7 +106,11 @@ def test_the_table_has_a_row_a_student_and_exercise(results):
     bob = next(r for r in table if (r["student"], r["exercise"]) == ("bob", "softmax"))
     assert 0 < float(bob["points"]) < EXERCISES["softmax"]
     assert len(bob["failed_checks"].split()) == int(bob["checks"]) - int(bob["checks_passed"])
-    assert {r["student"]: r["status"] for r in table} == {
+    own = {(r["student"], r["exercise"]): r["status"] for r in table}
+    assert {name: own[name] for name in (("bob", "softmax"), ("bob", "entropy"), ("eve", "softmax"), ("eve", "entropy"))} == {
+        ("bob", "softmax"): "partial", ("bob", "entropy"): "pass", ("eve", "softmax"): "timed out", ("eve", "entropy"): "pass",
+    }  # fmt: skip
+    assert {r["student"]: r["submission_status"] for r in table} == {
         "ada": "pass", "blank": "zero", "bob": "partial", "cut": "unreadable", "eve": "timed out", "ivan": "crashed",
     }  # fmt: skip
 
@@ -124,6 +129,10 @@ def test_canvas_gets_its_own_columns(results):
     assert table[2] == ["Lovelace, Ada", "11", "S1", "ada1", "A", tables.number(TOTAL)]
     assert unknown == ["blank", "cut", "eve", "ivan"]
     assert tables.column(find_day("samplers"), None) == "Day 05 Samplers"
+    people = (Person("nora", lms_id="99", name="Noether, Nora"), Person("ada", lms_id="11"), Person("unknown"))
+    content, _ = tables.canvas(replace(results, people=people), {})
+    table = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    assert [row for row in table if row[1] in ("11", "99")] == [table[2], ["Noether, Nora", "99", "", "", "", ""]]
 
 
 def test_moodle_gets_identifier_and_grade(results):

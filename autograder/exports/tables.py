@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..grading.records import Record
 from ..lessons import Day
 from ..render import points_text
 from .results import ClassResults, Result, lost
+from .roster import Person
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,9 +34,9 @@ def number(points: float | None) -> str:
 
 
 def everything(results: ClassResults) -> bytes:
-    """One row a student and exercise. points is what counts, automatic what the checks gave."""
+    """One row a student and exercise. points is what counts, automatic what the checks gave; status is the exercise's own."""
     head = ("day", "student", "name", "email", "exercise", "points", "max_points", "automatic", "corrected_by_hand", "checks_passed",
-            "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed")  # fmt: skip
+            "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed", "submission_status")  # fmt: skip
     rows: list[Sequence[Any]] = [head]
     for result in results.results:
         record, graded = result.record, result.points is not None
@@ -44,10 +47,14 @@ def everything(results: ClassResults) -> bytes:
                 record.slug, harmless(record.student), harmless(result.person.name), harmless(result.person.email), exercise.exercise,
                 number(exercise.points) if graded else "", number(exercise.max_points), number(exercise.automatic) if graded else "",
                 "yes" if exercise.by_hand else "", len(verdicts) - len(failed), len(verdicts), " ".join(v.check for v in failed),
-                "needs a person" if record.needs_person else record.status, result.late, f"{record.seconds:.2f}", record.isolation,
-                record.seed,
+                _status(replace(record, verdicts=verdicts, scores=[s for s in record.scores if s.exercise == exercise.exercise])),
+                result.late, f"{record.seconds:.2f}", record.isolation, record.seed, _status(record),
             ))  # fmt: skip
     return written(rows)
+
+
+def _status(record: Record) -> str:
+    return "needs a person" if record.needs_person else record.status
 
 
 def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes, list[str]]:
@@ -67,8 +74,16 @@ def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes
             unknown.append(student)
             continue
         points = (number(by_slug[day.slug].points) if day.slug in by_slug else "" for day in results.days)
-        rows.append((harmless(person.name or student), person.lms_id, person.sis_id, person.login, person.section, *points))
+        rows.append(_canvas_row(person, points))
+    # Who handed in nothing: the cells stay as they are in Canvas, and an instructor sees that nobody was forgotten.
+    handed_in = set(results.students)
+    nothing = [person for person in results.people if person.id not in handed_in and (person.lms_id or person.sis_id or person.login)]
+    rows += [_canvas_row(person, [""] * len(titles)) for person in nothing]
     return written(rows), unknown
+
+
+def _canvas_row(person: Person, points: Iterable[str]) -> Sequence[Any]:
+    return harmless(person.name or person.id), person.lms_id, person.sis_id, person.login, person.section, *points
 
 
 def column(day: Day, assignment: str | None) -> str:
