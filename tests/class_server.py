@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,23 +70,17 @@ def own_house(folder: Path, of_class: Path) -> tuple[str, ...] | None:
     return ("env", *(f"{key}={value}" for key, value in told.items()), "unshare", "-m", "/bin/sh", "-c", IN_A_HOUSE_OF_ITS_OWN, "house")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def serving(of_class: Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[str]:
     """`autograder hub`, until the block ends; gives the server's address. before: words in front of the command."""
-    port = free_port()
+    port = lab.free_port()
     log = of_class.parent / "hub.log"
     command = [*before, str(BIN / "autograder"), "hub", str(of_class), "--port", str(port), "--instructor", INSTRUCTOR, *options]
     with log.open("ab") as output:
         server = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
         try:
             address = f"http://127.0.0.1:{port}"
-            _wait_for(f"{address}/hub/login", server, log)
+            lab.wait_for(f"{address}/hub/login", server, log)
             yield address
         finally:
             server.send_signal(signal.SIGTERM)
@@ -109,17 +101,6 @@ def wait_until(happened: Callable[[], bool], seconds: float = 60) -> None:
 
 def tail(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace")[-4000:]
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 90) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(f"the class server did not start:\n{tail(log)}")
 
 
 def password_of(of_class: Path, name: str) -> str:
@@ -203,7 +184,6 @@ class Student:
             [self.root, path, content],
         )
         assert saved in (200, 201), saved
-
 
     def run(self, path: str) -> None:
         """Opens a notebook, and runs all its cells. A page whose kernel is not quite there runs nothing: then once more."""

@@ -54,9 +54,7 @@ def lab_profile() -> str:
 @contextmanager
 def lab(folder: Path, *options: str) -> Iterator[str]:
     """Starts Lab on a folder that has a work/ in it; gives the address of its root."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [
         *lab_command(), "--no-browser", f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=",
         "--ServerApp.password=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={folder}", *options,
@@ -81,6 +79,12 @@ def lab(folder: Path, *options: str) -> Iterator[str]:
                 server.kill()
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def wait_for(address: str, server: subprocess.Popen, log: Path, seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -91,7 +95,7 @@ def wait_for(address: str, server: subprocess.Popen, log: Path, seconds: float =
                 return
         except OSError:
             time.sleep(0.3)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+    raise RuntimeError(f"{server.args} did not start:\n{log.read_text()[-3000:]}")
 
 
 OPEN = """async path => {

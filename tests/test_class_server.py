@@ -180,10 +180,10 @@ def test_who_is_let_in(tmp_path):
         with (of_class / "roster.csv").open("a") as roster:
             roster.write("Zed Bad,,Z,\n")
         assert class_server.is_let_in(address, "ada", "a-password-of-my-own")  # somebody else's line is bad
-        again = autograder(of_class, "hub", str(of_class), "--port", str(class_server.free_port()), "--instructor", "prof")
+        again = autograder(of_class, "hub", str(of_class), "--port", str(lab.free_port()), "--instructor", "prof")
         assert (again.returncode, "names nobody" in again.stderr) == (2, False)
         (of_class / "roster.csv").write_text("id,name\nada,\nbela,\n")
-        again = autograder(of_class, "hub", str(of_class), "--port", str(class_server.free_port()), "--instructor", "prof")
+        again = autograder(of_class, "hub", str(of_class), "--port", str(lab.free_port()), "--instructor", "prof")
         assert (again.returncode, "is being served already" in again.stderr) == (2, True), again.stderr
         taken = autograder(of_class, "hub", str(of_class), "--port", address.rpartition(":")[2], "--instructor", "prof")
         assert (taken.returncode, "take another port" in taken.stderr) == (2, True), taken.stderr

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from .course import DayArgument, chosen_days
+
+if TYPE_CHECKING:
+    from ..lessons import Day
 
 console = Console()
 
@@ -57,10 +61,7 @@ def bundle(
     """Packs a day for students: notebook, visible checks, the kit; no answer of this day or a later one."""
     from ..exports.bundle import write_bundle
 
-    for each in chosen_days(day):
-        path = write_bundle(each, folder)
-        size = path.stat().st_size / 1e6
-        console.print(f"{path} ({size:.1f} MB)", markup=False, highlight=False, soft_wrap=True)
+    _write_zips(write_bundle, day, folder)
 
 
 def gradescope(
@@ -70,6 +71,10 @@ def gradescope(
     """Packs a day's autograder for Gradescope: it grades each hand-in there, with the hidden checks. For staff only."""
     from ..exports.gradescope_zip import write_zip
 
+    _write_zips(write_zip, day, folder)
+
+
+def _write_zips(write: Callable[[Day, Path], Path], day: str | None, folder: Path) -> None:
     for each in chosen_days(day):
-        path = write_zip(each, folder)
+        path = write(each, folder)
         console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)

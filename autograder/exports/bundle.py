@@ -56,12 +56,16 @@ def bundle_bytes(day: Day) -> bytes:
         # Stored, not deflated: compressors of different versions give different bytes.
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
             for path in sorted(p for p in place.rglob("*") if p.is_file()):
-                name = path.relative_to(place).as_posix()
-                entry = zipfile.ZipInfo(f"{UNPACKED}/{name}", FIXED_TIME)
-                entry.create_system = 3  # the bytes say which system made the zip: always the same one
-                entry.external_attr = 0o100644 << 16
-                archive.writestr(entry, path.read_bytes())
+                put(archive, f"{UNPACKED}/{path.relative_to(place).as_posix()}", path.read_bytes())
         return packed.getvalue()
+
+
+def put(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
+    """A file into a zip whose bytes depend on nothing but the files."""
+    entry = zipfile.ZipInfo(name, FIXED_TIME)
+    entry.create_system = 3  # the bytes say which system made the zip: always the same one
+    entry.external_attr = (0o100000 | mode) << 16
+    archive.writestr(entry, content, archive.compression)
 
 
 def _lay_out(day: Day, place: Path) -> None:

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from ..files import write_whole
 from ..lessons import Day
+from .bundle import put
 
 TEMPLATES = Path(__file__).parent / "templates" / "gradescope"
 FOLDERS = ("autograder", "course", "solutions", "datasets")
 FILES = ("Makefile", "pyproject.toml", "requirements.lock", "README.md")
 NOT_NEEDED = ("autograder/specimens", "datasets/models", "course/capstone")
-FIXED_TIME = (1980, 1, 1, 0, 0, 0)
-"""The same course gives the same bytes."""
 
 
 def write_zip(day: Day, folder: Path) -> Path:
@@ -27,9 +26,9 @@ def write_zip(day: Day, folder: Path) -> Path:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):
             text = (TEMPLATES / name).read_text(encoding="utf-8").replace("{slug}", day.slug)
-            _add(archive, name, text.encode(), 0o755)
+            put(archive, name, text.encode(), 0o755)
         for path in _course(day.root):
-            _add(archive, f"course/{path.relative_to(day.root).as_posix()}", path.read_bytes(), 0o644)
+            put(archive, f"course/{path.relative_to(day.root).as_posix()}", path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{day.slug}.zip"
     write_whole(path, packed.getvalue())
@@ -45,9 +44,3 @@ def _course(root: Path) -> Iterator[Path]:
             if path.is_file() and not hidden and not any(path.is_relative_to(each) for each in left_out):
                 yield path
 
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:
-    entry = zipfile.ZipInfo(name, FIXED_TIME)
-    entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-    entry.external_attr = (0o100000 | mode) << 16
-    archive.writestr(entry, content)

@@ -70,16 +70,20 @@ def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes
     unknown = []
     for student, by_slug in _by_student(results):
         person = next(iter(by_slug.values())).person
-        if not (person.lms_id or person.sis_id or person.login):
+        if not _canvas_knows(person):
             unknown.append(student)
             continue
         points = (number(by_slug[day.slug].points) if day.slug in by_slug else "" for day in results.days)
         rows.append(_canvas_row(person, points))
     # Who handed in nothing: the cells stay as they are in Canvas, and an instructor sees that nobody was forgotten.
     handed_in = set(results.students)
-    nothing = [person for person in results.people if person.id not in handed_in and (person.lms_id or person.sis_id or person.login)]
+    nothing = [person for person in results.people if person.id not in handed_in and _canvas_knows(person)]
     rows += [_canvas_row(person, [""] * len(titles)) for person in nothing]
     return written(rows), unknown
+
+
+def _canvas_knows(person: Person) -> bool:
+    return bool(person.lms_id or person.sis_id or person.login)
 
 
 def _canvas_row(person: Person, points: Iterable[str]) -> Sequence[Any]:

@@ -113,26 +113,28 @@ def _look_before(folder: HubFolder, *, host: str, port: int, accounts: bool) -> 
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise CourseError(f"not installed: {', '.join(missing)}; start with `make class`, or `pip install -e '.[hub]'` where the course is")
-    if accounts and os.geteuid():
-        raise CourseError("--accounts makes an account of this machine for each student: it needs root")
-    if accounts and shutil.which("useradd") is None:
-        raise CourseError("--accounts needs `useradd`, which this machine lacks")
-    if accounts and folder.of_class.stat().st_uid == 0:
-        raise CourseError(f"{folder.of_class} is root's, and the instructor's server runs as its owner: `chown -R YOU {folder.of_class}`")
     if accounts:
-        for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
-            if (closed := closed_to_others(path)) is not None:
-                raise CourseError(f"{what} lies in {closed}, which other accounts cannot pass through: move it, or `chmod o+x {closed}`")
-    if not accounts and host not in ("127.0.0.1", "localhost"):
+        _look_at_accounts(folder)
+    elif host not in ("127.0.0.1", "localhost"):
         raise CourseError(f"without --accounts nobody but this machine is let in ({host} would let others in): servers would run as you")
-
-
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1" if host == "localhost" else host, port))
         except OSError as error:
             raise CourseError(f"{host}:{port} cannot be had ({error.strerror}): take another port") from None
+
+
+def _look_at_accounts(folder: HubFolder) -> None:
+    if os.geteuid():
+        raise CourseError("--accounts makes an account of this machine for each student: it needs root")
+    if shutil.which("useradd") is None:
+        raise CourseError("--accounts needs `useradd`, which this machine lacks")
+    if folder.of_class.stat().st_uid == 0:
+        raise CourseError(f"{folder.of_class} is root's, and the instructor's server runs as its owner: `chown -R YOU {folder.of_class}`")
+    for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
+        if (closed := closed_to_others(path)) is not None:
+            raise CourseError(f"{what} lies in {closed}, which other accounts cannot pass through: move it, or `chmod o+x {closed}`")
 
 
 def closed_to_others(path: Path) -> Path | None:

@@ -119,21 +119,17 @@ def set_people(people: Iterable[Person], db_url: str) -> None:
     import sqlalchemy as sql
 
     table = sql.table("student", *(sql.column(name) for name in ("id", "first_name", "last_name", "email")))
-    path = _file_of(db_url)
-    if path is not None and not path.exists():
-        return
-    engine = sql.create_engine(db_url)
-    with engine.begin() as connection:
-        if sql.inspect(connection).has_table("student"):
-            there = set(connection.execute(sql.select(table.c.id)).scalars())
-            for person in people:
-                first, last = person.first_and_last
-                known = {key: text for key, text in (("first_name", first), ("last_name", last), ("email", person.email)) if text}
-                if person.id not in there:
-                    connection.execute(sql.insert(table).values(id=person.id, **known))
-                elif known:
-                    connection.execute(sql.update(table).where(table.c.id == person.id).values(**known))
-    engine.dispose()
+    with _there(db_url, "student") as connection:
+        if connection is None:
+            return
+        there = set(connection.execute(sql.select(table.c.id)).scalars())
+        for person in people:
+            first, last = person.first_and_last
+            known = {key: text for key, text in (("first_name", first), ("last_name", last), ("email", person.email)) if text}
+            if person.id not in there:
+                connection.execute(sql.insert(table).values(id=person.id, **known))
+            elif known:
+                connection.execute(sql.update(table).where(table.c.id == person.id).values(**known))
 
 
 def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
@@ -152,15 +148,23 @@ def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
 
 def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ()) -> None:
     """Carries it out where there is a gradebook."""
+    with _there(db_url, "submitted_assignment") as connection:
+        if connection is not None:
+            connection.execute(statement, rows or None)
+
+
+@contextlib.contextmanager
+def _there(db_url: str, table: str) -> Iterator[Connection | None]:
+    """The gradebook, in one transaction; None where there is none yet, or none with this table."""
     import sqlalchemy as sql
 
     path = _file_of(db_url)
     if path is not None and not path.exists():
+        yield None
         return
     engine = sql.create_engine(db_url)
     with engine.begin() as connection:
-        if sql.inspect(connection).has_table("submitted_assignment"):
-            connection.execute(statement, rows or None)
+        yield connection if sql.inspect(connection).has_table(table) else None
     engine.dispose()
 
 
