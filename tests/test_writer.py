@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,8 @@ import sqlalchemy
 
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import find_tasks
-from autograder.lessons import source_path
 from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
-from autograder.nbgrader_bridge.reading import extras
+from autograder.nbgrader_bridge.reading import put_beside
 from autograder.nbgrader_bridge.writer import Writer, WriterThread, submitted_at
 from tests.submissions import QUICK, SOFTMAX, cells_of, hand_in, released, solved, with_cell
 from tests.test_bridge import duplicated, forged, hostile, old_schema, without
@@ -178,10 +178,22 @@ def test_what_else_was_handed_in_stays_where_it_is(both):
         assert (folder.submitted / "ada" / SLUG / "page.html").exists()
         there = folder.autograded / "ada" / SLUG
         names = {path.relative_to(there).as_posix() for path in there.rglob("*") if path.is_file()}
-        assert f"{SLUG}.ipynb" in names
-        ours = {path.as_posix() for path in extras(source_path(SOFTMAX).parent)}
-        assert names - ours == {f"{SLUG}.ipynb", "timestamp.txt"}
-        assert all(name.startswith("figures/") for name in ours)
+        ours = {f"figures/{path.name}" for path in (SOFTMAX.folder / "figures").glob("*.svg")}
+        assert ours
+        assert names == ours | {f"{SLUG}.ipynb", "timestamp.txt"}
+        assert {(there / name).stat().st_mode & 0o777 for name in names} == {0o444}
+
+
+def test_a_mark_needs_no_figure_beside_it(tmp_path):
+    """A day without figures, in a folder that nobody has made: as a graded folder is before its notebook."""
+    source, target = tmp_path / "submitted", tmp_path / "autograded" / "ada" / SLUG
+    source.mkdir()
+    (source / "timestamp.txt").write_text("2026-03-01 12:00:00 UTC")
+    (source / "submission_secret.txt").write_text("ab12")
+    put_beside(replace(SOFTMAX, root=tmp_path), source, target)
+    assert {path.name: path.read_text() for path in target.iterdir()} == {
+        "timestamp.txt": "2026-03-01 12:00:00 UTC", "submission_secret.txt": "ab12",
+    }  # fmt: skip
 
 
 def test_a_time_behind_a_link_is_no_time(tmp_path):

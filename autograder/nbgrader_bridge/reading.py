@@ -16,9 +16,7 @@ import glob
 import html
 import os
 import re
-import shutil
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,8 @@ from ..errors import CourseError
 from ..exports.booking import book_class
 from ..grading.submission import BadSubmission, cell_source, load_notebook
 from ..grading.tasks import LINK, why_left_out
-from ..lessons import Day, find_day, release_notebook_path, source_path
+from ..lessons import Day, find_day, release_notebook_path
+from ..lessons.notebooks import copy_figures
 from .cells import code_cell, markdown_cell, notebook
 from .gradebook import check_gradebook, enter_day
 from .sanitising import is_plain
@@ -104,7 +103,7 @@ def prepare(autograde: Autograde) -> None:
 def keep_extras_out(autograde: Autograde) -> None:
     """What else was handed in stays where it is: no lesson asks for it, and a page among it would run with an instructor's rights.
 
-    nbgrader copies the submission's files, then those of the source; here only the latter, which are our figures.
+    nbgrader copies the submission's files, then those of the source; here only our figures.
     """
     stock = autograde.init_assignment
 
@@ -115,29 +114,23 @@ def keep_extras_out(autograde: Autograde) -> None:
             stock(assignment_id, student_id)
         finally:
             autograde.coursedir.ignore = before
-        source, target = source_path(find_day(assignment_id)).parent, Path(autograde._format_dest(assignment_id, student_id))
-        copy_extras(source, extras(source), target)
-        copy_marks(Path(autograde._format_source(assignment_id, student_id)), target)
+        target = Path(autograde._format_dest(assignment_id, student_id))
+        put_beside(find_day(assignment_id), Path(autograde._format_source(assignment_id, student_id)), target)
 
     autograde.init_assignment = init_assignment
 
 
-def extras(source: Path) -> list[Path]:
-    """The files beside a notebook of ours, its figures, as nbgrader sees them."""
-    found = []
-    for path in sorted(source.rglob("*")) if source.is_dir() else []:
-        ignored = path.suffix in (".ipynb", ".pyc", ".py", ".md") or {"__pycache__", ".ipynb_checkpoints", "feedback"} & set(path.parts)
-        if not ignored and path.is_file():
-            found.append(path.relative_to(source))
-    return found
+def put_beside(day: Day, source: Path, target: Path) -> None:
+    """What stands beside a graded notebook: our own figures of the day and nbgrader's marks on the hand-in, read-only.
 
-
-def copy_extras(source: Path, names: Iterable[Path], target: Path) -> None:
-    for name in names:
-        copy = target / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, copy)
-        copy.chmod(0o444)
+    The figures are the course's and not those under build/, which a checkout has only after `autograder release`.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    copy_figures(day, target)
+    for figure in (target / "figures").rglob("*"):
+        if figure.is_file():
+            figure.chmod(0o444)
+    copy_marks(source, target)
 
 
 def release_notebook(day: Day) -> NotebookNode:

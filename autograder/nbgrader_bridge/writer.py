@@ -25,12 +25,12 @@ from ..exports.deadlines import due_dates, extensions
 from ..files import write_whole
 from ..grading.records import Record
 from ..grading.tasks import Task
-from ..lessons import Day, source_path
+from ..lessons import Day
 from . import pages
 from .cells import notebook_text
 from .gradebook import enter_day
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
-from .reading import copy_extras, copy_marks, extras, release_notebook, submitted_at, submitted_notebook
+from .reading import put_beside, release_notebook, submitted_at, submitted_notebook
 
 if TYPE_CHECKING:
     from .bulk import ClassFolder
@@ -74,7 +74,6 @@ class DayInGradebook:
 
     def __init__(self, day: Day, db_url: str) -> None:
         self.release = release_notebook(day)
-        self.extras = extras(source_path(day).parent)
         self.exercises = exercises_by_grade_id(self.release)
         with api.Gradebook(db_url) as gradebook:
             notebook = gradebook.find_notebook(day.slug, day.slug)
@@ -133,11 +132,9 @@ class Writer:
 
     def write_files(self, task: Task, notebook: NotebookNode) -> None:
         target = self.folder.autograded / task.student / task.day.slug
-        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
-        target.mkdir()
-        copy_extras(source_path(task.day).parent, self.day(task.day).extras, target)  # ours; a student's other files stay where they are
-        copy_marks(task.path.parent, target)
+        target.mkdir(parents=True)
+        put_beside(task.day, task.path.parent, target)  # a student's other files stay where they are
         write_whole(target / f"{task.day.slug}.ipynb", notebook_text(notebook).encode(), mode=0o444)
 
     @staticmethod
