@@ -20,7 +20,7 @@ TOPIC = "capstone"
 LIMITS = Limits(call_seconds=30.0, cell_seconds=20.0, check_seconds=300.0, submission_seconds=3600.0, memory_bytes=4 * 1024**3)
 """Of a student's worker in a race: a check is one list of requests."""
 OURS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf, memory_bytes=4 * 1024**3)
-PARTS = ("blocks", "onnx_blocks", "packed", "products", "runner", "scheduler", "sequence", "serving")
+PARTS = ("blocks", "drawing", "onnx_blocks", "packed", "products", "runner", "scheduler", "sequence", "serving")
 """Modules of the course's engine that its worker imports."""
 
 

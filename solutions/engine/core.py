@@ -10,9 +10,9 @@ import torch
 
 from course.kit.serving import SamplingParams, TokenOutput
 from solutions.engine.choosing import Choice
+from solutions.engine.drawing import as_row, token_logprobs
 from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken
-from solutions.serving import token_logprobs
 
 COLDEST = 1e-6
 """Below this temperature an answer is greedy: a logit divided by less would leave float32."""
@@ -129,7 +129,7 @@ class EngineCore:
         outputs = []
         for new in self._serving.step():
             request_id = self._ids[new.request]
-            logprob, best = token_logprobs(new.logits, new.token, self._asked[request_id].logprobs or 0)
+            logprob, best = token_logprobs(as_row(new.logits), new.token, self._asked[request_id].logprobs or 0)
             outputs.append((new, TokenOutput(request_id, new.token, logprob, best)))
         return outputs
 
