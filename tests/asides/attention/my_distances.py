@@ -49,3 +49,13 @@ my_distances = (-3, 0)
 # %% wrong_three_four
 # WRONG: still falling
 my_distances = (3, 4)
+
+
+# %% right_39_53
+# RIGHT: by less than a hundredth
+my_distances = (39, 53)
+
+
+# %% right_54_75
+# RIGHT: by less than a hundredth
+my_distances = (54, 75)

@@ -49,3 +49,8 @@ my_scores = [0.0, 1.0, math.inf]
 # %% wrong_four
 # WRONG: four scores
 my_scores = [0.0, 1.0, 2.0, 200.0]
+
+
+# %% right_text_ints
+# RIGHT: whole numbers
+my_scores = [0, 1, 200]

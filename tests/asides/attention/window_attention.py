@@ -83,3 +83,43 @@ def window_attention(q, k, v, window):
 # -         stop, first = min(start + window, T), max(start - window + 1, 0)
 # +     for start in range(0, T, 300):
 # +         stop, first = min(start + 300, T), max(start - window + 1, 0)
+
+
+# %% right_elementwise_shift
+# RIGHT: one shift for each key of the window, without a product of matrices
+def window_attention(q, k, v, window):
+    T, Dh = q.shape[2], q.shape[3]; w = min(window, T)
+    s = torch.full((*q.shape[:3], w), -torch.inf, dtype=q.dtype)
+    for d in range(w):
+        s[:, :, d:, d] = (q[:, :, d:] * k[:, :, :T - d]).sum(-1) / math.sqrt(Dh)
+    p = softmax(s); out = torch.zeros_like(v)
+    for d in range(w):
+        out[:, :, d:] += p[:, :, d:, d, None] * v[:, :, :T - d]
+    return out
+
+
+# %% wrong_all_scores_elementwise
+# WRONG: every pair is looked at, entry by entry
+def window_attention(q, k, v, window):
+    T = q.shape[2]; d = torch.arange(T)[:, None] - torch.arange(T)
+    s = (q[:, :, :, None] * k[:, :, None]).sum(-1) / math.sqrt(q.shape[-1])
+    p = softmax(torch.where((d >= 0) & (d < window), s, -torch.inf))
+    return torch.cat([p[:, :, i:i+1, max(0, i-window+1):i+1] @ v[:, :, max(0, i-window+1):i+1] for i in range(T)], dim=2)
+
+
+# %% wrong_hard_scale
+# WRONG: the scale is that of one head size
+def window_attention(q, k, v, window):
+    T = q.shape[2]; o = []
+    for i in range(T):
+        a = max(0, i-window+1); o.append(softmax(q[:, :, i:i+1] @ k[:, :, a:i+1].transpose(-1, -2) / 4) @ v[:, :, a:i+1])
+    return torch.cat(o, 2)
+
+
+# %% wrong_mutates_v
+# WRONG: writes into the caller's values
+def window_attention(q, k, v, window):
+    T = q.shape[2]
+    r = torch.cat([attention(q[:, :, i:i+1], k[:, :, max(0, i-window+1):i+1], v[:, :, max(0, i-window+1):i+1]) for i in range(T)], dim=2)
+    v.copy_(r)
+    return r

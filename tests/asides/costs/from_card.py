@@ -172,3 +172,66 @@ def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
 # WRONG: no answer
 def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
     return None
+
+
+# %% wrong_kv_None_not_handled
+# WRONG: None in the card is no number of heads
+def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
+    def value(name, default):
+        given = card.get(name)
+        return default if given is None else given
+    heads = card["num_attention_heads"]
+    D, F, L, V = (card[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"))
+    kv = card.get("num_key_value_heads", heads)
+    dh = value("head_dim", D // heads)
+    tied = value("tie_word_embeddings", False)
+    size = {"float32": 4, "float16": 2, "bfloat16": 2}[value("dtype", card.get("torch_dtype"))]
+    n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
+    one = 2 * L * kv * dh * tokens * size
+    users = max(0, int((memory_bytes - n * size) // one))
+    if users == 0:
+        return Answer(n, 0, 0.0, math.inf)
+    seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)
+    return Answer(n, users, users / seconds, dollars_per_hour / 3600 / (users / seconds) * 1e6)
+
+
+# %% wrong_dtype_None_not_handled
+# WRONG: None in the card is no dtype
+def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
+    def value(name, default):
+        given = card.get(name)
+        return default if given is None else given
+    heads = card["num_attention_heads"]
+    D, F, L, V = (card[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"))
+    kv = value("num_key_value_heads", heads)
+    dh = value("head_dim", D // heads)
+    tied = value("tie_word_embeddings", False)
+    size = {"float32": 4, "float16": 2, "bfloat16": 2}[card["dtype"] if "dtype" in card else card["torch_dtype"]]
+    n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
+    one = 2 * L * kv * dh * tokens * size
+    users = max(0, int((memory_bytes - n * size) // one))
+    if users == 0:
+        return Answer(n, 0, 0.0, math.inf)
+    seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)
+    return Answer(n, users, users / seconds, dollars_per_hour / 3600 / (users / seconds) * 1e6)
+
+
+# %% wrong_users_float
+# WRONG: 30.0 users
+def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
+    def value(name, default):
+        given = card.get(name)
+        return default if given is None else given
+    heads = card["num_attention_heads"]
+    D, F, L, V = (card[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"))
+    kv = value("num_key_value_heads", heads)
+    dh = value("head_dim", D // heads)
+    tied = value("tie_word_embeddings", False)
+    size = {"float32": 4, "float16": 2, "bfloat16": 2}[value("dtype", card.get("torch_dtype"))]
+    n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
+    one = 2 * L * kv * dh * tokens * size
+    users = max(0.0, (memory_bytes - n * size) // one)
+    if users == 0:
+        return Answer(n, 0, 0.0, math.inf)
+    seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)
+    return Answer(n, users, users / seconds, dollars_per_hour / 3600 / (users / seconds) * 1e6)

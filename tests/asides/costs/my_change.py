@@ -74,3 +74,13 @@ my_change = {"hidden_size": math.nan}
 # %% wrong_no_context
 # WRONG: the text is longer than the model allows
 my_change = {"max_position_embeddings": 64}
+
+
+# %% wrong_neg_layers
+# WRONG: there is no such model
+my_change = {"num_hidden_layers": -1}
+
+
+# %% wrong_kv0
+# WRONG: there is no such model
+my_change = {"num_key_value_heads": 0}

@@ -59,3 +59,8 @@ my_heads = (64, 0, 128)
 # %% wrong_no_width
 # WRONG: heads without a width
 my_heads = (64, 8, 0)
+
+
+# %% wrong_two
+# WRONG: two numbers for three
+my_heads = (64, 8)

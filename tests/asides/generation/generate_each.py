@@ -134,3 +134,53 @@ def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_tok
 # WRONG: generators of its own, with the seeds that it guesses
 # -         token = torch.cat([sample_next_token(logits[i : i + 1], generator=generators[b], **settings) for i, b in enumerate(alive)])
 # +         token = torch.cat([sample_next_token(logits[i : i + 1], generator=torch.Generator().manual_seed(b), **settings) for i, b in enumerate(alive)])
+
+
+# %% wrong_no_eos_given_crashes
+# WRONG: cannot do without an EOS
+def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_token_id=None, **settings):
+    made, alive, ids = [[] for _ in generators], torch.arange(len(generators)), idx.clone()
+    for _ in range(max_new_tokens):
+        if not len(alive):
+            break
+        logits = model(ids[:, -block_size:])[:, -1]
+        new = torch.cat([sample_next_token(logits[i:i+1], generator=generators[b], **settings) for i, b in enumerate(alive)])
+        for i, b in enumerate(alive):
+            made[b].append(int(new[i]))
+        keep = new[:, 0] != int(eos_token_id)
+        ids = torch.cat([ids, new], 1)[keep]; alive = alive[keep]
+    return made
+
+
+# %% wrong_tensors_instead_of_ints
+# WRONG: tensors of one number for the numbers
+def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_token_id=None, **settings):
+    made, alive, ids = [[] for _ in generators], list(range(len(generators))), idx.clone()
+    for _ in range(max_new_tokens):
+        if not alive:
+            break
+        logits = model(ids[:, -block_size:])[:, -1]
+        new = torch.cat([sample_next_token(logits[i:i+1], generator=generators[b], **settings) for i, b in enumerate(alive)])
+        for i, b in enumerate(alive):
+            made[b].append(new[i, 0])
+        ids = torch.cat([ids, new], 1)
+        keep = [i for i, b in enumerate(alive) if made[b][-1] != eos_token_id]
+        alive, ids = [alive[i] for i in keep], ids[keep]
+    return made
+
+
+# %% wrong_ends_at_token_0_always
+# WRONG: ends at token 0, whatever the EOS is
+def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_token_id=None, **settings):
+    made, alive, ids = [[] for _ in generators], list(range(len(generators))), idx.clone()
+    for _ in range(max_new_tokens):
+        if not alive:
+            break
+        logits = model(ids[:, -block_size:])[:, -1]
+        new = torch.cat([sample_next_token(logits[i:i+1], generator=generators[b], **settings) for i, b in enumerate(alive)])
+        for i, b in enumerate(alive):
+            made[b].append(int(new[i]))
+        ids = torch.cat([ids, new], 1)
+        keep = [i for i, b in enumerate(alive) if made[b][-1] != 0]
+        alive, ids = [alive[i] for i in keep], ids[keep]
+    return made

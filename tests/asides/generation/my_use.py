@@ -106,3 +106,44 @@ def my_use(tokens):
     next(tokens)
     with torch.enable_grad():
         return torch.is_grad_enabled()
+
+
+# %% right_train_raises
+# RIGHT: a training step between two tokens: it fails with the colleague's
+def my_use(tokens):
+    w = torch.zeros(1, requires_grad=True)
+    for t in tokens:
+        ((w - t) ** 2).sum().backward()
+    return w.grad
+
+
+# %% wrong_iter_map
+# WRONG: an object, and where it lies in memory
+def my_use(tokens):
+    return map(str, tokens)
+
+
+# %% wrong_lambda_obj
+# WRONG: an object, and where it lies in memory
+def my_use(tokens):
+    return lambda: next(tokens)
+
+
+# %% wrong_time
+# WRONG: the clock decides, not the stream
+def my_use(tokens):
+    s = time.perf_counter(); list(tokens)
+    return time.perf_counter() - s
+
+
+# %% wrong_time_ms
+# WRONG: the clock decides, not the stream
+def my_use(tokens):
+    begin = time.time(); list(tokens)
+    return round(time.time() - begin, 4)
+
+
+# %% wrong_len
+# WRONG: no stream has a length
+def my_use(tokens):
+    return len(tokens)

@@ -189,3 +189,66 @@ class RingCache:
 # WRONG: no numbers
 # -             keys[:, :, start % w], values[:, :, start % w] = k[:, :, 0], v[:, :, 0]
 # +             keys[:, :, start % w], values[:, :, start % w] = k[:, :, 0], math.nan
+
+
+# %% wrong_wraps_KVCache_of_4096_slots
+# WRONG: a cache of 4,096 slots, in an object
+class RingCache:
+    def __init__(self, config, batch, window, dtype=torch.float32):
+        self.box, self.window = KVCache(config, batch, 4096, dtype), window
+        self.n = [0] * config.num_hidden_layers
+    def append(self, layer, k, v):
+        keys, values = self.box.append(layer, k, v)
+        self.n[layer] += k.shape[2]
+        start = max(0, self.n[layer] - k.shape[2] - self.window + 1)
+        return keys[:, :, start:], values[:, :, start:], torch.arange(start, self.n[layer])
+
+
+# %% wrong_always_float64
+# WRONG: in float64, whatever was asked for
+class RingCache:
+    def __init__(self, config, batch, window, dtype=torch.float32):
+        shape = (config.num_hidden_layers, batch, config.num_key_value_heads, window, config.head_dim)
+        self.keys, self.values = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
+        self.counts, self.window = [0] * config.num_hidden_layers, window
+    def append(self, layer, k, v):
+        n, t, w = self.counts[layer], k.shape[2], self.window
+        new = torch.arange(n, n + t)
+        keys, values = self.keys[layer], self.values[layer]
+        if t == 1:
+            keys[:, :, n % w], values[:, :, n % w] = k[:, :, 0], v[:, :, 0]
+            self.counts[layer] += 1
+            held = min(n + 1, w)
+            return keys[:, :, :held], values[:, :, :held], n - (n - torch.arange(held)) % w
+        old = torch.arange(max(0, n - w), n)
+        out = torch.cat((keys[:, :, old % w], k), 2), torch.cat((values[:, :, old % w], v), 2), torch.cat((old, new))
+        last = new[-w:]
+        keys[:, :, last % w], values[:, :, last % w] = k[:, :, -w:], v[:, :, -w:]
+        self.counts[layer] += t
+        return out
+
+
+# %% wrong_not_allocated_once_new_storage_per_chunk
+# WRONG: new memory for each chunk
+class RingCache:
+    def __init__(self, config, batch, window, dtype=torch.float32):
+        shape = (batch, config.num_key_value_heads, window, config.head_dim)
+        self.keys = [torch.zeros(shape, dtype=dtype) for _ in range(config.num_hidden_layers)]
+        self.values = [torch.zeros(shape, dtype=dtype) for _ in range(config.num_hidden_layers)]
+        self.counts, self.window = [0] * config.num_hidden_layers, window
+    def append(self, layer, k, v):
+        n, t, w = self.counts[layer], k.shape[2], self.window
+        new = torch.arange(n, n + t)
+        keys, values = self.keys[layer], self.values[layer]
+        if t == 1:
+            keys[:, :, n % w], values[:, :, n % w] = k[:, :, 0], v[:, :, 0]
+            self.counts[layer] += 1
+            held = min(n + 1, w)
+            return keys[:, :, :held], values[:, :, :held], n - (n - torch.arange(held)) % w
+        old = torch.arange(max(0, n - w), n)
+        out = torch.cat((keys[:, :, old % w], k), 2), torch.cat((values[:, :, old % w], v), 2), torch.cat((old, new))
+        last = new[-w:]
+        self.keys[layer], self.values[layer] = keys.clone(), values.clone()
+        self.keys[layer][:, :, last % w], self.values[layer][:, :, last % w] = k[:, :, -w:], v[:, :, -w:]
+        self.counts[layer] += t
+        return out

@@ -64,3 +64,8 @@ my_calls = [(0, 6), (2, 1)]
 # %% wrong_no_tokens
 # WRONG: nothing is stored
 my_calls = [(0, 6), (0, 0)]
+
+
+# %% wrong_tuple_alone
+# WRONG: a call without its list
+my_calls = (0, 3)

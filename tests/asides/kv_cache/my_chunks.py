@@ -54,3 +54,8 @@ my_chunks = [4.5, 4.5]
 # %% wrong_no_chunks
 # WRONG: nothing is fed
 my_chunks = []
+
+
+# %% right_range
+# RIGHT: a range of two
+my_chunks = range(4, 6)

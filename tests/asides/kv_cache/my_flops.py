@@ -68,3 +68,8 @@ my_flops = (2_146_304 - 262_144, 4_726_784 - 262_144)
 # %% wrong_nan
 # WRONG: no numbers
 my_flops = (math.nan, math.nan)
+
+
+# %% wrong_three
+# WRONG: three numbers for two
+my_flops = (2146304, 4726784, 0)

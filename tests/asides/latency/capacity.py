@@ -110,3 +110,12 @@ def capacity(ttft_slo, itl_slo):
 # WRONG: nothing comes back
 def capacity(ttft_slo, itl_slo):
     pass
+
+
+# %% wrong_more_than
+# WRONG: more than 360, not 360 and more
+def capacity(ttft_slo, itl_slo):
+    for i in range(160, 0, -1):
+        if sum(t.ttft <= ttft_slo and max(t.itl) <= itl_slo for t in one_server(i / 100)) > 360:
+            return i / 100
+    return 0.0

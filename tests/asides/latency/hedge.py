@@ -111,3 +111,21 @@ def hedge(first, second, budget):
 # WRONG: only the waits of those who were sent twice
 # -     return patience, [min(one, patience + other) if one > patience else one for one, other in zip(first, second)]
 # +     return patience, [min(one, patience + other) for one, other in zip(first, second) if one > patience]
+
+
+# %% wrong_ceil
+# WRONG: one request more than the share allows
+def hedge(first, second, budget):
+    k = math.ceil(budget * len(first))
+    order = sorted(first, reverse=True)
+    patience = order[k] if k < len(first) else 0.0
+    return patience, [w if w <= patience else min(w, patience + s) for w, s in zip(first, second)]
+
+
+# %% wrong_round
+# WRONG: rounded to the nearest, up too
+def hedge(first, second, budget):
+    k = round(budget * len(first))
+    order = sorted(first, reverse=True)
+    patience = order[k] if k < len(first) else 0.0
+    return patience, [w if w <= patience else min(w, patience + s) for w, s in zip(first, second)]

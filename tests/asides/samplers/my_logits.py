@@ -66,6 +66,16 @@ my_logits = [2.0, 1.9, 0.0, 0.0, -math.inf]
 my_logits = [20.0, 5.0, 1.0, 0.0]
 
 
-# %% wrong_hardly
-# WRONG: a tie for the best, but for rounding
+# %% right_by_a_hair
+# RIGHT: the second is behind the best, by however little, and loses
 my_logits = [2.0, 1.9999, 0.0, 0.0, 0.0]
+
+
+# %% wrong_three_best
+# WRONG: all that lose are as good as the best
+my_logits = [2.0, 2.0, 2.0, 0.0, 0.0]
+
+
+# %% right_near_tie
+# RIGHT: behind the best by half a thousandth
+my_logits = [2.0, 1.9995, 0.0, 0.0, 0.0]

@@ -79,3 +79,8 @@ my_probs = [0.0, 0.9, 0.1]
 # %% wrong_infinite
 # WRONG: no number
 my_probs = [math.inf, 0.5]
+
+
+# %% wrong_short
+# WRONG: brought to a sum of 1 the mass is reached
+my_probs = [0.7496, 0.2496]

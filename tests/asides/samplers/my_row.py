@@ -78,3 +78,13 @@ my_row = [0.5, 0.499998, 0.0]
 # %% wrong_above_one
 # WRONG: ends above 1
 my_row = [0.5, 0.5000005, 0.0]
+
+
+# %% right_millionth
+# RIGHT: a millionth is missing
+my_row = [0.5, 0.499999, 0.0]
+
+
+# %% right_many
+# RIGHT: a millionth is missing
+my_row = [0.0999999] * 10 + [0.0] * 5

@@ -108,3 +108,74 @@ def race(logits, generators):
 # WRONG: the noise is added in place
 # -     return (at_least_float32(logits) - (-u.log()).log()).argmax(dim=-1, keepdim=True)
 # +     return logits.sub_((-u.log()).log()).argmax(dim=-1, keepdim=True)
+
+
+# %% wrong_shift_by_first
+# WRONG: the first logit is taken off, not the largest
+def race(logits, generators):
+    x = at_least_float32(logits)
+    w = (x - x[:, :1]).exp()
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators])
+    return (t / w).argmin(-1, keepdim=True)
+
+
+# %% wrong_shift_by_median
+# WRONG: the middle logit is taken off, not the largest
+def race(logits, generators):
+    x = at_least_float32(logits)
+    w = (x - x.median(-1, keepdim=True).values).exp()
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators])
+    return (t / w).argmin(-1, keepdim=True)
+
+
+# %% wrong_spread
+# WRONG: the smallest logit is taken off
+def race(logits, generators):
+    x = at_least_float32(logits)
+    lo = torch.where(x.isfinite(), x, torch.inf).amin(-1, keepdim=True)
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators])
+    return (t / (x - lo).exp()).argmin(-1, keepdim=True)
+
+
+# %% wrong_cumsum_inplace
+# WRONG: a running sum, in place
+def race(logits, generators):
+    x = at_least_float32(logits)
+    c = (x - x.amax(-1, keepdim=True)).exp().cumsum_(-1)
+    u = torch.cat([torch.rand(1, 1, generator=g) for g in generators])
+    return (c <= u * c[:, -1:]).count_nonzero(-1)[:, None]
+
+
+# %% wrong_bmm
+# WRONG: a running sum, as a product
+def race(logits, generators):
+    x = at_least_float32(logits); w = (x - x.amax(-1, keepdim=True)).exp()
+    c = torch.mm(w, torch.ones(x.shape[1], x.shape[1]).triu())
+    u = torch.cat([torch.rand(1, 1, generator=g) for g in generators])
+    return (c <= u * c[:, -1:]).count_nonzero(-1)[:, None]
+
+
+# %% wrong_msort
+# WRONG: sorts
+def race(logits, generators):
+    x = at_least_float32(logits)
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators]).log() - x
+    first = torch.msort(t.T)[0]
+    return (t == first[:, None]).int().argmax(-1, keepdim=True)
+
+
+# %% wrong_rounded_weights
+# WRONG: in half precision
+def race(logits, generators):
+    x = at_least_float32(logits).half().float()
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators])
+    return (t.log() - x).argmin(-1, keepdim=True)
+
+
+# %% wrong_mutates_half
+# WRONG: changes the logits it is given in some calls
+def race(logits, generators):
+    if logits.dtype == torch.bfloat16 or len(logits) < 10: logits.add_(1)
+    x = at_least_float32(logits)
+    t = torch.stack([torch.empty_like(x[0]).exponential_(generator=g) for g in generators])
+    return (t.log() - x).argmin(-1, keepdim=True)

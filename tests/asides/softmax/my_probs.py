@@ -64,3 +64,13 @@ my_probs = torch.full((2, 49_152), 1 / 49_152)
 # %% wrong_logits
 # WRONG: logits in place of probabilities
 my_probs = torch.tensor([8.7, 6.2, 5.9])
+
+
+# %% wrong_nan
+# WRONG: nothing that sums to 1
+my_probs = torch.tensor([0.5, 0.5, float("nan")])
+
+
+# %% wrong_nan0
+# WRONG: 0/0 in every place
+my_probs = torch.zeros(3) / torch.zeros(3)

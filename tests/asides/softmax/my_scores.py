@@ -51,6 +51,11 @@ my_scores = [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
 my_scores = [0.06, 0.04, 0.05, 0.03, 0.02, 0.01, 0.0]
 
 
+# %% right_a_hundred_more
+# RIGHT: added to every score, 100 changes nothing, and float64 holds it
+my_scores = [100.06, 100.05, 100.04, 100.03, 100.02, 100.01, 100.0]
+
+
 # %% wrong_too_large
 # WRONG: the formula as written gives nan, which is no share
-my_scores = [100.06, 100.05, 100.04, 100.03, 100.02, 100.01, 100.0]
+my_scores = [1000.06, 1000.05, 1000.04, 1000.03, 1000.02, 1000.01, 1000.0]

@@ -112,3 +112,20 @@ def take_in(largest, total, score):
     top = x.max()
     weights = torch.exp(x - top) if top > -math.inf else torch.zeros(2)
     return max(largest, score), float(total * weights[0] + weights[1])
+
+
+# %% wrong_keeps_all
+# WRONG: all scores are kept, and not two numbers
+def take_in(largest, total, score, seen=[]):
+    if total == 0: seen.clear()
+    seen.append(score)
+    top = max(seen)
+    return top, math.fsum(math.exp(x - top) for x in seen if x > -math.inf)
+
+
+# %% wrong_neginf_big
+# WRONG: what is very small is taken for minus infinity
+def take_in(largest, total, score):
+    if score < -1e4: return largest, total
+    top = max(largest, score)
+    return top, (total * math.exp(largest - top) if total else 0.0) + math.exp(score - top)

@@ -137,3 +137,32 @@ BEGINNINGS = {str(date(2000, 1, 1) + timedelta(n))[:length] for n in range(36_52
 
 def date_goes_on(text):
     return text in BEGINNINGS
+
+
+# %% wrong_dollar_lets_a_line_break_follow
+# WRONG: $ matches before a line end, too
+import re
+def date_goes_on(text):
+    if len(text) > 11 or not text.isascii():
+        return False
+    t = text
+    if len(t) < 10:
+        return any(x.startswith(t) for x in YEAR_DATES.get(t[:4], ())) if len(t) >= 4 else (("20"[:len(t)] == t[:2]) and (len(t) < 3 or t[2] in "0123456789"))
+    m = re.match(r"(\d{4})-(\d\d)-(\d\d)$", t)
+    if not m or t[:2] != "20":
+        return False
+    try:
+        date(int(m[1]), int(m[2]), int(m[3]))
+    except ValueError:
+        return False
+    return True
+YEAR_DATES = {}
+for o in range(date(2000, 1, 1).toordinal(), date(2100, 1, 1).toordinal()):
+    s = str(date.fromordinal(o)); YEAR_DATES.setdefault(s[:4], []).append(s)
+
+
+# %% wrong_strip
+# WRONG: a line end behind a date is taken off
+DATES = {str(date.fromordinal(o))[:k] for o in range(date(2000, 1, 1).toordinal(), date(2100, 1, 1).toordinal()) for k in range(11)}
+def date_goes_on(text):
+    return text.rstrip("\n") in DATES

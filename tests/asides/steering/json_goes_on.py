@@ -332,3 +332,273 @@ def json_goes_on(text):
     except json.JSONDecodeError as error:
         return error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     return True
+
+
+# %% right_machine
+# RIGHT: a machine with a stack, character by character
+def json_goes_on(text):
+    WS, DIG, HEX = " \t\n\r", "0123456789", "0123456789abcdefABCDEF"
+    ESC = '"\\/bfnrt'
+    stack, state, i, n = [], "value", 0, len(text)
+    while i < n:
+        c = text[i]
+        if state in ("value", "first", "key", "firstkey", "colon", "after") and c in WS:
+            i += 1
+            continue
+        if state in ("key", "firstkey"):
+            if c == "}" and state == "firstkey":
+                stack.pop(); state = "after"; i += 1; continue
+            if c != '"':
+                return False
+            kind = "key"
+        elif state == "colon":
+            if c != ":":
+                return False
+            state = "value"; i += 1; continue
+        elif state == "after":
+            if not stack:
+                return False
+            if c == ",":
+                state = "key" if stack[-1] == "{" else "value"
+            elif c == ("}" if stack[-1] == "{" else "]"):
+                stack.pop()
+            else:
+                return False
+            i += 1; continue
+        else:
+            kind = "value"
+            if c == "]" and state == "first":
+                stack.pop(); state = "after"; i += 1; continue
+            if c == "{":
+                stack.append("{"); state = "firstkey"; i += 1; continue
+            if c == "[":
+                stack.append("["); state = "first"; i += 1; continue
+        if c == '"':
+            i += 1
+            while True:
+                if i >= n:
+                    return True
+                if text[i] == '"':
+                    break
+                if text[i] < " ":
+                    return False
+                if text[i] == "\\":
+                    i += 1
+                    if i >= n:
+                        return True
+                    if text[i] == "u":
+                        for h in text[i + 1 : i + 5]:
+                            if h not in HEX:
+                                return False
+                        i += 4
+                        if i >= n:
+                            return True
+                    elif text[i] not in ESC:
+                        return False
+                i += 1
+            i += 1
+            state = "colon" if kind == "key" else "after"
+            continue
+        if c in "tfn":
+            word = {"t": "true", "f": "false", "n": "null"}[c]
+            part = text[i : i + len(word)]
+            if not word.startswith(part):
+                return False
+            i += len(word); state = "after"; continue
+        if c == "-":
+            i += 1
+            if i >= n:
+                return True
+            c = text[i]
+        if c not in DIG:
+            return False
+        i += 1
+        if c != "0":
+            while i < n and text[i] in DIG:
+                i += 1
+        if i < n and text[i] == ".":
+            i += 1
+            if i >= n:
+                return True
+            if text[i] not in DIG:
+                return False
+            while i < n and text[i] in DIG:
+                i += 1
+        if i < n and text[i] in "eE":
+            i += 1
+            if i < n and text[i] in "+-":
+                i += 1
+            if i >= n:
+                return True
+            if text[i] not in DIG:
+                return False
+            while i < n and text[i] in DIG:
+                i += 1
+        state = "after"
+    return True
+
+
+# %% wrong_string_whitespace, of right_machine
+# WRONG: more white space than JSON has
+# -     WS, DIG, HEX = " \t\n\r", "0123456789", "0123456789abcdefABCDEF"
+# +     WS, DIG, HEX = " \t\n\r\x0b\x0c", "0123456789", "0123456789abcdefABCDEF"
+
+
+# %% wrong_control_below_space_only_tn, of right_machine
+# WRONG: of the control characters it refuses three
+# -                 if text[i] < " ":
+# +                 if text[i] in "\n\t\r":
+
+
+# %% wrong_refuses_escaped_slash_b_f, of right_machine
+# WRONG: knows five of the eight escapes
+# -     ESC = '"\\/bfnrt'
+# +     ESC = '"\\nrt'
+
+
+# %% wrong_refuses_upper_hex, of right_machine
+# WRONG: no capital among the hexadecimal digits
+# -     WS, DIG, HEX = " \t\n\r", "0123456789", "0123456789abcdefABCDEF"
+# +     WS, DIG, HEX = " \t\n\r", "0123456789", "0123456789abcdef"
+
+
+# %% wrong_fraction_isdigit
+# WRONG: every digit of Unicode in a fraction
+def json_goes_on(text):
+    WS, DIG, HEX = " \t\n\r", "0123456789", "0123456789abcdefABCDEF"
+    ESC = '"\\/bfnrt'
+    stack, state, i, n = [], "value", 0, len(text)
+    while i < n:
+        c = text[i]
+        if state in ("value", "first", "key", "firstkey", "colon", "after") and c in WS:
+            i += 1
+            continue
+        if state in ("key", "firstkey"):
+            if c == "}" and state == "firstkey":
+                stack.pop(); state = "after"; i += 1; continue
+            if c != '"':
+                return False
+            kind = "key"
+        elif state == "colon":
+            if c != ":":
+                return False
+            state = "value"; i += 1; continue
+        elif state == "after":
+            if not stack:
+                return False
+            if c == ",":
+                state = "key" if stack[-1] == "{" else "value"
+            elif c == ("}" if stack[-1] == "{" else "]"):
+                stack.pop()
+            else:
+                return False
+            i += 1; continue
+        else:
+            kind = "value"
+            if c == "]" and state == "first":
+                stack.pop(); state = "after"; i += 1; continue
+            if c == "{":
+                stack.append("{"); state = "firstkey"; i += 1; continue
+            if c == "[":
+                stack.append("["); state = "first"; i += 1; continue
+        if c == '"':
+            i += 1
+            while True:
+                if i >= n:
+                    return True
+                if text[i] == '"':
+                    break
+                if text[i] < " ":
+                    return False
+                if text[i] == "\\":
+                    i += 1
+                    if i >= n:
+                        return True
+                    if text[i] == "u":
+                        for h in text[i + 1 : i + 5]:
+                            if h not in HEX:
+                                return False
+                        i += 4
+                        if i >= n:
+                            return True
+                    elif text[i] not in ESC:
+                        return False
+                i += 1
+            i += 1
+            state = "colon" if kind == "key" else "after"
+            continue
+        if c in "tfn":
+            word = {"t": "true", "f": "false", "n": "null"}[c]
+            part = text[i : i + len(word)]
+            if not word.startswith(part):
+                return False
+            i += len(word); state = "after"; continue
+        if c == "-":
+            i += 1
+            if i >= n:
+                return True
+            c = text[i]
+        if c not in DIG:
+            return False
+        i += 1
+        if c != "0":
+            while i < n and text[i] in DIG:
+                i += 1
+        if i < n and text[i] == ".":
+            i += 1
+            if i >= n:
+                return True
+            if not text[i].isdigit():
+                return False
+            while i < n and text[i].isdigit():
+                i += 1
+        if i < n and text[i] in "eE":
+            i += 1
+            if i < n and text[i] in "+-":
+                i += 1
+            if i >= n:
+                return True
+            if text[i] not in DIG:
+                return False
+            while i < n and text[i] in DIG:
+                i += 1
+        state = "after"
+    return True
+
+
+# %% wrong_hex_unicode_digit, of right_machine
+# WRONG: every digit of Unicode behind \u
+# -                             if h not in HEX:
+# +                             if h not in HEX and not h.isdigit():
+
+
+# %% wrong_no_space_before_colon, of right_machine
+# WRONG: no white space before a colon
+# -         if state in ("value", "first", "key", "firstkey", "colon", "after") and c in WS:
+# +         if state in ("value", "first", "key", "firstkey", "after") and c in WS:
+
+
+# %% wrong_refuses_0e, of right_machine
+# WRONG: no exponent after 0
+# -         if i < n and text[i] in "eE":
+# +         if i < n and text[i] in "eE" and text[i-1] != "0":
+
+
+# %% wrong_refuses_depth_over_20, of right_machine
+# WRONG: twenty brackets and no more
+# -     stack, state, i, n = [], "value", 0, len(text)
+# +     stack, state, i, n = [], "value", 0, len(text)
+# +     if text.count("[") > 20: return False
+
+
+# %% wrong_top_value_object_list_only_and_simple, of right_machine
+# WRONG: no bare true, false
+# -     stack, state, i, n = [], "value", 0, len(text)
+# +     stack, state, i, n = [], "value", 0, len(text)
+# +     if text[:1] in "tf" and text: return False
+
+
+# %% wrong_del_refused, of right_machine
+# WRONG: refuses what JSON allows in a string
+# -                 if text[i] < " ":
+# +                 if text[i] < " " or text[i] == "\x7f" or text[i] > "\uffff":

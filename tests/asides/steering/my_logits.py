@@ -56,9 +56,19 @@ my_logits = [math.nan, 0.5, -4.0]
 my_logits = [-math.inf, 0.5, 4.0]
 
 
-# %% wrong_hardly
-# WRONG: rounding
+# %% right_hardly
+# RIGHT: by however little, a logit below 0 rises
 my_logits = [-1e-9, 0.5, 4.0]
+
+
+# %% right_a_tensor
+# RIGHT: the logits in a tensor
+my_logits = torch.tensor([-2.0, 0.5, 4.0])
+
+
+# %% wrong_another_falls_further
+# WRONG: token 0 becomes more likely, for token 2 falls further: its logit is lower all the same
+my_logits = [2.2, 0.5, 22.0]
 
 
 # %% wrong_empty

@@ -143,3 +143,84 @@ def encode_chat(messages):
             text = text.replace(name, name[1:])
         ids += [start, *bpe_encode(text, tokenizer), end, *bpe_encode("\n", tokenizer)]
     return [*ids, start, *bpe_encode("assistant\n", tokenizer)]
+
+
+# %% wrong_three_names
+# WRONG: guards three of the special tokens
+def encode_chat(messages):
+    import re
+    sp = tokenizer.special_tokens; ids = []
+    def plain(text):
+        out = []
+        for p in re.split(r"(<\|im_start\|>|<\|im_end\|>|<\|endoftext\|>)", text):
+            out += bpe_encode(p[:1], tokenizer) + bpe_encode(p[1:], tokenizer) if p in sp else bpe_encode(p, tokenizer)
+        return out
+    for m in messages:
+        ids += [sp["<|im_start|>"], *plain(m["role"] + "\n" + m["content"]), sp["<|im_end|>"], *bpe_encode("\n", tokenizer)]
+    return ids + [sp["<|im_start|>"], *bpe_encode("assistant\n", tokenizer)]
+
+
+# %% wrong_role_apart
+# WRONG: role and content are encoded apart
+def encode_chat(messages):
+    sp = tokenizer.special_tokens; ids = []
+    def plain(text):
+        out, rest = [], ""
+        for piece in tokenizer.pre_tokenize(text):
+            if piece in sp:
+                out += bpe_encode(rest, tokenizer) + bpe_encode(piece[:1], tokenizer) + bpe_encode(piece[1:], tokenizer); rest = ""
+            else: rest += piece
+        return out + bpe_encode(rest, tokenizer)
+    for m in messages:
+        ids += [sp["<|im_start|>"], *bpe_encode(m["role"] + "\n", tokenizer), *plain(m["content"]), sp["<|im_end|>"], *bpe_encode("\n", tokenizer)]
+    return ids + [sp["<|im_start|>"], *bpe_encode("assistant\n", tokenizer)]
+
+
+# %% wrong_strip_but_safe
+# WRONG: the user's spaces at the ends are gone
+def encode_chat(messages):
+    sp = tokenizer.special_tokens; ids = []
+    def plain(text):
+        out, rest = [], ""
+        for piece in tokenizer.pre_tokenize(text):
+            if piece in sp:
+                out += bpe_encode(rest, tokenizer) + bpe_encode(piece[:1], tokenizer) + bpe_encode(piece[1:], tokenizer); rest = ""
+            else: rest += piece
+        return out + bpe_encode(rest, tokenizer)
+    for m in messages:
+        ids += [sp["<|im_start|>"], *plain(m["role"] + "\n" + m["content"].strip()), sp["<|im_end|>"], *bpe_encode("\n", tokenizer)]
+    return ids + [sp["<|im_start|>"], *bpe_encode("assistant\n", tokenizer)]
+
+
+# %% wrong_skips_empty
+# WRONG: a message without words is left out
+def encode_chat(messages):
+    sp = tokenizer.special_tokens; ids = []
+    def plain(text):
+        out, rest = [], ""
+        for piece in tokenizer.pre_tokenize(text):
+            if piece in sp:
+                out += bpe_encode(rest, tokenizer) + bpe_encode(piece[:-1], tokenizer) + bpe_encode(piece[-1:], tokenizer); rest = ""
+            else: rest += piece
+        return out + bpe_encode(rest, tokenizer)
+    for m in messages:
+        if not m['content']: continue
+        ids += [sp["<|im_start|>"], *plain(m["role"] + "\n" + m["content"]), sp["<|im_end|>"], *bpe_encode("\n", tokenizer)]
+    return ids + [sp["<|im_start|>"], *bpe_encode("assistant\n", tokenizer)]
+
+
+# %% wrong_crashes_empty
+# WRONG: a message without words is an error
+def encode_chat(messages):
+    sp = tokenizer.special_tokens; ids = []
+    def plain(text):
+        out, rest = [], ""
+        for piece in tokenizer.pre_tokenize(text):
+            if piece in sp:
+                out += bpe_encode(rest, tokenizer) + bpe_encode(piece[:-1], tokenizer) + bpe_encode(piece[-1:], tokenizer); rest = ""
+            else: rest += piece
+        return out + bpe_encode(rest, tokenizer)
+    for m in messages:
+        first = m['content'][0]
+        ids += [sp["<|im_start|>"], *plain(m["role"] + "\n" + m["content"]), sp["<|im_end|>"], *bpe_encode("\n", tokenizer)]
+    return ids + [sp["<|im_start|>"], *bpe_encode("assistant\n", tokenizer)]

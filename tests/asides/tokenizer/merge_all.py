@@ -136,3 +136,67 @@ def merge_all(symbols, ranks):
 # %% wrong_in_place, of right_ranks_beside_the_symbols
 # WRONG: works on the caller's list
 # -     symbols = list(symbols)
+
+
+# %% wrong_rank0_falsy
+# WRONG: rank 0 is taken for none
+def merge_all(symbols, ranks):
+    import heapq
+    sym = list(symbols); n = len(sym); prev = list(range(-1, n - 1)); nxt = list(range(1, n + 1)); alive = [True] * n; heap = []
+    def push(i):
+        j = nxt[i]
+        if i >= 0 and j < n:
+            r = ranks.get((sym[i], sym[j]))
+            if r: heapq.heappush(heap, (r, i, sym[i], sym[j]))
+    for i in range(n - 1): push(i)
+    while heap:
+        r, i, a, b = heapq.heappop(heap)
+        if not alive[i] or sym[i] != a or nxt[i] >= n or sym[nxt[i]] != b: continue
+        j = nxt[i]; alive[j] = False; sym[i] = a + b; nxt[i] = nxt[j]
+        if nxt[j] < n: prev[nxt[j]] = i
+        if prev[i] >= 0: push(prev[i])
+        push(i)
+    return [s for s, ok in zip(sym, alive) if ok]
+
+
+# %% wrong_empty_crash
+# WRONG: a piece without symbols is an error
+def merge_all(symbols, ranks):
+    import heapq
+    assert symbols[0] is not None
+    sym = list(symbols); n = len(sym); prev = list(range(-1, n - 1)); nxt = list(range(1, n + 1)); heap = []
+    def push(i):
+        j = nxt[i]
+        if i >= 0 and j < n:
+            r = ranks.get((sym[i], sym[j]))
+            if r is not None: heapq.heappush(heap, (r, i, sym[i], sym[j]))
+    for i in range(n - 1): push(i)
+    while heap:
+        r, i, a, b = heapq.heappop(heap)
+        if sym[i] != a or nxt[i] >= n or sym[nxt[i]] != b: continue
+        j = nxt[i]; sym[j] = None; sym[i] = a + b; nxt[i] = nxt[j]
+        if nxt[j] < n: prev[nxt[j]] = i
+        if prev[i] >= 0: push(prev[i])
+        push(i)
+    return [s for s in sym if s is not None]
+
+
+# %% wrong_slow_copy
+# WRONG: the rounds of bpe_encode, on a copy of the ranks
+def merge_all(symbols, ranks):
+    s, ranks = list(symbols), dict(ranks)
+    while len(s) > 1:
+        best = min(zip(s, s[1:]), key=lambda p: ranks.get(p, float("inf")))
+        if best not in ranks: break
+        out, i = [], 0
+        while i < len(s):
+            if tuple(s[i:i + 2]) == best: out.append(s[i] + s[i + 1]); i += 2
+            else: out.append(s[i]); i += 1
+        s = out
+    return s
+
+
+# %% wrong_uses_library
+# WRONG: asks the library
+def merge_all(symbols, ranks):
+    return [tokenizer.id_to_token[i] for i in tokenizer.encode("".join(symbols))]

@@ -60,3 +60,8 @@ my_counts = (5 * 49_152, 5 * 135_168)
 # %% wrong_with_norms
 # WRONG: the two norms are counted too
 my_counts = (49_152 + 128, 135_168 + 128)
+
+
+# %% right_list
+# RIGHT: the two in a list
+my_counts = [49152, 135168]

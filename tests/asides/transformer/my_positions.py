@@ -54,3 +54,13 @@ my_positions = [-3, 0, 5]
 # %% wrong_one
 # WRONG: a single token reads itself, wherever it stands
 my_positions = [57]
+
+
+# %% wrong_nan
+# WRONG: a position that is none
+my_positions = [0, 1, float("nan")]
+
+
+# %% wrong_inf
+# WRONG: a position that is none
+my_positions = [0, 1, float("inf")]

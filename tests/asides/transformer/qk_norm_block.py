@@ -113,3 +113,60 @@ def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
 # WRONG: LayerNorm: the mean of each head is taken away
 # -     q, k = rms_norm(q, q_norm, eps), rms_norm(k, k_norm, eps)
 # +     q, k = (rms_norm(y - y.mean(-1, keepdim=True), w, eps) for y, w in ((q, q_norm), (k, k_norm)))
+
+
+# %% wrong_swapped_weights
+# WRONG: each has the other's weight
+def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
+    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
+    q, k = rms_norm(q, k_norm, config.rms_norm_eps), rms_norm(k, q_norm, config.rms_norm_eps)
+    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+    T = x.shape[1]
+    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
+    x = x + a @ layer.o_proj.T
+    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+
+
+# %% wrong_arange
+# WRONG: the positions are not handed on
+def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
+    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
+    q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+    T = x.shape[1]; positions = torch.arange(T)
+    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
+    x = x + a @ layer.o_proj.T
+    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+
+
+# %% wrong_first_position
+# WRONG: only the first position is handed on
+def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
+    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
+    q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+    positions = positions[0] + torch.arange(len(positions))
+    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+    T = x.shape[1]
+    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
+    x = x + a @ layer.o_proj.T
+    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+
+
+# %% wrong_theta
+# WRONG: the base is not the config's
+def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
+    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
+    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
+    q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+    q, k = rotary(q, positions), rotary(k, positions)
+    T = x.shape[1]
+    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
+    x = x + a @ layer.o_proj.T
+    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
+    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
