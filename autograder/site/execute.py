@@ -401,7 +401,7 @@ class Others:
     A child's time counts as it was last seen: a zygote does not wait for its workers, so their time is in nobody's sum once they end.
     """
 
-    EVERY_SECONDS = 0.1
+    EVERY_SECONDS = 0.05
 
     def __init__(self) -> None:
         self._seen: dict[tuple[int, float], float] = {}
