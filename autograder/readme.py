@@ -31,7 +31,7 @@ OURS = {
 IN_4_BITS = {
     "ours, quantized": "the course's engine, from the model's file of 4 bits (Q4_1)",
     "llama.cpp, same file": "*llama.cpp, the same file*",
-    "llama.cpp, its fastest format": "*llama.cpp, a file of the format in which it is fastest, made by its own quantizer*",
+    "llama.cpp, its fastest format": "*llama.cpp, the file in the format in which it is fastest here (its own quantizer made it)*",
 }
 WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,), "Day 11, float32": (16,)}
 """Batches of a row that has not both of them."""
@@ -40,11 +40,12 @@ BATCHES = (1, 16)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A file of results. decode: {(contender, batch): tokens a second} behind a prompt of PROMPT tokens."""
+    """A file of results. {(contender, batch): tokens a second}: decode behind a prompt of PROMPT tokens, prefill of that prompt."""
 
     page: str
     machine: str
     decode: dict[tuple[str, int], float]
+    prefill: dict[tuple[str, int], float]
 
 
 def runs(results: Path) -> list[Run]:
@@ -55,22 +56,24 @@ def runs(results: Path) -> list[Run]:
             told = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
-        decode = {key: value for row in told["rows"] if row.get("prompt") == PROMPT for key, value in speeds(row).items()}
-        found.append(Run(f"benchmarks/results/{name}.md", told["machine"], decode))
+        behind = [row for row in told["rows"] if row.get("prompt") == PROMPT]
+        decode, prefill = ({key: value for row in behind for key, value in speeds(row, what).items()} for what in ("decode", "prefill"))
+        found.append(Run(f"benchmarks/results/{name}.md", told["machine"], decode, prefill))
     return found
 
 
-def speeds(row: dict[str, Any]) -> dict[tuple[str, int], float]:
+def speeds(row: dict[str, Any], what: str) -> dict[tuple[str, int], float]:
+    """what: "decode" or "prefill"."""
     if "contender" in row:
-        return {(row["contender"], row["batch"]): row["decode"]}
-    if "decode_llama" in row:  # benchmarks/quantized.py measures just these two
-        return {(name, row["batch"]): row[key] for name, key in zip(IN_4_BITS, ("decode_ours", "decode_llama"), strict=False)}
+        return {(row["contender"], row["batch"]): row[what]}
+    if f"{what}_llama" in row:  # benchmarks/quantized.py measures just these two
+        return {(name, row["batch"]): row[f"{what}_{whose}"] for name, whose in zip(IN_4_BITS, ("ours", "llama"), strict=False)}
     return {}
 
 
 def figures(results: Path) -> str:
     """Tokens a second. What is compared comes of one run, the first of those that have the most of it. What it lacks is told."""
-    lines = ["| tokens a second, of all texts together | one text | sixteen texts |", "|---|---:|---:|"]
+    lines = ["| tokens a second (total) | prompt, one text | decode, one text | decode, sixteen |", "|---|---:|---:|---:|"]
     found, sources = runs(results), []
     for rows in (OURS, IN_4_BITS):
         wanted = [(name, batch) for name in rows for batch in WHERE.get(name, BATCHES)]
@@ -79,10 +82,15 @@ def figures(results: Path) -> str:
         if best and any(key in have for key in wanted):
             sources.append(best)
         for name, words in rows.items():
-            cells = [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "" for batch in BATCHES]
+            prompt = best.prefill.get((name, 1)) if best else None
+            cells = [speed(prompt) if 1 in WHERE.get(name, BATCHES) else "–"]
+            cells += [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "–" for batch in BATCHES]
             lines.append(f"| {words} | {' | '.join(cells)} |")
     told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
-    what = f"Decode of SmolLM2-135M behind a prompt of {PROMPT} tokens; the last three rows read weights of 4 bits, all others float32."
+    what = (
+        f"SmolLM2-135M reads a prompt of {PROMPT} tokens and decodes behind it; medians. The last three rows read weights of 4 bits, "
+        "all others float32. – is a way that is not for so many texts."
+    )
     return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
 
 
@@ -93,19 +101,15 @@ def speed(tokens_a_second: float | None) -> str:
 
 
 def grading(results: Path) -> str:
-    """The largest class that was graded, beside stock nbgrader's mean time for a submission."""
+    """Each class that was graded, and each that stock nbgrader graded."""
     told = json.loads((results / "grading.json").read_text(encoding="utf-8"))
-    ours = max((row for row in told["rows"] if row["path"] == "bulk"), key=lambda row: row["count"])
-    stock = [row["seconds_per_submission"] for row in told["rows"] if row["path"] == "stock"]
-    theirs, each = sum(stock) / len(stock), ours["seconds_per_submission"]
-    counts = " and ".join(f"{row['count']:,}" for row in told["rows"] if row["path"] == "stock")
-    return f"""\
-| | submissions | seconds each | the class | a submission can reach |
-|---|---:|---:|---:|---|
-| `autograder grade` | {ours["count"]:,} | {each:.3f} | {ours["seconds"] / 60:.1f} minutes | what level `{ours["isolation"]}` lets it |
-| *stock nbgrader* | {counts} | {theirs:.3f}, {theirs / each:.0f} times as long | | whatever its user can |
-
-Day 1, [measured](benchmarks/results/grading.md) on {told["machine"]}."""
+    lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
+    for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
+        for row in sorted((row for row in told["rows"] if row["path"] == path), key=lambda row: row["count"]):
+            reach = f"what level `{row['isolation']}` lets it" if path == "bulk" else "whatever its user can"
+            took = f"{row['seconds'] / 60:.1f} minutes" if row["seconds"] >= 100 else f"{row['seconds']:.0f} s"
+            lines.append(f"| {words} | {row['count']:,} | {row['seconds_per_submission']:.3f} | {took} | {reach} |")
+    return "\n".join([*lines, "", f"Day 1, [measured](benchmarks/results/grading.md) on {told['machine']}."])
 
 
 def certified(docs: Path) -> str:
@@ -130,7 +134,8 @@ def days(docs: Path, root: Path = ROOT) -> str:
         title = linked(day.title, lesson_link(day))
         before = ", ".join(map(str, sorted(number[topic] for topic in day.prerequisites)))
         lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {before} | {state(day, topics.get(day.topic))} |")
-    return "\n".join(lines)
+    hours = sum(day.minutes for day in syllabus(root)) / 60
+    return "\n".join([*lines, "", f"The minutes are our estimates, {hours:.0f} hours in all."])
 
 
 def state(day: Day, judged: dict[str, int] | None) -> str:
