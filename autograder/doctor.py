@@ -62,7 +62,7 @@ def gpu() -> Finding:
 
     if torch.cuda.is_available():
         return Finding("GPU", "ok", torch.cuda.get_device_name(0))
-    return Finding("GPU", "note", "none that torch can use", "everything but the GPU checks of Day 11 works without one")
+    return Finding("GPU", "note", "none that torch can use", "everything but the GPU checks of Days 10 and 11 works without one")
 
 
 def models() -> Iterator[Finding]:

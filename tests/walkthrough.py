@@ -129,6 +129,7 @@ def first_hour(browser: Any) -> None:
         desk.run('check("softmax")')
         desk.picture("first_hour_wrong", ".check-table")
         desk.page.keyboard.press("Escape")
+        desk.page.keyboard.press("ArrowUp")  # Shift+Enter has gone on to the next cell
         desk.page.keyboard.press("b")
         desk.page.keyboard.press("Enter")
         desk.page.keyboard.insert_text('hint("softmax")')
