@@ -75,6 +75,11 @@ def test_each_token_has_its_place_on_the_scale(v):
             assert got == wide, (kind, settings)
 
 
+def test_where_the_mass_is_exactly_p_nothing_more_is_kept():
+    row = np.zeros(4, np.float32)
+    assert [len({drawn(row, u, temperature=1.0, top_p=p) for u in (0.1, 0.3, 0.6, 0.9)}) for p in (0.25, 0.5, 0.75)] == [1, 2, 3]
+
+
 def test_of_equal_tokens_at_the_border_as_many_are_kept_as_reach_top_p():
     row = torch.tensor([0.0, 2.0, 1.0, 1.0, 1.0, -3.0])
     probs = torch.softmax(row, 0)
@@ -148,7 +153,7 @@ def test_a_row_that_is_no_distribution_gives_a_token_all_the_same():
             assert drawn(np.array(row, np.float32), 0.4, temperature=1.0, **settings) == int(np.argmax(row))
 
 
-@pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-45])
+@pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-45, 1e-60])
 def test_next_to_no_temperature_is_greedy(temperature):
     row = rows(1000, seed=1)["a model's"].numpy()
     for settings in ({}, {"top_k": 5}, {"top_p": 0.5}, {"min_p": 0.5}):
