@@ -174,50 +174,26 @@ def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
     return None
 
 
-# %% wrong_kv_None_not_handled
+# %% wrong_kv_None_not_handled, of right_blind
 # WRONG: None in the card is no number of heads
-def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
-    def value(name, default):
-        given = card.get(name)
-        return default if given is None else given
-    heads = card["num_attention_heads"]
-    D, F, L, V = (card[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"))
-    kv = card.get("num_key_value_heads", heads)
-    dh = value("head_dim", D // heads)
-    tied = value("tie_word_embeddings", False)
-    size = {"float32": 4, "float16": 2, "bfloat16": 2}[value("dtype", card.get("torch_dtype"))]
-    n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
-    one = 2 * L * kv * dh * tokens * size
-    users = max(0, int((memory_bytes - n * size) // one))
-    if users == 0:
-        return Answer(n, 0, 0.0, math.inf)
-    seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)
-    return Answer(n, users, users / seconds, dollars_per_hour / 3600 / (users / seconds) * 1e6)
+# -     kv = value("num_key_value_heads", heads)
+# +     kv = card.get("num_key_value_heads", heads)
 
 
-# %% wrong_dtype_None_not_handled
+# %% wrong_dtype_None_not_handled, of right_blind
 # WRONG: None in the card is no dtype
-def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
-    def value(name, default):
-        given = card.get(name)
-        return default if given is None else given
-    heads = card["num_attention_heads"]
-    D, F, L, V = (card[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"))
-    kv = value("num_key_value_heads", heads)
-    dh = value("head_dim", D // heads)
-    tied = value("tie_word_embeddings", False)
-    size = {"float32": 4, "float16": 2, "bfloat16": 2}[card["dtype"] if "dtype" in card else card["torch_dtype"]]
-    n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
-    one = 2 * L * kv * dh * tokens * size
-    users = max(0, int((memory_bytes - n * size) // one))
-    if users == 0:
-        return Answer(n, 0, 0.0, math.inf)
-    seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)
-    return Answer(n, users, users / seconds, dollars_per_hour / 3600 / (users / seconds) * 1e6)
+# -     size = {"float32": 4, "float16": 2, "bfloat16": 2}[value("dtype", card.get("torch_dtype"))]
+# +     size = {"float32": 4, "float16": 2, "bfloat16": 2}[card["dtype"] if "dtype" in card else card["torch_dtype"]]
 
 
-# %% wrong_users_float
+# %% wrong_users_float, of right_blind
 # WRONG: 30.0 users
+# -     users = max(0, int((memory_bytes - n * size) // one))
+# +     users = max(0.0, (memory_bytes - n * size) // one)
+
+
+# %% right_blind
+# RIGHT: every field by itself
 def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
     def value(name, default):
         given = card.get(name)
@@ -230,7 +206,7 @@ def from_card(card, machine, memory_bytes, dollars_per_hour, tokens):
     size = {"float32": 4, "float16": 2, "bfloat16": 2}[value("dtype", card.get("torch_dtype"))]
     n = V * D * (1 if tied else 2) + L * (2 * D * heads * dh + 2 * D * kv * dh + 3 * D * F + 2 * D) + D
     one = 2 * L * kv * dh * tokens * size
-    users = max(0.0, (memory_bytes - n * size) // one)
+    users = max(0, int((memory_bytes - n * size) // one))
     if users == 0:
         return Answer(n, 0, 0.0, math.inf)
     seconds = max(2 * n * users / machine.peak_flops, (n * size + users * one) / machine.bandwidth)

@@ -152,25 +152,23 @@ def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_tok
     return made
 
 
-# %% wrong_tensors_instead_of_ints
+# %% wrong_tensors_instead_of_ints, of right_blind
 # WRONG: tensors of one number for the numbers
-def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_token_id=None, **settings):
-    made, alive, ids = [[] for _ in generators], list(range(len(generators))), idx.clone()
-    for _ in range(max_new_tokens):
-        if not alive:
-            break
-        logits = model(ids[:, -block_size:])[:, -1]
-        new = torch.cat([sample_next_token(logits[i:i+1], generator=generators[b], **settings) for i, b in enumerate(alive)])
-        for i, b in enumerate(alive):
-            made[b].append(new[i, 0])
-        ids = torch.cat([ids, new], 1)
-        keep = [i for i, b in enumerate(alive) if made[b][-1] != eos_token_id]
-        alive, ids = [alive[i] for i in keep], ids[keep]
-    return made
+# -             made[b].append(int(new[i]))
+# +             made[b].append(new[i, 0])
+# ...
+# -         keep = [i for i, b in enumerate(alive) if eos_token_id is None or made[b][-1] != eos_token_id]
+# +         keep = [i for i, b in enumerate(alive) if made[b][-1] != eos_token_id]
 
 
-# %% wrong_ends_at_token_0_always
+# %% wrong_ends_at_token_0_always, of right_blind
 # WRONG: ends at token 0, whatever the EOS is
+# -         keep = [i for i, b in enumerate(alive) if eos_token_id is None or made[b][-1] != eos_token_id]
+# +         keep = [i for i, b in enumerate(alive) if made[b][-1] != 0]
+
+
+# %% right_blind
+# RIGHT: rows in a list, those that have ended left out
 def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_token_id=None, **settings):
     made, alive, ids = [[] for _ in generators], list(range(len(generators))), idx.clone()
     for _ in range(max_new_tokens):
@@ -181,6 +179,6 @@ def generate_each(model, idx, generators, *, max_new_tokens, block_size, eos_tok
         for i, b in enumerate(alive):
             made[b].append(int(new[i]))
         ids = torch.cat([ids, new], 1)
-        keep = [i for i, b in enumerate(alive) if made[b][-1] != 0]
+        keep = [i for i, b in enumerate(alive) if eos_token_id is None or made[b][-1] != eos_token_id]
         alive, ids = [alive[i] for i in keep], ids[keep]
     return made

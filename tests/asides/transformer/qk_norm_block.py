@@ -115,18 +115,10 @@ def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
 # +     q, k = (rms_norm(y - y.mean(-1, keepdim=True), w, eps) for y, w in ((q, q_norm), (k, k_norm)))
 
 
-# %% wrong_swapped_weights
+# %% wrong_swapped_weights, of right_blind
 # WRONG: each has the other's weight
-def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rms_norm(q, k_norm, config.rms_norm_eps), rms_norm(k, q_norm, config.rms_norm_eps)
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    T = x.shape[1]
-    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
-    x = x + a @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+# +     q, k = rms_norm(q, k_norm, config.rms_norm_eps), rms_norm(k, q_norm, config.rms_norm_eps)
 
 
 # %% wrong_arange
@@ -143,28 +135,26 @@ def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
     return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
 
 
-# %% wrong_first_position
+# %% wrong_first_position, of right_blind
 # WRONG: only the first position is handed on
-def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
-    h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
-    q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
-    q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
-    positions = positions[0] + torch.arange(len(positions))
-    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
-    T = x.shape[1]
-    a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
-    x = x + a @ layer.o_proj.T
-    h = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
-    return x + feed_forward(h, layer.gate_proj, layer.up_proj, layer.down_proj)
+# -     q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+# +     q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
+# +     positions = positions[0] + torch.arange(len(positions))
 
 
-# %% wrong_theta
+# %% wrong_theta, of right_blind
 # WRONG: the base is not the config's
+# -     q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
+# +     q, k = rotary(q, positions), rotary(k, positions)
+
+
+# %% right_blind
+# RIGHT: the layer written out, both norms before the turn
 def qk_norm_block(x, layer, config, positions, q_norm, k_norm):
     h = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
     q, k, v = split_heads(h @ layer.q_proj.T, config.num_attention_heads), split_heads(h @ layer.k_proj.T, config.num_key_value_heads), split_heads(h @ layer.v_proj.T, config.num_key_value_heads)
     q, k = rms_norm(q, q_norm, config.rms_norm_eps), rms_norm(k, k_norm, config.rms_norm_eps)
-    q, k = rotary(q, positions), rotary(k, positions)
+    q, k = rotary(q, positions, config.rope_theta), rotary(k, positions, config.rope_theta)
     T = x.shape[1]
     a = merge_heads(attention(q, k, v, causal_mask(T, T).to(x.device)))
     x = x + a @ layer.o_proj.T
