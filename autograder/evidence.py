@@ -41,6 +41,8 @@ def of_type(got: Any) -> str | None:
 
 def of_shape(got: Tensor, want: Tensor) -> str | None:
     """Two tensors of different shapes: are the numbers right?"""
+    if part := _a_part(got, want):
+        return part
     if got.numel() != want.numel() or not 0 < got.numel() <= MAX_VALUES:
         return None
     g, w = got.detach().double().cpu(), want.detach().double().cpu()
@@ -54,6 +56,23 @@ def of_shape(got: Tensor, want: Tensor) -> str | None:
         if [s for s in got.shape if s != 1] == [s for s in want.shape if s != 1]:
             return "The numbers are right; a dimension of size 1 is " + ("too many." if got.dim() > want.dim() else "missing or elsewhere.")
         return "The numbers are right and in the right order, in another shape."
+    return None
+
+
+def _a_part(got: Tensor, want: Tensor) -> str | None:
+    """One dimension is too short or too long, and all that is there is right."""
+    differ = [d for d in range(want.dim()) if got.dim() == want.dim() and got.shape[d] != want.shape[d]]
+    if len(differ) != 1 or 0 in (got.numel(), want.numel()) or max(got.numel(), want.numel()) > MAX_VALUES:
+        return None
+    (dim,), missing = differ, got.shape[differ[0]] < want.shape[differ[0]]
+    less, more = (got, want) if missing else (want, got)
+    less, more = less.detach().double().cpu(), more.detach().double().cpu()
+    size, gap = less.shape[dim], more.shape[dim] - less.shape[dim]
+    for start, at_end in ((0, "last"), (gap, "first")):
+        if len(less.unique()) > 1 and _near(less, more.narrow(dim, start, size)):
+            if missing:
+                return f"What is there is right; in dimension {dim} the {at_end} {_of(gap)} missing."
+            return f"What is wanted is there; in dimension {dim} the {at_end} {_of(gap)} too many."
     return None
 
 

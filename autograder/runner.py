@@ -251,10 +251,18 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
     verdict.seen = [verdict.outcome, names[0]]
     verdict.message = f"your code raised {names[0]}: {error}"
-    verdict.cause = cause_of(names[0], str(error))
+    told_by_topic = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
+    verdict.cause = told_by_topic or cause_of(names[0], str(error), verdict.lines)
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
         verdict.message = f"it cannot be called as its description says: {error}"
         verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."
+
+
+def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str | None:
+    """What the exception proves in this exercise: the topic's checks may know, and must say it without the message's own words."""
+    checks = importlib.import_module(f"autograder.checks.test_{topic}")
+    tell: Callable[[str, str, str], str | None] | None = getattr(checks, "cause_of_exception", None)
+    return tell(exercise, name, message) if tell is not None else None
 
 
 def _first_line_of_stub(topic: str, message: str) -> str | None:

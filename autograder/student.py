@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import importlib
 import inspect
 import itertools
@@ -80,6 +81,8 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
             name_stays = f"Run the cell above first; if its first line was changed, the name must stay {exercise}."
             place.put(sentences([f"{exercise}: not defined. {notes[0] or name_stays}"]))
         else:
+            if not passed:
+                notes.append(_what_lies_beneath(day, exercise, function, namespace))
             place.put(sentences(notes), _table(day, exercise, verdicts, points, max_points))
     if printed:
         lines = printed.splitlines()
@@ -195,6 +198,42 @@ def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> 
     if others and len(others) == len(met):
         return f"{exercise} uses {' and '.join(others)}, not written yet. Write that first and run its cell, then this one."
     return f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one."
+
+
+def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dict[str, Any]) -> str:
+    """Which exercises of its day the answer uses, directly or through one of them, whose own checks fail or have not been run: else "".
+
+    A mistake in one of them shows in every check of this one, and would be looked for here.
+    """
+    names = [each.name for each in lesson(day).exercises]
+    beneath, waiting = [], [function]
+    while waiting:
+        used = _names_used(waiting.pop())
+        new = [name for name in names if name in used and name != exercise and name not in beneath and name in namespace]
+        beneath += new
+        waiting += [namespace[name] for name in new]
+    known = {name: passed for name, (checked, passed) in _verdicts.items() if checked is namespace.get(name)}
+    fail = [name for name in names if name in beneath and known.get(name) is False]
+    if fail:
+        have = "has failing checks" if len(fail) == 1 else "have failing checks"
+        return f"{exercise} uses {' and '.join(fail)}, which {have}: mend that first, here it may be right."
+    unknown = [name for name in names if name in beneath and name not in known]
+    if unknown:
+        calls = " and ".join(f'check("{name}")' for name in unknown)
+        return f"{exercise} uses {' and '.join(unknown)}, not checked since that cell was run: run {calls} before you look for a mistake here."
+    return ""
+
+
+def _names_used(thing: object) -> set[str]:
+    """The global names that a function's code, or a class's methods, speak of; an attribute, as in `x.softmax()`, is none."""
+    functions = list(vars(thing).values()) if isinstance(thing, type) else [thing]
+    codes = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if isinstance(f, types.FunctionType)]
+    names: set[str] = set()
+    while codes:
+        code = codes.pop()
+        names.update(step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return names
 
 
 def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | None = None) -> tuple[list[Verdict], str]:

@@ -29,6 +29,9 @@ def cause_of(call, *arguments, **options):
         (torch.stack([ROWS[0], ROWS[0], ROWS[2]]), "Rows 0 and 2 are right; 1 is not"),
         (ROWS.unsqueeze(0), "size 1"),
         (ROWS.reshape(9), "in another shape"),
+        (ROWS[:, :-1], "in dimension 1 the last one is missing"),
+        (ROWS[1:], "in dimension 0 the first one is missing"),
+        (torch.cat([ROWS, ROWS], dim=0), "in dimension 0 the last 3 are too many"),
         (None, "`return`"),
         (torch.max(torch.ones(2, 3), dim=-1), "values and indices"),
         ([0.1], "A list"),
@@ -47,6 +50,8 @@ def test_what_is_refused_for_its_last_digits_is_told_no_place_factor_or_amount()
 def test_where_the_values_show_nothing_nothing_is_told():
     noise = torch.tensor([[0.31, 0.11, 0.42], [0.17, 0.05, 0.33], [0.9, 0.71, 0.01]])
     assert cause_of(close, noise, ROWS) is None
+    assert cause_of(close, noise[:, :2], ROWS) is None
+    assert cause_of(close, torch.zeros(3, 2), torch.zeros(3, 3)) is None  # of numbers that are all one, any part fits
     assert cause_of(equal, torch.tensor([3]), torch.tensor([4])) is None
 
 

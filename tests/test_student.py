@@ -125,6 +125,61 @@ def test_where_only_another_exercises_stub_is_met_that_one_is_named(work, capsys
     assert capsys.readouterr().out.strip().startswith("log_softmax uses softmax, not written yet. Write that first")
 
 
+def test_a_mistake_underneath_is_named_before_the_checks_that_show_it(work, capsys):
+    uses = "def log_softmax(logits):\n    return (lambda x: softmax(x).log())(logits)\n"
+    namespace = names(WRONG + uses)
+    call(namespace, 'check("log_softmax")')
+    out = capsys.readouterr().out.strip()
+    assert out.startswith('log_softmax uses softmax, not checked since that cell was run: run check("softmax") before'), out
+    call(namespace, 'check("softmax")')
+    capsys.readouterr()
+    call(namespace, 'check("log_softmax")')
+    assert capsys.readouterr().out.strip().startswith("log_softmax uses softmax, which has failing checks: mend that first")
+
+
+def test_what_lies_beneath_a_method_and_beneath_that_is_found(work):
+    day, namespace = find_day("kv_cache"), {"__name__": "__main__"}
+    exec("def forward_cached(x): return KVCache.x\nclass KVCache:\n    def get(self): pass\ndef prefill(x): return forward_cached(x)", namespace)
+    said = student._what_lies_beneath(day, "prefill", namespace["prefill"], namespace)
+    assert said.startswith("prefill uses KVCache and forward_cached, not checked since"), said
+    assert student._what_lies_beneath(day, "KVCache", namespace["KVCache"], namespace) == ""
+
+
+def test_a_right_exercise_underneath_or_a_method_of_its_name_is_not_blamed(work, capsys):
+    namespace = names("def log_softmax(logits):\n    return softmax(logits)\n")
+    call(namespace, 'check("softmax")')
+    capsys.readouterr()
+    call(namespace, 'check("log_softmax")')
+    assert "log_softmax uses" not in capsys.readouterr().out
+    call(names("def log_softmax(logits):\n    return logits.softmax(0)\n"), 'check("log_softmax")')
+    assert "log_softmax uses" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("topic", "exercise", "old", "new", "words"),
+    [
+        ("softmax", "softmax", "amax(dim=-1, keepdim=True)", "amax(dim=-1)", "`keepdim=True` it stays"),
+        ("tokenizer", "bpe_encode", "in piece.encode()]", "in map(ord, piece)]", "`piece.encode()` gives a piece's bytes"),
+        ("tokenizer", "bpe_encode", "[symbol for symbol in symbols if symbol in tokenizer.vocab]", "list(piece)", "a character of the text"),
+        ("tokenizer", "bpe_encode", "        symbols = [symbol for symbol in symbols if symbol in tokenizer.vocab]\n", "", "a byte without a token"),
+        ("tokenizer", "bpe_encode", "while len(symbols) > 1:", "while True:", "a piece of one symbol has none"),
+        ("tokenizer", "bpe_encode", "tokenizer.ranks.get(pair, math.inf)", "tokenizer.ranks[pair]", "has no rank"),
+        ("tokenizer", "bpe_encode", "    ids: list[int] = []\n", "    return tokenizer.encode(text)\n", "its tables and no encode"),
+        ("kv_cache", "forward_cached", "causal_mask(t, start + t)", "causal_mask(t, t)", "see n + t keys"),
+    ],
+)
+def test_an_exception_is_told_with_what_it_proves_in_its_exercise(work, capsys, topic, exercise, old, new, words):
+    namespace: dict = {"__name__": "__main__"}
+    source = solution_source(topic)
+    assert old in source
+    source = source.replace(old, new)
+    path = work / "cell.py"
+    path.write_text(source)
+    exec(compile(source, str(path), "exec"), namespace)
+    call(namespace, f'check("{exercise}")')
+    assert words in capsys.readouterr().out
+
+
 def test_what_torch_cannot_do_is_not_taken_for_a_stub(work, capsys):
     namespace = names()
     exec(compile("def softmax(logits):\n    return logits.to('meta').cpu()\n", "<cell softmax>", "exec"), namespace)

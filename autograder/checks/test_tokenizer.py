@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Sequence
 
 from autograder.authoring import CheckFailed, checks, equal, show, that
@@ -22,6 +23,26 @@ def sample_texts(*languages: str) -> list[str]:
     lines = (DATASETS / "multilingual.jsonl").read_text(encoding="utf-8").split("\n")
     samples = [json.loads(line) for line in lines if line]
     return [s["text"] for s in samples if not languages or s["language"] in languages]
+
+
+def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
+    """What an exception of an answer's proves here, beyond what it proves everywhere."""
+    if exercise != "bpe_encode":
+        return None
+    if name == "ValueError" and re.match(r"min\(\) (arg|iterable argument) is (an )?empty", message):
+        return "There is no pair to take the lowest of: a piece of one symbol has none, and nothing of it is merged."
+    if name != "KeyError":
+        return None
+    if message.isdecimal() and int(message) > 255:
+        return "A byte is 255 at the most. A larger number is a character's (`ord`), or an id; `piece.encode()` gives a piece's bytes."
+    if found := re.fullmatch(r"'(.)'", message):
+        if found[1] not in library().symbol_to_byte:
+            return "That is a character of the text. The tables go by bytes: each byte of `piece.encode()` has its letter in `byte_to_symbol`."
+        if found[1] not in library().vocab:
+            return "That letter stands for a byte without a token, and such a byte is left out before anything is merged."
+    if message.startswith("('"):
+        return "A pair that is never merged has no rank: ask first whether it is in `ranks`."
+    return None
 
 
 def same_text(got: object, want: str, *, what: str = "wrong text", suspects: Sequence[tuple[str, str]] = ()) -> None:

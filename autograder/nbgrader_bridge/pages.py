@@ -85,7 +85,7 @@ def is_from_message(verdict: Verdict) -> bool:
     found = RAISED.match(verdict.message)
     if found is None or found[1] in ("NameError", "RecursionError"):
         return False
-    return verdict.cause == cause_of(found[1], verdict.message[found.end() :])
+    return verdict.cause == cause_of(found[1], verdict.message[found.end() :], verdict.lines)
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
