@@ -252,7 +252,7 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     verdict.seen = [verdict.outcome, names[0]]
     verdict.message = f"your code raised {names[0]}: {error}"
     told_by_topic = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
-    verdict.cause = told_by_topic or cause_of(names[0], str(error), verdict.lines)
+    verdict.cause, verdict.claimed = told_by_topic or cause_of(names[0], str(error), verdict.lines), told_by_topic is not None
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
         verdict.message = f"it cannot be called as its description says: {error}"
         verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."

@@ -1,4 +1,4 @@
-"""What a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung."""
+"""What a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung, typed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from .progress import progress
 from .rungs import rungs
 from .runner import select
 from .screen import Place, Table, sentences, shell, show_line, show_markdown
+from .typed import typed
 from .verdicts import SKIPPED, STOPPED, Verdict, share
 
-__all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung"]
+__all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
 
 NOT_WRITTEN, NOT_MEASURED = "not written yet", "not measured"
 """How a verdict's message begins, as the runner has it."""
@@ -220,7 +221,8 @@ def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dic
     unknown = [name for name in names if name in beneath and name not in known]
     if unknown:
         calls = " and ".join(f'check("{name}")' for name in unknown)
-        return f"{exercise} uses {' and '.join(unknown)}, not checked since that cell was run: run {calls} before you look for a mistake here."
+        not_checked = f"{exercise} uses {' and '.join(unknown)}, not checked since that cell was run"
+        return f"{not_checked}: run {calls} before you look for a mistake here."
     return ""
 
 

@@ -13,12 +13,14 @@ import pytest
 
 from autograder import checking, desk, durations, ladder, rungs, student
 from autograder.course_table import solution_source
+from autograder.grading.worker import student_stub
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.runner import reference, select
 from course.kit import load_model
 from course.kit.paths import WORK
 
 NUM_CHECKS = len(select("softmax", exercise="softmax", hidden=False))
+DROPPED = "[symbol for symbol in symbols if symbol in tokenizer.vocab]"
 WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
 
 
@@ -139,7 +141,8 @@ def test_a_mistake_underneath_is_named_before_the_checks_that_show_it(work, caps
 
 def test_what_lies_beneath_a_method_and_beneath_that_is_found(work):
     day, namespace = find_day("kv_cache"), {"__name__": "__main__"}
-    exec("def forward_cached(x): return KVCache.x\nclass KVCache:\n    def get(self): pass\ndef prefill(x): return forward_cached(x)", namespace)
+    exec("class KVCache:\n    def get(self): pass\n", namespace)
+    exec("def forward_cached(x): return KVCache.x\ndef prefill(x): return forward_cached(x)\n", namespace)
     said = student._what_lies_beneath(day, "prefill", namespace["prefill"], namespace)
     assert said.startswith("prefill uses KVCache and forward_cached, not checked since"), said
     assert student._what_lies_beneath(day, "KVCache", namespace["KVCache"], namespace) == ""
@@ -160,8 +163,8 @@ def test_a_right_exercise_underneath_or_a_method_of_its_name_is_not_blamed(work,
     [
         ("softmax", "softmax", "amax(dim=-1, keepdim=True)", "amax(dim=-1)", "`keepdim=True` it stays"),
         ("tokenizer", "bpe_encode", "in piece.encode()]", "in map(ord, piece)]", "`piece.encode()` gives a piece's bytes"),
-        ("tokenizer", "bpe_encode", "[symbol for symbol in symbols if symbol in tokenizer.vocab]", "list(piece)", "a character of the text"),
-        ("tokenizer", "bpe_encode", "        symbols = [symbol for symbol in symbols if symbol in tokenizer.vocab]\n", "", "a byte without a token"),
+        ("tokenizer", "bpe_encode", DROPPED, "list(piece)", "a character of the text"),
+        ("tokenizer", "bpe_encode", f"        symbols = {DROPPED}\n", "", "a byte without a token"),
         ("tokenizer", "bpe_encode", "while len(symbols) > 1:", "while True:", "a piece of one symbol has none"),
         ("tokenizer", "bpe_encode", "tokenizer.ranks.get(pair, math.inf)", "tokenizer.ranks[pair]", "has no rank"),
         ("tokenizer", "bpe_encode", "    ids: list[int] = []\n", "    return tokenizer.encode(text)\n", "its tables and no encode"),
@@ -187,6 +190,10 @@ def test_what_torch_cannot_do_is_not_taken_for_a_stub(work, capsys):
     out = capsys.readouterr().out
     assert "not written" not in out
     assert "NotImplementedError: Cannot copy out of meta tensor" in out
+
+
+def test_in_a_graded_notebook_every_name_can_be_imported():
+    assert set(student.__all__) <= set(vars(student_stub()))
 
 
 def test_an_unknown_exercise_suggests_the_nearest(work, capsys):

@@ -132,10 +132,11 @@ def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the to
 
 @dataclass
 class Books:
-    """What a draft was asked: (the text so far, how many tokens), and how many it gave."""
+    """What a draft was asked: (the text so far, how many tokens), how many it gave, and which."""
 
     asked: list[tuple[list[int], int]] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
+    guesses: list[list[int]] = field(default_factory=list)
 
     def __call__(self, ids: Any, k: Any) -> tuple[list[int], Tensor | None]:
         that(isinstance(ids, list) and all(type(token) is int for token in ids), "draft is called with a list of ints, and k", got=ids)
@@ -143,6 +144,7 @@ class Books:
         self.asked.append((list(ids), k))
         tokens, q = self.guess(ids, k)
         self.given.append(len(tokens))
+        self.guesses.append(list(tokens))
         return tokens, q
 
     def guess(self, ids: list[int], k: int) -> tuple[list[int], Tensor | None]:
@@ -245,6 +247,20 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
             expected=f"1 to {most}" if most > 0 else at_end,
             got=n,
         )
+
+
+def replaced_by_another(draft: Books, idx: Tensor, new: list[int]) -> None:
+    """Fails where a round ends with one of its guesses. Behind a kept one comes a token of the pass; of a refused one the draft has more
+    than the model, nothing of it is lacking, and it cannot replace itself."""
+    text, lengths = idx[0].tolist() + new, [len(ids) for ids, _ in draft.asked]
+    for guess, before, after in zip(draft.guesses, lengths, lengths[1:], strict=False):
+        if 0 < after - before <= len(guess):
+            that(
+                text[after - 1] != guess[after - before - 1],
+                f"a round ended with guess {after - before} of {len(guess)} itself",
+                expected="another token behind it if it is kept, another one in its place if it is refused",
+                got=f"{text[after - 1]}, and then a new round",
+            )
 
 
 # ---- drawn texts ---------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from autograder.grading.raised import StudentRaised
 from autograder.grading.work import counting
 from course.kit import Config
 
+
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
     """What an exception of an answer's proves here, beyond what it proves everywhere."""
     if name == "RuntimeError" and "must match the size of tensor" in message and message.rstrip().endswith("dimension 3"):

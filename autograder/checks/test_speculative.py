@@ -23,6 +23,7 @@ from autograder.checks.guessed import (
     filtered_law,
     follows,
     has_the_law,
+    replaced_by_another,
     speculated,
 )
 from autograder.checks.test_generation import frequencies
@@ -586,6 +587,7 @@ def drawn_text(student, rng, model, *, length=250, **draft):
     new = speculated(student, model, idx, draft=books, k=k, max_new_tokens=length, block_size=1024, generator=generator)
     equal(len(new), length, what="wrong number of new tokens")
     asked_as_it_should(books, idx, new, k, length)
+    replaced_by_another(books, idx, new)
     return new
 
 

@@ -37,7 +37,7 @@ def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
         return "A byte is 255 at the most. A larger number is a character's (`ord`), or an id; `piece.encode()` gives a piece's bytes."
     if found := re.fullmatch(r"'(.)'", message):
         if found[1] not in library().symbol_to_byte:
-            return "That is a character of the text. The tables go by bytes: each byte of `piece.encode()` has its letter in `byte_to_symbol`."
+            return "That is a character of the text. The tables go by bytes: `byte_to_symbol` has a letter for each of `piece.encode()`."
         if found[1] not in library().vocab:
             return "That letter stands for a byte without a token, and such a byte is left out before anything is merged."
     if message.startswith("('"):

@@ -143,7 +143,7 @@ def student_stub() -> types.ModuleType:
     def nothing(*args: object, **kwargs: object) -> None:
         return None
 
-    for name in ("check", "hint", "progress", "rung"):
+    for name in ("check", "hint", "judge_test", "progress", "rung", "typed"):
         setattr(module, name, nothing)
     module.earlier = earlier  # type: ignore[attr-defined]
     module.if_solved = lambda *names: False  # type: ignore[attr-defined]

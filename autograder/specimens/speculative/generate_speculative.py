@@ -290,6 +290,11 @@ def generate_speculative(
 # -                     q[torch.arange(len(guess)), tokens] = 1.0
 # +                     q = torch.full((len(guess), vocab), 1.0 / vocab)
 
+# %% wrong_speculative_certain_of_all, of right_speculative_plain
+# WRONG: what replaces a refused guess of a draft without q is drawn from the model's whole law
+# -                     q = torch.zeros(len(guess), vocab)
+# +                     q = torch.ones(len(guess), vocab)
+
 # %% wrong_speculative_certain_is_kept, of right_speculative_plain
 # WRONG: a draft without q is believed: its guesses are all kept
 # -                     q = torch.zeros(len(guess), vocab)
