@@ -11,10 +11,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import math
-import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from autograder.grading.near import Near
 from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
 from autograder.specimen_files import listed
+from autograder.typed import NotOfTheForm
 from course.kit import Tokenizer, load_model, load_tokenizer
 
 from .depends import content, judges, programs
@@ -57,26 +56,25 @@ class Aside:
 
 ASIDES = [
     Aside("softmax", "my_scores", "refuted:"),
-    Aside(
-        "softmax", "my_rows", "you have found it", "softmax", "colleagues_softmax",
-        "logits - logits.max()", "logits - logits.amax(dim=-1, keepdim=True)",
-    ),
-    Aside(
-        "softmax", "my_probs", "you have found it", "entropy", "colleagues_entropy",
-        "(probs * (probs + 1e-6).log())", "torch.where(probs > 0, probs * probs.log(), 0)",
-    ),
+    Aside("softmax", "my_rows", "you have found it", "softmax", "colleagues_softmax"),
+    Aside("softmax", "my_probs", "you have found it", "entropy", "colleagues_entropy"),
     Aside("softmax", "take_in", "right after every score"),
     Aside("tokenizer", "my_text", "you have found it", "bpe_encode", "colleagues_encode"),
     Aside("tokenizer", "my_tokens", "you have found it", "StreamDecoder", "ColleaguesDecoder"),
     Aside("tokenizer", "my_message", "refuted for this text"),
     Aside("tokenizer", "encode_chat", "safe: every special token"),
     Aside("tokenizer", "merge_all", "right, and "),
-    Aside("attention", "my_scores", "you have found it", "attention", "colleagues_attention"),
+    Aside("tokenizer", "train_bpe", "right for all texts"),
+    Aside("attention", "my_scores", "you have found it"),
     Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
     Aside("attention", "my_distances", "refuted\n"),
     Aside("attention", "window_attention", "right, and the work grows"),
     Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
-    Aside("transformer", "my_positions", "you have found it"),
+    Aside(
+        "transformer", "my_positions", "you have found it", "decoder_block", "colleagues_block",
+        "config, torch.arange(x.shape[1]), attend", "config, positions, attend",
+    ),
+    Aside("transformer", "colleagues_block", "mended: "),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
     Aside("samplers", "my_logits", "refuted: token"),
@@ -84,12 +82,13 @@ ASIDES = [
     Aside("samplers", "my_row", "you have found it", "draw", "colleagues_draw"),
     Aside("samplers", "race", "right: every row"),
     Aside("steering", "my_logits", "you have found it", "apply_repetition_penalty", "colleagues_penalty"),
-    Aside("steering", "my_said", "you have found it", "apply_frequency_presence", "colleagues_counting"),
+    Aside("steering", "my_said", "you have found it"),
     Aside("steering", "my_presence", "refuted:"),
     Aside("steering", "date_goes_on", "right: every beginning"),
     Aside("steering", "json_goes_on", "right: JSON"),
     Aside("generation", "my_sentence", "refuted:"),
     Aside("generation", "my_prompts", "you have found it"),
+    Aside("generation", "colleagues_done", "mended: "),
     Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
     Aside("generation", "generate_each", "right: every row"),
     Aside("latency", "my_waits", "you have found it", "percentile", "colleagues_percentile"),
@@ -103,9 +102,11 @@ ASIDES = [
         "costs", "my_heads", "you have found it", "kv_cache_bytes", "colleagues_bytes",
         "config.hidden_size", "config.num_key_value_heads * config.head_dim",
     ),
+    Aside("costs", "my_bet", "holds, to a tenth"),
     Aside("costs", "from_card", "right for every card and place"),
     Aside("kv_cache", "my_calls", "you have found it", "KVCache", "ColleaguesCache"),
-    Aside("kv_cache", "my_chunks", "you have found it", "forward_cached", "colleagues_forward"),
+    Aside("kv_cache", "my_chunks", "you have found it"),
+    Aside("kv_cache", "my_bet", "your bet holds"),
     Aside("kv_cache", "my_flops", "the sentence is refuted"),
     Aside("kv_cache", "RingCache", "right, in a ring of slots"),
     Aside(
@@ -118,6 +119,29 @@ ASIDES = [
     ),
     Aside("batching", "my_lengths", "the sentence is refuted"),
     Aside("batching", "sorted_batches", "right, with the fewest slots"),
+    Aside("flash_attention", "my_scores", "you have found it", "absorb", "colleagues_absorb"),
+    Aside("flash_attention", "colleagues_absorb", "all 600 rows come out right"),
+    Aside("flash_attention", "my_flops", "the sentence is refuted"),
+    Aside("paging", "my_tokens", "the sentence is refuted"),
+    Aside("paging", "my_story", "you have found it"),
+    Aside("paging", "mended_grow", "all 100 stories come out right"),
+    Aside("continuous_batching", "my_gaps", "the sentence is refuted"),
+    Aside("continuous_batching", "my_case", "you have found it"),
+    Aside("continuous_batching", "mended_feed", "all 300 cases come out as"),
+    Aside("speculative", "my_guesses", "the sentence is refuted"),
+    Aside("speculative", "my_draft", "the sentence is refuted"),
+    Aside("speculative", "colleagues_verify", "mended:"),
+    Aside("quantization", "my_probs", "the sentences are refuted"),
+    Aside("quantization", "my_q", "you have found it"),
+    Aside("quantization", "colleagues_dot", "mended:"),
+    Aside("parallel", "my_numbers", "the sentence is refuted"),
+    Aside("parallel", "my_wire", "the sentence is refuted"),
+    Aside("parallel", "my_logits", "you have found it"),
+    Aside("parallel", "colleagues_choice", "mended:"),
+    Aside("serving", "my_cut", "the sentence is refuted"),
+    Aside("serving", "my_text", "the sentence is refuted"),
+    Aside("serving", "my_readers", "you have found it"),
+    Aside("serving", "ColleaguesEngine", "mended:"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
@@ -146,14 +170,17 @@ def with_answer(aside: Aside, answer: str | None) -> str:
     if answer is None:
         return source
     lines = source.split("\n")
-    return "\n".join([*lines[: node.lineno - 1], answer, *lines[node.end_lineno :]])
+    imports = "import math\nimport torch"  # for whoever writes math.inf
+    return "\n".join([imports, *lines[: node.lineno - 1], answer, *lines[node.end_lineno :]])
 
 
 def names_of(topic: str) -> dict[str, Any]:
     """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
     found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
-    found |= {"torch": torch, "math": math, "time": time, "Tensor": torch.Tensor, "if_solved": lambda *_: True}
-    found |= {"dataclass": dataclass, "replace": replace}
+    cells = lesson(find_day(topic)).cells
+    setup = ast.parse(next(cell.source for cell in cells if cell.role == "setup")).body
+    exec(compile(ast.Module([node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)], []), "<setup>", "exec"), found)
+    found["if_solved"] = lambda *_: True
     if topic == "tokenizer":
         found["tokenizer"] = smollm2s_tokenizer()
     if topic in ("transformer", "kv_cache", "batching"):
@@ -161,7 +188,7 @@ def names_of(topic: str) -> dict[str, Any]:
         found["exact"] = load_model("tiny", dtype=torch.float64)
     if topic == "generation":
         found["table"] = torch.tensor(hand_computed("generation")["bigram"]["probs"])
-    for cell in lesson(find_day(topic)).cells:  # what earlier cells define without running anything
+    for cell in cells:  # what earlier cells define without running anything
         if cell.role == "demo":
             body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
             exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
@@ -197,7 +224,10 @@ def mended(aside: Aside, source: str) -> str:
 
 def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> str:
     torch.manual_seed(0)
-    exec(source, names_of(aside.topic))
+    try:
+        exec(source, names_of(aside.topic))
+    except NotOfTheForm as refused:  # a notebook shows its line
+        return str(refused)
     return capsys.readouterr().out
 
 
@@ -256,3 +286,27 @@ def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: 
         namespace[aside.exercise] = namespace[aside.colleague]
         verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
         assert any(verdict.failed for verdict in verdicts) == fails, [v.title for v in verdicts if v.failed]
+
+
+NOTHING = [
+    "None", "True", "'text'", "''", "[]", "()", "{}", "-1", "0", "2.5", "float('nan')", "float('inf')", "10**30", "1 + 2j", "...",
+    "object()", "lambda x: x", "{1, 2}", "b'ab'", "(1, 'a')", "[None]", "[True, False]", "['a', 'b']", "[[]]", "[[1, 2], 3]",
+    "torch.zeros(0)",
+]  # fmt: skip
+"""What nobody is asked for, and somebody types."""
+ANYTHING = [
+    *NOTHING, "range(4)", "[10**30] * 3", "[-1, -2]", "[0] * 8", "[float('nan')] * 8", "torch.tensor(3)", "torch.tensor([1.0, 2.0])",
+    "[[1, 2], [3]]",
+]  # fmt: skip
+VALUES = [aside for aside in ASIDES if isinstance(cell_of(aside)[1], ast.Assign)]
+
+
+@pytest.mark.parametrize("aside", VALUES, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_is_typed_gets_a_line_and_no_traceback(aside: Aside, capsys: pytest.CaptureFixture[str], kept: Keeping) -> None:
+    if kept(depends_on(aside.topic), aside, ANYTHING):
+        return
+    for value in ANYTHING:
+        said = said_by(aside, with_answer(aside, f"{aside.name} = {value}"), capsys)
+        assert said.strip(), value
+        assert aside.found not in said or value not in NOTHING, f"{value}: {said}"

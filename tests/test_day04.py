@@ -12,11 +12,15 @@ import pytest
 import torch
 
 import solutions.tokenizer
+import solutions.transformer
 from autograder.lessons import find_day, lesson
+from autograder.typed import NotOfTheForm, typed
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
 from course.kit.weights import layer_shapes
 from solutions.softmax import softmax
 from solutions.transformer import decoder_block, feed_forward, forward, rms_norm
+
+from .demo_cells import DemoCells, public
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["transformer"]
 LESSON = (paths.ROOT / "course" / "day04_transformer" / "lesson.md").read_text(encoding="utf-8")
@@ -287,3 +291,42 @@ def test_the_columns_read_like_entries(smollm2: Model) -> None:
         assert f"({layer}, {number}, {sign})" in LESSON
         best = (head @ (sign * smollm2.weights.layers[layer].down_proj[:, number])).topk(8).indices.tolist()
         assert smollm2.tokenizer.encode(token)[0] in best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("layers", "said"),
+    [
+        ("[10, 11, 12, 13, 14]", "rank 2,769 of 49,152\nnot refuted"),
+        ("range(13, 18)", "the sentence is refuted"),
+        ("torch.arange(14, 19)", "the sentence is refuted"),
+        ("(19, 18, 17, 16, 15)", "the sentence is refuted"),
+        ("range(13, 20)", "without the 7 layers 13 to 19 Paris stands at rank 1 of 49,152\nthe sentence is refuted"),
+        ("range(12, 17)", "not refuted"),
+        ("range(16, 21)", "not refuted"),
+        ("range(30)", "not refuted"),
+        ("[13, 14, 15, 16]", "five layers or more"),
+        ("[13, 15, 16, 17, 18, 19]", "five layers or more"),
+        ("[15, 15, 16, 17, 18, 19]", "five layers or more"),
+        ("[26, 27, 28, 29, 30]", "five layers or more"),
+        ("[-5, -4, -3, -2, -1]", "five layers or more"),
+        ("[]", "five layers or more"),
+        ("[13.0, 14.0, 15.0, 16.0, 17.0]", "should be a list of whole numbers"),
+        ("[True] * 5", "should be a list of whole numbers"),
+        ("'13 to 17'", "should be a list of whole numbers"),
+        ("None", "should be a list of whole numbers"),
+        ("15", "should be a list of whole numbers"),
+    ],
+)
+def test_layers_that_paris_can_do_without(smollm2: Model, layers: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def names() -> dict:
+        known = {"model": smollm2, "replace": replace, "WeightsOnly": WeightsOnly, "torch": torch, "typed": typed}
+        return public(solutions.transformer) | known
+
+    try:
+        changed = "my_layers = [10, 11, 12, 13, 14]", f"my_layers = {layers}"
+        heard = DemoCells(find_day("transformer"), names)("my_layers", capsys, changed)
+    except NotOfTheForm as refused:
+        heard = str(refused)
+    assert said in heard
+    assert ("the sentence is refuted" in heard) == (said.endswith("the sentence is refuted"))

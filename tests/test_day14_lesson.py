@@ -218,7 +218,7 @@ def test_twenty_people_get_what_each_gets_alone(capsys) -> None:
     assert first == second == 0 < third
 
 
-MY_CASE = "my_requests, my_blocks = [(6, 5), (6, 5)], 4 "
+MY_CASE = "my_case = [(6, 5), (6, 5)], 4 "
 
 
 @pytest.mark.parametrize(("case", "found"), [
@@ -226,7 +226,7 @@ MY_CASE = "my_requests, my_blocks = [(6, 5), (6, 5)], 4 "
     ("[(10, 5), (1, 5)], 4", False), ("[(1, 5), (10, 5)], 4", True),
 ])  # fmt: skip
 def test_the_bug_is_found_where_it_is_and_the_named_lines_mend_it(case: str, found: bool, capsys) -> None:
-    change = (MY_CASE, f"my_requests, my_blocks = {case} ")
+    change = (MY_CASE, f"my_case = {case} ")
     assert ("you have found it" in run_cell("def colleagues_feed", capsys, change)) == found
     line = "                others = [other for other in scheduler.running if other is not row]\n"
     append = "                plan.preempted.append(others[-1])\n"

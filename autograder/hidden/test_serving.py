@@ -151,7 +151,10 @@ BAD: dict[str, tuple[Any, ...]] = {
     "n": (0, 2, -1, True, False, 1.0, 1.5, "1", []),
     "stop": ("", [], [""], ["a", ""], ["a"] * 5, [1], [None], ["a", ["b"]], 1, True, False, 0, {"a": 1}, 1.5),
     "stream": (0, 1, "true", "", [], {}),
-    "stream_options": ([], True, False, 1, "include_usage", {"include_usage": 1}, {"include_usage": "yes"}, {"include_usage": []}),
+    "stream_options": (
+        [], True, False, 1, 0, "", "include_usage", {"include_usage": 1}, {"include_usage": "yes"}, {"include_usage": []},
+        {"include_usage": 0}, {"include_usage": 0.0}, {"include_usage": ""}, {"include_usage": {}},
+    ),
 }  # fmt: skip
 
 

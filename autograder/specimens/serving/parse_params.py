@@ -145,8 +145,7 @@ def parse_params(body, *, chat, room):
         check("logprobs", logprobs is None or is_int(logprobs) and 0 <= logprobs <= 5)
     check("stream", isinstance(get("stream", False), bool))
     options = get("stream_options", {})
-    check("stream_options", isinstance(options, dict) and isinstance(options.get("include_usage", None) or False, bool)
-          and options.get("include_usage") not in ([], "", {}) and not (is_int(options.get("include_usage"))))
+    check("stream_options", isinstance(options, dict) and type(options.get("include_usage", None)) in (bool, type(None)))
     name = "max_completion_tokens" if chat and body.get("max_completion_tokens") is not None else "max_tokens"
     tokens = get(name, room if chat else 16)
     if not is_int(tokens) or (tokens < 1 and body.get(name) is not None and room >= 1):
@@ -465,6 +464,11 @@ def parse_params(body, *, chat, room):
 # -         if usage is not None and not isinstance(usage, bool):
 # -             bad("stream_options", "an object with include_usage true or false")
 
+
+# %% wrong_parse_params_usage_falsy, of right_parse_params_plain
+# WRONG: an include_usage of 0 or "" is taken for false
+# -         if usage is not None and not isinstance(usage, bool):
+# +         if usage and not isinstance(usage, bool):
 
 # %% wrong_parse_params_options_any, of right_parse_params_plain
 # WRONG: stream_options that is no object is passed over

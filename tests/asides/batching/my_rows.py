@@ -1,4 +1,4 @@
-# Prompts for "Find the bug" before left_pad: pads counted by the ids with which a row begins. How they are judged: tests/test_asides.py.
+# Prompts for "Find the bug" after left_pad: pads counted by the ids with which a row begins. How they are judged: tests/test_asides.py.
 
 
 # %% right_begins_with_it

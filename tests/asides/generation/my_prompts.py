@@ -59,3 +59,48 @@ my_prompts = "the dog"
 # %% wrong_end_alone
 # WRONG: the longest way, alone
 my_prompts = ["<end>"]
+
+
+# %% right_tuple
+# RIGHT: a tuple
+my_prompts = ("ran", "ran", "the")
+
+
+# %% wrong_nothing
+# WRONG: nothing
+my_prompts = None
+
+
+# %% wrong_a_word
+# WRONG: one word, not in a list
+my_prompts = "dog"
+
+
+# %% wrong_ids
+# WRONG: ids instead of words
+my_prompts = [1, 3]
+
+
+# %% wrong_tensor
+# WRONG: a tensor of ids
+my_prompts = torch.tensor([1, 3])
+
+
+# %% wrong_lists
+# WRONG: prompts of several words
+my_prompts = [["the", "dog"], ["cat"]]
+
+
+# %% wrong_not_a_number
+# WRONG: not a number
+my_prompts = [float("nan"), "the"]
+
+
+# %% wrong_too_many
+# WRONG: more rows than the cell takes
+my_prompts = ["the", "dog"] * 1000
+
+
+# %% wrong_other_case
+# WRONG: words that the model does not know, in capitals
+my_prompts = ["The", "Dog"]

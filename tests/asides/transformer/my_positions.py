@@ -64,3 +64,63 @@ my_positions = [0, 1, float("nan")]
 # %% wrong_inf
 # WRONG: a position that is none
 my_positions = [0, 1, float("inf")]
+
+
+# %% right_tensor
+# RIGHT: a tensor of positions
+my_positions = torch.tensor([3, 4, 9])
+
+
+# %% right_range
+# RIGHT: a range with steps
+my_positions = range(0, 9, 3)
+
+
+# %% right_far_gap
+# RIGHT: neighbours, and the last one as far as the cell takes
+my_positions = (0, 1, 1_000_000)
+
+
+# %% wrong_none
+# WRONG: nothing
+my_positions = None
+
+
+# %% wrong_text
+# WRONG: text
+my_positions = "0, 1, 7"
+
+
+# %% wrong_one_number
+# WRONG: a number, not a list
+my_positions = 57
+
+
+# %% wrong_empty
+# WRONG: no positions
+my_positions = []
+
+
+# %% wrong_nested
+# WRONG: a list in a list
+my_positions = [[0, 1, 7]]
+
+
+# %% wrong_floats
+# WRONG: numbers that are no places
+my_positions = [0.0, 1.0, 7.0]
+
+
+# %% wrong_truth_values
+# WRONG: truth values for places
+my_positions = [False, True, 7]
+
+
+# %% wrong_too_many
+# WRONG: more than the cell takes
+my_positions = range(0, 1_000_000, 2)
+
+
+# %% wrong_tensors_of_many
+# WRONG: entries that are tensors
+my_positions = [torch.arange(3), torch.arange(3), torch.arange(3)]
