@@ -105,6 +105,19 @@ def test_more_states_of_those_who_run(student, rng):
 
 
 @checks("feed_running")
+def test_the_last_token_of_the_budget(student):
+    """three decode with a budget of 3; a prompt leaves one token of 4, for the first token of another: it is used to the last"""
+    s = scheduler_of(student, 9, 4, 3, 3)
+    every = [running(student, s, [i + 1] * 5, 5, output=[9]) for i in range(3)]
+    equal(fed(student.feed_running(s), every), [(0, 1), (1, 1), (2, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal([each.sequence.length for each in every], [6, 6, 6], what="wrong lengths of the sequences of a, b, c")
+    s = scheduler_of(student, 9, 4, 4, 3)
+    every = [running(student, s, [1] * 8, 5), running(student, s, [2] * 6, 0)]
+    equal(fed(student.feed_running(s), every), [(0, 3), (1, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal([each.sequence.length for each in every], [8, 1], what="wrong lengths of the sequences of a, b")
+
+
+@checks("feed_running")
 def test_two_give_way_for_one(student):
     """a chunk of a long prompt needs more than the youngest gives back: two give way, the youngest first"""
     s = scheduler_of(student, 6, 4, 16, 4)

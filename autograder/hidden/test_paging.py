@@ -464,6 +464,19 @@ def test_evicted_in_the_order_of_rest(student, rng):
 
 
 @checks("PrefixPool")
+def test_without_a_key_before_all_that_rest(student):
+    """three idle blocks, and then two without a key come free: these two are taken first, and all keys are known until then"""
+    keys = [b"a", b"b", b"c"]
+    pool, blocks = idle_pool(student, keys, 5)
+    plain = [pool.take(), pool.take()]
+    for block in plain:
+        pool.release(block)
+    equal(sorted([pool.take(), pool.take()]), sorted(plain), what="two blocks without a key are free, and others were taken")
+    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key is forgotten, and its block was not needed")
+    equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken")
+
+
+@checks("PrefixPool")
 def test_forgotten_while_idle(student):
     """an idle block that is forgotten is free as before: it counts, and each block can be taken once"""
     keys = [b"a", b"b", b"c"]

@@ -70,6 +70,11 @@ def feed_running(scheduler):
 # -         n = min(request.remaining, budget)
 # +         n = request.remaining
 
+# %% wrong_feed_last_token_left, of right_feed_plain
+# WRONG: a last token of the budget goes to nobody
+# -     while index < len(scheduler.running) and budget > 0:
+# +     while index < len(scheduler.running) and budget > 1:
+
 # %% wrong_feed_budget_stays, of right_feed_plain
 # WRONG: the budget is not counted down: each request may use all of it
 # -             budget -= n

@@ -158,6 +158,11 @@ class PrefixPool(BlockPool):
             self.rested[block] = self.now
 
 
+# %% wrong_prefix_without_a_key_second, of right_prefix_one_line_of_free_blocks
+# WRONG: a block without a key is put before the last of the free ones, not before all
+# -             self.free_blocks.insert(len(self.free_blocks) if block in self.key_of else 0, block)
+# +             self.free_blocks.insert(len(self.free_blocks) if block in self.key_of else -1, block)
+
 # %% wrong_prefix_revived_stays_idle, of right_prefix_plain
 # WRONG: an idle block that is adopted stays among the idle ones
 # -             self.idle.pop(block, None)
