@@ -261,9 +261,13 @@ def test_the_lessons_cell_for_a_gpu_runs_through(capsys: pytest.CaptureFixture[s
     source = slots + "\n\n" + cell.partition("\n```")[0].replace("2**26", "2**12")
     names = dict(vars(solutions.batching)) | {"time": time, "costs": solutions.costs, "if_solved": lambda *_: True}
     names["big"] = load_model("tiny")
+    rungs: list[tuple[str, float, int]] = []
+    names["rung"] = lambda name, tokens_per_second, *, model, batch: rungs.append((name, tokens_per_second, batch))
     with StrictlyRehearsed():
         exec(source, names)
     said = capsys.readouterr().out
-    assert "tokens/s with 16 rows, roof" in said
+    ((name, speed, batch),) = rungs
+    assert f"{speed:.0f} tokens/s with 16 rows, roof" in said
+    assert (name, batch) == ("Day 11, sixteen rows on a GPU", 16)
     exec(source, names)
     assert "nothing to measure" in capsys.readouterr().out or torch.cuda.is_available()
