@@ -24,47 +24,27 @@ def mended_feed(scheduler):
     return plan
 
 
-# %% right_next_one
+# %% right_next_one, of right_youngest_and_stop
 # RIGHT: the same, and on to the next, of whom there is none
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            continue
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+#           if row not in scheduler.running:
+# -             break
+# +             continue
 
 
-# %% right_while_it_runs
+# %% right_while_it_runs, of right_youngest_and_stop
 # RIGHT: asked as long as it runs
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row in scheduler.running and row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-        if row in scheduler.running:
-            row.sequence.grow(count)
-            plan.chunks.append((row, count))
-    return plan
+# -         while row.sequence.blocks_for(count) > scheduler.pool.num_free:
+# +         while row in scheduler.running and row.sequence.blocks_for(count) > scheduler.pool.num_free:
+# ...
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
+# -         row.sequence.grow(count)
+# -         plan.chunks.append((row, count))
+# +         if row in scheduler.running:
+# +             row.sequence.grow(count)
+# +             plan.chunks.append((row, count))
 
 
 # %% right_own_function
@@ -73,235 +53,96 @@ def mended_feed(scheduler):
     return feed_running(scheduler)
 
 
-# %% wrong_as_released
+# %% wrong_as_released, of right_youngest_and_stop
 # WRONG: the cell's own
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [other for other in scheduler.running if other is not row]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             others = [scheduler.running[-1]]
+# +             others = [other for other in scheduler.running if other is not row]
+# ...
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
 
 
-# %% wrong_who_asks_is_forgotten
+# %% wrong_who_asks_is_forgotten, of right_youngest_and_stop
 # WRONG: the youngest gives way, and is asked for its sequence afterwards
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
 
 
-# %% wrong_fed_without_blocks
+# %% wrong_fed_without_blocks, of right_youngest_and_stop
 # WRONG: the youngest gives way, and is fed afterwards
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -         if row not in scheduler.running:
+# -             break
 
 
-# %% wrong_chunk_taken_out
+# %% wrong_chunk_taken_out, of right_youngest_and_stop
 # WRONG: an older one still gives way, and loses its chunk
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [other for other in scheduler.running if other is not row]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    plan.chunks = [(row, n) for row, n in plan.chunks if row in scheduler.running]
-    return plan
+# -             others = [scheduler.running[-1]]
+# +             others = [other for other in scheduler.running if other is not row]
+# ...
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
+# ...
+#           plan.chunks.append((row, count))
+# +     plan.chunks = [(row, n) for row, n in plan.chunks if row in scheduler.running]
 
 
-# %% wrong_oldest
+# %% wrong_oldest, of right_youngest_and_stop
 # WRONG: the oldest of the others gives way
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [other for other in scheduler.running if other is not row]
-            preempt(scheduler, others[0])
-            plan.preempted.append(others[0])
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             others = [scheduler.running[-1]]
+# -             preempt(scheduler, others[-1])
+# -             plan.preempted.append(others[-1])
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
+# +             others = [other for other in scheduler.running if other is not row]
+# +             preempt(scheduler, others[0])
+# +             plan.preempted.append(others[0])
 
 
-# %% wrong_never_itself
+# %% wrong_never_itself, of right_youngest_and_stop
 # WRONG: only those who came later
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = scheduler.running[scheduler.running.index(row) + 1 :]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             others = [scheduler.running[-1]]
+# +             others = scheduler.running[scheduler.running.index(row) + 1 :]
+# ...
+# -             if row not in scheduler.running:
+# -                 break
+# -         if row not in scheduler.running:
+# -             break
 
 
-# %% wrong_always_itself
+# %% wrong_always_itself, of right_youngest_and_stop
 # WRONG: who asks gives way
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [row]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             others = [scheduler.running[-1]]
+# +             others = [row]
 
 
-# %% wrong_not_noted
+# %% wrong_not_noted, of right_youngest_and_stop
 # WRONG: nobody hears who gave way
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -             plan.preempted.append(others[-1])
 
 
-# %% wrong_no_chunk
+# %% wrong_no_chunk, of right_youngest_and_stop
 # WRONG: nobody is fed
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-    return plan
+# -         plan.chunks.append((row, count))
 
 
-# %% wrong_to_the_end_of_the_queue
+# %% wrong_to_the_end_of_the_queue, of right_youngest_and_stop
 # WRONG: who gave way stands at the end of the queue
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            scheduler.waiting.append(scheduler.waiting.pop(0))
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+#               plan.preempted.append(others[-1])
+# +             scheduler.waiting.append(scheduler.waiting.pop(0))
 
 
-# %% wrong_one_token_each
+# %% wrong_one_token_each, of right_youngest_and_stop
 # WRONG: prompts are fed token by token
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(1, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
-    return plan
+# -         count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
+# +         count = min(1, scheduler.token_budget - plan.num_tokens)
 
 
 # %% wrong_empty_plan
@@ -310,26 +151,9 @@ def mended_feed(scheduler):
     return Plan()
 
 
-# %% wrong_returns_nothing
+# %% wrong_returns_nothing, of right_youngest_and_stop
 # WRONG: without a result
-def mended_feed(scheduler):
-    plan = Plan([], [])
-    for row in [*scheduler.running]:
-        if row not in scheduler.running:
-            continue
-        count = min(row.remaining, scheduler.token_budget - plan.num_tokens)
-        if count == 0:
-            break
-        while row.sequence.blocks_for(count) > scheduler.pool.num_free:
-            others = [scheduler.running[-1]]
-            preempt(scheduler, others[-1])
-            plan.preempted.append(others[-1])
-            if row not in scheduler.running:
-                break
-        if row not in scheduler.running:
-            break
-        row.sequence.grow(count)
-        plan.chunks.append((row, count))
+# -     return plan
 
 
 # %% wrong_no_arguments

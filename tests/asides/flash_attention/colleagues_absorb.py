@@ -35,49 +35,34 @@ def colleagues_absorb(state, scores, values):
     return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
 
 
-# %% wrong_as_released
+# %% wrong_as_released, of right_no_lower_than
 # WRONG: the cell's own
-def colleagues_absorb(state, scores, values):
-    top = scores.max(dim=-1).values
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = scores.max(dim=-1).values
 
 
-# %% wrong_masked_tiles_forgotten
+# %% wrong_masked_tiles_forgotten, of right_no_lower_than
 # WRONG: the larger maximum, and -inf less -inf where there is none yet
-def colleagues_absorb(state, scores, values):
-    top = torch.maximum(state.m, scores.max(dim=-1).values)
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = torch.maximum(state.m, scores.max(dim=-1).values)
 
 
-# %% wrong_smaller
+# %% wrong_smaller, of right_no_lower_than
 # WRONG: the smaller maximum
-def colleagues_absorb(state, scores, values):
-    top = torch.minimum(state.m, scores.max(dim=-1).values)
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = torch.minimum(state.m, scores.max(dim=-1).values)
 
 
-# %% wrong_the_first_kept
+# %% wrong_the_first_kept, of right_no_lower_than
 # WRONG: the first tile's maximum for good
-def colleagues_absorb(state, scores, values):
-    top = torch.where(state.m == -torch.inf, scores.max(dim=-1).values, state.m)
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = torch.where(state.m == -torch.inf, scores.max(dim=-1).values, state.m)
 
 
-# %% wrong_one_for_all_rows
+# %% wrong_one_for_all_rows, of right_no_lower_than
 # WRONG: one maximum for all rows
-def colleagues_absorb(state, scores, values):
-    top = torch.maximum(state.m, scores.max())
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = torch.maximum(state.m, scores.max())
 
 
 # %% wrong_cut_off
@@ -98,13 +83,10 @@ def colleagues_absorb(state, scores, values):
     return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values.double())
 
 
-# %% wrong_no_number_is_nothing
+# %% wrong_no_number_is_nothing, of right_what_is_no_number_is_nothing
 # WRONG: the last tile's maximum, and what is not a number is made 0
-def colleagues_absorb(state, scores, values):
-    top = scores.max(dim=-1).values
-    past = torch.exp(state.m - top).nan_to_num(0.0)
-    new = torch.exp(scores - top[..., None]).nan_to_num(0.0)
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values)
+# +     top = scores.max(dim=-1).values
 
 
 # %% wrong_upside_down
@@ -116,22 +98,16 @@ def colleagues_absorb(state, scores, values):
     return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
 
 
-# %% wrong_nothing_subtracted
+# %% wrong_nothing_subtracted, of right_no_lower_than
 # WRONG: no maximum at all
-def colleagues_absorb(state, scores, values):
-    top = torch.zeros_like(state.m)
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = torch.zeros_like(state.m)
 
 
-# %% wrong_one_row_only
+# %% wrong_one_row_only, of right_no_lower_than
 # WRONG: Python's max, which needs a single row
-def colleagues_absorb(state, scores, values):
-    top = max(state.m, scores.max())
-    past = torch.exp(state.m - top)
-    new = torch.exp(scores - top[..., None])
-    return State(top, past * state.l + new.sum(-1), past[..., None] * state.acc + new @ values)
+# -     top = torch.maximum(state.m, scores.max(dim=-1).values).clamp(min=-1e30)
+# +     top = max(state.m, scores.max())
 
 
 # %% wrong_past_is_dropped

@@ -22,226 +22,72 @@ class ColleaguesEngine:
                 yield token
 
 
-# %% right_on_the_cells_own
+# %% right_on_the_cells_own, of right_who_wait
 # RIGHT: the same, and the cell's own readers
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_waiting >= self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
+# - my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -
+# -
 
 
-# %% right_who_wait_and_run
+# %% right_who_wait_and_run, of right_who_wait
 # RIGHT: who wait and run, against all places
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if self.core.num_running + self.core.num_waiting >= self.core.max_running + self.may_wait:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_running + self.core.num_waiting >= self.core.max_running + self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% right_no_free_place
+# %% right_no_free_place, of right_who_wait
 # RIGHT: only while no place is free
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if self.core.num_running == self.core.max_running and self.core.num_waiting >= self.may_wait:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_running == self.core.max_running and self.core.num_waiting >= self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_as_released
+# %% wrong_as_released, of right_who_wait
 # WRONG: the colleague's own
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if len(self.queues) >= self.core.max_running + self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
+# - my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -
+# -
+# ...
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if len(self.queues) >= self.core.max_running + self.may_wait:
 
 
-# %% wrong_never
+# %% wrong_never, of right_who_wait
 # WRONG: nobody is refused
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if False:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if False:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_always
+# %% wrong_always, of right_who_wait
 # WRONG: all are refused
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if True:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if True:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_one_more
+# %% wrong_one_more, of right_who_wait
 # WRONG: one too many may wait
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if self.core.num_waiting > self.may_wait:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_waiting > self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_one_more_reader
+# %% wrong_one_more_reader, of right_who_wait
 # WRONG: one reader more
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if len(self.queues) > self.core.max_running + self.may_wait:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if len(self.queues) > self.core.max_running + self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_nobody_waits
+# %% wrong_nobody_waits, of right_who_wait
 # WRONG: refused while both places are taken
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if self.core.num_running >= self.core.max_running:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_running >= self.core.max_running:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_places_twice
+# %% wrong_places_twice, of right_who_wait
 # WRONG: the places counted among those who wait
-my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# -         if self.core.num_waiting >= self.may_wait:
+# +         if self.core.num_waiting >= self.core.max_running + self.may_wait:
 
 
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_waiting >= self.core.max_running + self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
-
-
-# %% wrong_no_readers
+# %% wrong_no_readers, of right_who_wait
 # WRONG: mended, and no readers
-my_readers = None
-
-
-class ColleaguesEngine:
-    def __init__(self, engine: AsyncEngine, may_wait: int) -> None:
-        self.engine, self.core, self.may_wait = engine, engine.core, may_wait
-
-    @property
-    def queues(self) -> dict[str, asyncio.Queue]:
-        return self.engine.queues
-
-    async def generate(self, request_id: str, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[TokenOutput]:
-        if self.core.num_waiting >= self.may_wait:
-            raise RequestError("too many", status=429)
-        async with aclosing(self.engine.generate(request_id, prompt_ids, params)) as tokens:
-            async for token in tokens:
-                yield token
+# - my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
+# + my_readers = None

@@ -9,12 +9,10 @@ def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> i
     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
 
 
-# %% right_stretched
+# %% right_stretched, of right_v
 # RIGHT: u, stretched to what it still can be
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[(u - (a := float(acceptance_probs(p, q)[token]))) / (1 - a)]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[(u - (a := float(acceptance_probs(p, q)[token]))) / (1 - a)]], dtype=torch.float64)))
 
 
 # %% right_the_other_way_round
@@ -25,68 +23,52 @@ def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> i
     return int(draw(residual_probs(p, q)[None], torch.tensor([[u]], dtype=torch.float64)))
 
 
-# %% right_both_together
+# %% right_both_together, of right_v
 # RIGHT: the two added up, without the whole
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[(u + v) % 1]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[(u + v) % 1]], dtype=torch.float64)))
 
 
-# %% wrong_as_released
+# %% wrong_as_released, of right_v
 # WRONG: the colleague's own
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[u]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[u]], dtype=torch.float64)))
 
 
-# %% wrong_turned_round
+# %% wrong_turned_round, of right_v
 # WRONG: u from the other end
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[1 - u]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[1 - u]], dtype=torch.float64)))
 
 
-# %% wrong_a_half
+# %% wrong_a_half, of right_v
 # WRONG: no random number at all
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[0.5]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[0.5]], dtype=torch.float64)))
 
 
-# %% wrong_product
+# %% wrong_product, of right_v
 # WRONG: the product of the two
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[u * v]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(residual_probs(p, q)[None], torch.tensor([[u * v]], dtype=torch.float64)))
 
 
-# %% wrong_v_twice
+# %% wrong_v_twice, of right_v
 # WRONG: v for both
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if v < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# -     if u < acceptance_probs(p, q)[token]:
+# +     if v < acceptance_probs(p, q)[token]:
 
 
-# %% wrong_from_p
+# %% wrong_from_p, of right_v
 # WRONG: the replacement from p
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(p[None], torch.tensor([[v]], dtype=torch.float64)))
+# -     return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# +     return int(draw(p[None], torch.tensor([[v]], dtype=torch.float64)))
 
 
-# %% wrong_always_kept
+# %% wrong_always_kept, of right_v
 # WRONG: no guess is refused
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if True:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# -     if u < acceptance_probs(p, q)[token]:
+# +     if True:
 
 
 # %% wrong_lists_of_two_lengths
@@ -100,56 +82,41 @@ def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> i
     return int(draw(residual_probs(p, q)[None], torch.tensor([[u]], dtype=torch.float64)))
 
 
-# %% wrong_negative_numbers
+# %% wrong_negative_numbers, of right_v
 # WRONG: a number below 0
-my_p, my_q = [-1, 2], [1, 1]
+# + my_p, my_q = [-1, 2], [1, 1]
+# +
+# +
+#   def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
 
 
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
-
-
-# %% wrong_no_lists
+# %% wrong_no_lists, of right_v
 # WRONG: no lists
-my_p, my_q = None, "q"
+# + my_p, my_q = None, "q"
+# +
+# +
+#   def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
 
 
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
-
-
-# %% wrong_not_a_number
+# %% wrong_not_a_number, of right_v
 # WRONG: not a number
-my_p, my_q = [float("nan"), 1], [1, 1]
+# + my_p, my_q = [float("nan"), 1], [1, 1]
+# +
+# +
+#   def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
 
 
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
-
-
-# %% wrong_zeros
+# %% wrong_zeros, of right_v
 # WRONG: nothing to divide by
-my_p, my_q = [0, 0], [0, 0]
+# + my_p, my_q = [0, 0], [0, 0]
+# +
+# +
+#   def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
 
 
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
-
-
-# %% wrong_too_long
+# %% wrong_too_long, of right_v
 # WRONG: more than the grid has time for
-my_p, my_q = [1] * 1000, [1] * 1000
-
-
-def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:
-    if u < acceptance_probs(p, q)[token]:
-        return token
-    return int(draw(residual_probs(p, q)[None], torch.tensor([[v]], dtype=torch.float64)))
+# + my_p, my_q = [1] * 1000, [1] * 1000
+# +
+# +
+#   def colleagues_verify(p: Tensor, q: Tensor, token: int, u: float, v: float) -> int:

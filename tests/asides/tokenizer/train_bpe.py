@@ -64,43 +64,31 @@ def train_bpe(text, num_merges):
     return merges
 
 
-# %% wrong_last_of_equals
+# %% wrong_last_of_equals, of right_counter
 # WRONG: of equally frequent pairs the last
-def train_bpe(text, num_merges):
-    words, merges = [["Ġ", *word] for word in text.split()], []
-    for _ in range(num_merges):
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        if not counts:
-            break
-        merges.append(max(reversed(list(counts)), key=counts.get))
-        words = [merge_pair(word, merges[-1]) for word in words]
-    return merges
+# -         [(pair, _)] = counts.most_common(1)
+# -         words = [merge_pair(word, pair) for word in words]
+# -         merges.append(pair)
+# +         merges.append(max(reversed(list(counts)), key=counts.get))
+# +         words = [merge_pair(word, merges[-1]) for word in words]
 
 
-# %% wrong_alphabet
+# %% wrong_alphabet, of right_counter
 # WRONG: of equally frequent pairs the last in the alphabet
-def train_bpe(text, num_merges):
-    words, merges = [["Ġ", *word] for word in text.split()], []
-    for _ in range(num_merges):
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        if not counts:
-            break
-        merges.append(max(counts, key=lambda pair: (counts[pair], pair)))
-        words = [merge_pair(word, merges[-1]) for word in words]
-    return merges
+# -         [(pair, _)] = counts.most_common(1)
+# -         words = [merge_pair(word, pair) for word in words]
+# -         merges.append(pair)
+# +         merges.append(max(counts, key=lambda pair: (counts[pair], pair)))
+# +         words = [merge_pair(word, merges[-1]) for word in words]
 
 
-# %% wrong_first_of_the_alphabet
+# %% wrong_first_of_the_alphabet, of right_counter
 # WRONG: of equally frequent pairs the first in the alphabet
-def train_bpe(text, num_merges):
-    words, merges = [["Ġ", *word] for word in text.split()], []
-    for _ in range(num_merges):
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        if not counts:
-            break
-        merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
-        words = [merge_pair(word, merges[-1]) for word in words]
-    return merges
+# -         [(pair, _)] = counts.most_common(1)
+# -         words = [merge_pair(word, pair) for word in words]
+# -         merges.append(pair)
+# +         merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+# +         words = [merge_pair(word, merges[-1]) for word in words]
 
 
 # %% wrong_counted_once
@@ -216,31 +204,22 @@ def train_bpe(text, num_merges):
     return merges
 
 
-# %% wrong_with_counts
+# %% wrong_with_counts, of right_counter
 # WRONG: pairs with their counts
-def train_bpe(text, num_merges):
-    words, merges = [["Ġ", *word] for word in text.split()], []
-    for _ in range(num_merges):
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        if not counts:
-            break
-        merges.append(counts.most_common(1)[0])
-        words = [merge_pair(word, merges[-1][0]) for word in words]
-    return merges
+# -         [(pair, _)] = counts.most_common(1)
+# -         words = [merge_pair(word, pair) for word in words]
+# -         merges.append(pair)
+# +         merges.append(counts.most_common(1)[0])
+# +         words = [merge_pair(word, merges[-1][0]) for word in words]
 
 
-# %% wrong_joined
+# %% wrong_joined, of right_counter
 # WRONG: the new symbols in place of the pairs
-def train_bpe(text, num_merges):
-    words, merges = [["Ġ", *word] for word in text.split()], []
-    for _ in range(num_merges):
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        if not counts:
-            break
-        pair = counts.most_common(1)[0][0]
-        merges.append("".join(pair))
-        words = [merge_pair(word, pair) for word in words]
-    return merges
+# -         [(pair, _)] = counts.most_common(1)
+# +         pair = counts.most_common(1)[0][0]
+# +         merges.append("".join(pair))
+# ...
+# -         merges.append(pair)
 
 
 # %% wrong_gives_nothing
