@@ -21,7 +21,7 @@ import pytest
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, Configurable
 
-from autograder.grading.grade import course_sha256
+from autograder import verdict_inputs
 from autograder.grading.records import read_record
 from autograder.grading.remote import Connection
 from autograder.lessons import ROOT, lesson, release_notebook_path
@@ -378,7 +378,7 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero_under_nbgrader_either(t
     hand_in(tmp_path, "ada", solved())
     converter = type("Converter", (Configurable,), {"coursedir": CourseDirectory(root=str(tmp_path))})()
     step = WriteVerdicts(parent=Configurable(parent=converter))
-    preprocessors._canaries(SLUG, 0, course_sha256(SOFTMAX))
+    preprocessors._canaries(SLUG, 0, verdict_inputs.of_day(SOFTMAX))
     real, requests = Connection.request, []
 
     def request(self, *arguments, **more):

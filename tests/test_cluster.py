@@ -276,15 +276,16 @@ def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path
     ignore = shutil.ignore_patterns("__pycache__", "models", "specimens", "*.ipynb")
     for name in ("autograder", "course", "solutions", "datasets"):
         shutil.copytree(ROOT / name, other / name, ignore=ignore)
-    lesson_file = other / "course" / SOFTMAX.slug / "lesson.md"
-    lesson_file.write_text(lesson_file.read_text() + "\nOne more sentence.\n")
+    grader = other / "autograder" / "grading" / "timing.py"
+    grader.write_text(grader.read_text() + "\nMORE = 1\n")
     hand_in(tmp_path, "ada", solved())
     with scheduler(tmp_path / "scheduler") as address, worker(tmp_path / "worker", address, PYTHONPATH=str(other)):
         run = autograder(tmp_path, "grade", "softmax", "--executor", "dask", "--scheduler", address)
         _, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert run.returncode == 2
     assert err.startswith("autograder: worker tcp://127.0.0.1:")
-    assert "does not grade: its lesson, answers or checks of day01_softmax are others than here: give every worker the same checkout" in err
+    assert "does not grade: its lesson, answers, checks or grader of day01_softmax differ from those here: " in err
+    assert "give every worker the same checkout" in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.glob("records/*/*.json"))
 
@@ -296,7 +297,8 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
     assert "record" in station.grade(order)
     for change, reason in (
         ({"course_version": "0.0.0"}, "of the course, not 0.0.0"),
-        ({"course_sha256": "other"}, "are others than here"),
+        ({"course_sha256": "other"}, "differ from those here"),
+        ({"environment": {**terms["environment"], "torch": "9.9"}}, ", not 9.9: give every worker the same checkout"),
         ({"options": {**terms["options"], "unheard": 1}}, "does not know the options"),
         ({"slug": "day99_none"}, "there is no day 'day99_none'"),
         ({"isolation": "steel"}, "no isolation level 'steel'"),

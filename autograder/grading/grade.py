@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .. import __version__
-from ..course_table import earlier_sources, solution_path, solution_source
-from ..datafiles import hand_computed
+from .. import __version__, verdict_inputs
+from ..course_table import earlier_sources, solution_source
 from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
@@ -155,27 +153,13 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
         isolation=zygotes.level() if level is None else level,
         machine=machine_name(),
         submission_sha256=submission_sha256(task),
-        course_sha256=course_sha256(task.day),
+        course_sha256=verdict_inputs.of_day(task.day),
     )
 
 
 def submission_sha256(task: Task) -> str:
     """The checksum of what was handed in: of the bytes that came along, else of the file as it lies there now."""
     return task.file.sha256 if task.file else file_sha256(task.path)
-
-
-def course_sha256(day: Day) -> str:
-    """The checksum of all else that a verdict depends on: lesson, answers, checks, hand-computed numbers."""
-    checks = [Path(__file__).parents[1] / kind / f"test_{day.topic}.py" for kind in ("checks", "hidden")]
-    files = (day.lesson_path, *checks, solution_path(day.topic))
-    return _course_sha256(day, files, tuple(stamp(path) if path.exists() else None for path in files), repr(hand_computed(day.topic)))
-
-
-@functools.lru_cache(maxsize=64)
-def _course_sha256(day: Day, files: tuple[Path, ...], stamps: tuple[object, ...], numbers: str) -> str:
-    sums = [file_sha256(path) for path in files[:3]]
-    sources = [solution_source(day.topic), *earlier_sources(day.topic).values()]
-    return hashlib.sha256("\n".join([*sums, *sources, numbers]).encode()).hexdigest()
 
 
 def canaries(day: Day, options: Options) -> None:

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
-from .. import __version__
+from .. import __version__, verdict_inputs
 from ..errors import CourseError
 from . import zygotes
 from .executors.base import Executor
 from .executors.local import Local
-from .grade import Options, course_sha256, submission_sha256
+from .grade import Options, submission_sha256
 from .lane import time_task, timing_canary, timing_checks
 from .records import Record, read_record, record_path, write_record
 from .tasks import Task
 
 
 def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
-    """The stored record, if it is of exactly this file, course and seed."""
+    """Return the stored record, if it is of exactly this file, course and seed."""
     path = record_path(records, task.student, task.day.slug)
     if not path.exists():
         return None
@@ -33,7 +33,7 @@ def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool 
         record.submission_sha256 == submission_sha256(task)
         and (record.submission_sha256 or record.problem)
         and record.course_version == __version__
-        and record.course_sha256 == course_sha256(task.day)
+        and record.course_sha256 == verdict_inputs.of_day(task.day)
         and (any_seed or record.seed == options.seed)
         and record.infrastructure is None
     )

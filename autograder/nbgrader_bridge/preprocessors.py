@@ -12,10 +12,11 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, Unicode
 
+from .. import verdict_inputs
 from ..errors import InfrastructureFault
 from ..grading import zygotes
 from ..grading.canaries import canaries
-from ..grading.grade import Options, course_sha256
+from ..grading.grade import Options
 from ..grading.lane import grade_one
 from ..grading.records import Record
 from ..grading.run import drawn_seed, fresh_record
@@ -157,7 +158,7 @@ class WriteVerdicts(NbGraderPreprocessor):
             zygotes.want(self.isolation)
         try:
             zygotes.require_safe()
-            _canaries(task.day.slug, options.seed, course_sha256(task.day))
+            _canaries(task.day.slug, options.seed, verdict_inputs.of_day(task.day))
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
             raise RuntimeError(f"not graded, a person must look: {fault}") from None
         return grade_one(task, options, records)
@@ -171,7 +172,7 @@ def _drawn_seed() -> int:
 
 @functools.cache
 def _canaries(slug: str, seed: int, course: str) -> None:
-    """Once a process, and again when the lesson or its checks have changed."""
+    """Show the canaries once a process, and again after a change of what verdicts depend on."""
     canaries(find_day(slug), Options(seed=seed))
 
 

@@ -14,12 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
+from ... import __version__, verdict_inputs
 from ...errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
 from .. import zygotes
 from ..canaries import canaries
-from ..grade import Options, course_sha256, grade_task
+from ..grade import Options, grade_task
 from ..handed_in import HandedIn
 from ..limits import Limits
 from ..tasks import Task
@@ -38,7 +38,8 @@ def terms(day: Day, options: Options, level: str) -> Table:
     return {
         "slug": day.slug,
         "course_version": __version__,
-        "course_sha256": course_sha256(day),
+        "environment": verdict_inputs.environment(),
+        "course_sha256": verdict_inputs.of_day(day),
         "options": asdict(options),
         "isolation": level,
     }
@@ -119,8 +120,11 @@ def _show(terms: Table) -> tuple[Day, Options]:
     day = find_day(terms["slug"])
     if terms["course_version"] != __version__:
         raise CourseError(f"it has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")
-    if terms["course_sha256"] != course_sha256(day):
-        raise CourseError(f"its lesson, answers or checks of {day.slug} are others than here: {SAME_COURSE}")
+    here = verdict_inputs.environment()
+    if others := [f"{name} {here.get(name)}, not {version}" for name, version in terms["environment"].items() if here.get(name) != version]:
+        raise CourseError(f"it has {'; '.join(others)}: {SAME_COURSE}, with an environment made from its lock")
+    if terms["course_sha256"] != verdict_inputs.of_day(day):
+        raise CourseError(f"its lesson, answers, checks or grader of {day.slug} differ from those here: {SAME_COURSE}")
     try:
         options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
     except TypeError:
