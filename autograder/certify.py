@@ -14,6 +14,8 @@ same namespace, so that it replaces what it defines and takes everything else fr
 from __future__ import annotations
 
 import ast
+import functools
+import math
 import os
 import platform
 import re
@@ -48,6 +50,8 @@ from .verdicts import Verdict
 
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 SUMS = (*COUNTS, "named")
+SHARE_SIDE_BY_SIDE = 0.75
+"""Of the time for some specimens; the rest is for measuring speed, one after another."""
 HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)(?:\n#\s*SAYS:\s*(.+))?")
 
 
@@ -104,6 +108,10 @@ class TopicResult:
     @property
     def clean(self) -> bool:
         return not (self.survivors or self.false_failures or self.invalid or self.misnamed)
+
+
+Progress = Callable[[int, int, Judgement], None]
+"""Is told after each judgement: how many there are now, how many there will be, and the judgement."""
 
 
 def read_specimen(listed: Listed) -> Specimen:
@@ -198,6 +206,7 @@ def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Che
     return [c for c in checks if c.exercise in concerned]
 
 
+@functools.cache
 def users(topic: str, exercise: str) -> set[str]:
     """The exercise, and what uses it in the reference: directly, or by way of another."""
     names_in = {
@@ -229,17 +238,27 @@ def certify(
     seeds: int = 3,
     jobs: int | None = None,
     limits: Limits | None = None,
-    progress: Callable[[int, int, Judgement], None] | None = None,
-    briefly: bool = False,
-    choose: Callable[[list[Specimen]], list[Specimen]] | None = None,
+    progress: Progress | None = None,
 ) -> list[TopicResult]:
-    """Judges all specimens of a topic, or of all topics, with `seeds` different seeds each.
-
-    briefly: as in `judge`. choose: gives those to be judged (see `certified.py`). Which checks no wrong specimen fails is found out only
-    where neither leaves anything out.
-    """
+    """Judge all specimens of a topic, or of all topics, with `seeds` different seeds each."""
     folder = folder or SPECIMENS
-    limits = limits or Limits()
+    results, specimens = read_specimens(folder, topic)
+    failing: dict[str, set[str]] = {t: set() for t in results}
+
+    def judged(done: int, total: int, judgement: Judgement) -> None:
+        if not judgement.specimen.right:
+            failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
+        if progress is not None:
+            progress(done, total, judgement)
+
+    judge_all(results, specimens, seeds=seeds, jobs=jobs, limits=limits, progress=judged, ours=folder == SPECIMENS)
+    for t, result in results.items():
+        result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
+    return list(results.values())
+
+
+def read_specimens(folder: Path, topic: str | None) -> tuple[dict[str, TopicResult], list[Specimen]]:
+    """Return an empty result for each topic, with the specimens that are out of form, and all others."""
     results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
     specimens: list[Specimen] = []
     for listed in find_specimens(folder, results):
@@ -247,37 +266,60 @@ def certify(
             specimens.append(read_specimen(listed))
         except CourseError as error:
             results[listed.topic].invalid.append({"file": listed.file, "place": listed.place, "reason": str(error)})
-    num_found = len(specimens)
-    if choose is not None:
-        specimens = choose(specimens)
+    return results, specimens
+
+
+def judge_all(
+    results: dict[str, TopicResult],
+    specimens: list[Specimen],
+    *,
+    seeds: int,
+    jobs: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    briefly: bool = False,
+    ours: bool = True,
+    seconds: float = math.inf,
+) -> list[Specimen]:
+    """Judge these specimens and add what came of them to the results of their topics. Return those for which there was no time.
+
+    briefly: as in `judge`. ours: they are the course's own, whose mistakes are known. seconds: no judgement begins later than this.
+    """
+    limits = limits or Limits()
+    begin = time.monotonic()
+    done = 0
     for t in results:
         run_checks(t, [], Near({}))
-    failing: dict[str, set[str]] = {t: set() for t in results}
-    done = 0
 
     def judged(judgement: Judgement) -> None:
         nonlocal done
         done += 1
-        tally(results[judgement.specimen.topic], judgement, ours=folder == SPECIMENS)
-        if not judgement.specimen.right:
-            failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
+        tally(results[judgement.specimen.topic], judgement, ours=ours)
         if progress is not None:
             progress(done, len(specimens), judgement)
 
-    to_measure = []
+    def in_time(share: float = 1.0) -> bool:
+        return time.monotonic() - begin < share * seconds
+
+    def one(specimen: Specimen) -> Judgement | None:
+        return judge(specimen, range(seeds), limits, briefly=briefly) if in_time(SHARE_SIDE_BY_SIDE) else None
+
+    left, to_measure = [], []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        for judgement in pool.map(lambda s: judge(s, range(seeds), limits, briefly=briefly), specimens):
-            if needs_measuring(judgement, briefly=briefly):
+        for specimen, judgement in zip(specimens, pool.map(one, specimens), strict=True):
+            if judgement is None:
+                left.append(specimen)
+            elif needs_measuring(judgement, briefly=briefly):
                 to_measure.append(judgement)
             else:
                 judged(judgement)
     for judgement in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
-        judged(replace(judge(judgement.specimen, range(1), limits, timing=True, briefly=briefly), nearest_limit=judgement.nearest_limit))
-    for t, result in results.items():
-        if briefly or len(specimens) < num_found:
-            continue
-        result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
-    return list(results.values())
+        if in_time():
+            measured_too = judge(judgement.specimen, range(1), limits, timing=True, briefly=briefly)
+            judged(replace(measured_too, nearest_limit=judgement.nearest_limit))
+        else:
+            left.append(judgement.specimen)
+    return left
 
 
 def at_the_desk(
@@ -359,13 +401,30 @@ def circumstances() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit of the checkout, and whether files differ from it but the figures that runs write; empty where there is no git."""
-    git = ["git", "-C", str(ROOT)]
-    figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
+    """Return the commit of the checkout, and whether files differ from it; "" where there is no git."""
     try:
-        name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        status = [*git, "status", "--porcelain", "--", ".", *figures]
-        changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.strip()
+        name, changed = _git("rev-parse", "--short=12", "HEAD"), changed_files()
     except (OSError, subprocess.CalledProcessError):
         return ""
     return f"{name}, with changes" if changed else name
+
+
+def require_commit() -> None:
+    """Raise CourseError unless this checkout is a commit that others can check out: published figures name it."""
+    try:
+        changed = changed_files()
+    except (OSError, subprocess.CalledProcessError):
+        raise CourseError("--into publishes figures with the commit they were made of, and here is no git repository") from None
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise CourseError(f"--into publishes figures with the commit they were made of: commit {changed[0]}{more} first")
+
+
+def changed_files() -> list[str]:
+    """Return the files that differ from the commit, without those that `--into` writes."""
+    figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
+    return [line[3:] for line in _git("status", "--porcelain", "--", ".", *figures).splitlines()]
+
+
+def _git(*command: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *command], capture_output=True, text=True, check=True).stdout.rstrip()

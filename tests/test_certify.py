@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from autograder import certify
-from autograder.certified import certify_changed
 from autograder.errors import CourseError
 from autograder.grading.limits import Limits
+from autograder.lessons import ROOT
 from autograder.specimen_files import SPECIMENS, find_specimens
-
-from .kept import SHARE
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -129,19 +128,34 @@ def test_unknown_topic_or_folder_is_one_line_and_exit_2(tmp_path):
         certify.certify(folder=tmp_path)
 
 
-@pytest.mark.slow
-def test_every_specimen_of_the_course_gets_its_due(record_property):
-    """Those that are not kept as judged (see `certified.py`), and of the others one in forty, in CI one in ten.
+def test_published_figures_need_a_commit(tmp_path):
+    here = tmp_path / "course"
+    subprocess.run(["git", "clone", "-q", ROOT, here], check=True)
+    code = "from autograder import certify; certify.require_commit()"
 
-    CERTIFY_SHARE=0.1 asks for CI's; CERTIFY_DRAW=<number> draws the same ones again.
-    """
-    draw = os.environ.get("CERTIFY_DRAW")
-    results, kept = certify_changed(seeds=1, briefly=True, draw=int(draw) if draw else None, share=SHARE)
-    record_property("says", kept.told())
-    for why, specimens in (("new or changed", kept.new), ("drawn", kept.drawn)):
-        print(f"{why}:", *(s.place for s in specimens))
-    problems = [entry for r in results for entry in r.survivors + r.false_failures + r.invalid]
-    assert problems == []
+    def require() -> str:
+        environment = os.environ | {"PYTHONPATH": str(here)}
+        return subprocess.run([sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True).stderr
+
+    assert require() == ""
+    (here / "docs" / "certification.json").write_text("{}")
+    assert require() == "", "its own file of figures may differ"
+    (here / "Makefile").write_text("")
+    (here / "new.py").write_text("")
+    assert "commit Makefile and 1 more first" in require()
+    shutil.rmtree(here / ".git")
+    assert "no git repository" in require()
+
+
+def test_the_published_figures_name_a_commit_of_this_history():
+    told = json.loads((ROOT / "docs" / "certification.json").read_text(encoding="utf-8"))
+    for run in {repr(sorted(topic["run"].items())): topic["run"] for topic in told["topics"].values()}.values():
+        found = subprocess.run(["git", "-C", ROOT, "merge-base", "--is-ancestor", run["commit"], "HEAD"], capture_output=True, text=True)
+        if found.returncode and "true" in subprocess.run(
+            ["git", "-C", ROOT, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True
+        ).stdout:
+            pytest.skip("a shallow clone does not have that commit")
+        assert found.returncode == 0, f"{run['commit']}: {found.stderr}"
 
 
 def test_every_exercise_has_enough_specimens():

@@ -6,12 +6,10 @@ import tomllib
 
 import pytest
 
-from autograder import certify
+from autograder import cache, certify
 from autograder.errors import CourseError
 from autograder.mutation import equivalent, judge
 from autograder.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
-
-from . import kept_mutants
 
 MARKED = '''
 import torch
@@ -135,7 +133,9 @@ ENTRY = '[[equivalent]]\norigin = "reference"\nwhere = "{}"\nbefore = "{}"\nafte
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    """A folder for specimens; the cache is empty."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
     (tmp_path / "softmax").mkdir()
     return tmp_path
 
@@ -151,7 +151,7 @@ def few(monkeypatch):
 
 
 def test_mutants_are_killed_by_a_check_or_survive(few, folder):
-    result = judge.run("softmax", folder=folder, cache=folder)
+    result = judge.run("softmax", folder=folder)
     assert result.counts() == {"made": 4, "killed": 3, "equivalent": 0, "surviving": 1}
     assert [m.identity.after for m in result.surviving] == ["weights = shifted.exp_()"]
     assert all(o.killed_by is None or o.killed_by.startswith("test_") for o in result.outcomes)
@@ -160,14 +160,14 @@ def test_mutants_are_killed_by_a_check_or_survive(few, folder):
 
 def test_a_weak_check_leaves_a_survivor(few, folder, monkeypatch):
     monkeypatch.setattr(judge, "untimed", lambda topic, exercise: certify.select("softmax", exercise="softmax")[:0])
-    assert judge.run("softmax", folder=folder, cache=folder).counts()["surviving"] == 4
+    assert judge.run("softmax", folder=folder).counts()["surviving"] == 4
 
 
 def test_one_that_is_listed_with_a_reason_is_no_survivor(few, folder):
     reason = "shifted was made here, and nothing reads it later"
     entry = ENTRY.format("softmax", "weights = shifted.exp()", '["weights = shifted.exp_()"]', reason)
     equivalent.path_of("softmax", folder).write_text(entry)
-    result = judge.run("softmax", folder=folder, cache=folder)
+    result = judge.run("softmax", folder=folder)
     assert result.counts() == {"made": 4, "killed": 3, "equivalent": 1, "surviving": 0}
     assert result.clean
     assert [o.equivalent for o in result.outcomes if o.equivalent] == [reason]
@@ -178,10 +178,10 @@ def test_of_right_versions_a_part_is_drawn_and_what_is_left_out_is_not_stale(few
     of_right = [dataclasses.replace(m, identity=dataclasses.replace(m.identity, origin="right_a.py")) for m in few]
     made = few + of_right
     monkeypatch.setattr(judge, "mutants_of", lambda *args, **how: made)
-    monkeypatch.setattr(judge, "killed_by", lambda mutant, first: "test_x")
+    monkeypatch.setattr(judge, "killed_by", lambda mutant: "test_x")
     parts = [next(n for n in range(2, 50) if judge.drawn(m, n) is wanted) for m, wanted in zip(of_right[:2], (True, False), strict=True)]
     for share in (1, *parts):
-        result = judge.run("softmax", origin="all", share=share, folder=folder, cache=folder)
+        result = judge.run("softmax", origin="all", share=share, folder=folder)
         judged = [o.mutant for o in result.outcomes]
         assert judged == few + [m for m in of_right if judge.drawn(m, share)]
         assert result.left_out == len(made) - len(judged)
@@ -189,16 +189,16 @@ def test_of_right_versions_a_part_is_drawn_and_what_is_left_out_is_not_stale(few
     left_out = next(m for m in of_right if not judge.drawn(m, parts[1])).identity
     entry = ENTRY.format("softmax", left_out.before, f'["{left_out.after}"]', "nobody looks at this at all")
     equivalent.path_of("softmax", folder).write_text(entry.replace('"reference"', '"right_a.py"'))
-    assert judge.run("softmax", origin="all", share=parts[1], folder=folder, cache=folder).stale == []
+    assert judge.run("softmax", origin="all", share=parts[1], folder=folder).stale == []
     monkeypatch.setattr(judge, "mutants_of", lambda *args, **how: of_right)
-    assert judge.run("softmax", origin="right_a.py", share=parts[1], folder=folder, cache=folder).left_out == 0
+    assert judge.run("softmax", origin="right_a.py", share=parts[1], folder=folder).left_out == 0
 
 
 def test_an_entry_that_is_killed_or_matches_nothing_is_stale(few, folder):
     reason = "nobody looks at this at all"
     entry = ENTRY.format("softmax", "weights = shifted.exp()", '["weights = shifted", "weights = gone"]', reason)
     equivalent.path_of("softmax", folder).write_text(entry)
-    result = judge.run("softmax", folder=folder, cache=folder)
+    result = judge.run("softmax", folder=folder)
     why = {identity.after: text for identity, text in result.stale}
     assert why["weights = shifted"].startswith("killed by test_")
     assert why["weights = gone"] == "no mutant of this description"
@@ -226,9 +226,7 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", certify.known_topics())
-def test_every_entry_of_the_course_is_a_mutant_of_what_is_right(topic, kept):
-    if kept(kept_mutants.depends_on(topic)):
-        return
+def test_every_entry_of_the_course_is_a_mutant_of_what_is_right(topic):
     listed = set(equivalent.read(topic))
     places = {(i.origin, i.where.split(".")[0] if i.origin == REFERENCE else None) for i in listed}
     here = {m.identity for origin, exercise in places for m in mutants_of(topic, origin=origin, exercise=exercise)}
@@ -238,20 +236,6 @@ def test_every_entry_of_the_course_is_a_mutant_of_what_is_right(topic, kept):
 @pytest.mark.parametrize("topic", certify.known_topics())
 def test_every_entry_of_the_course_has_a_reason(topic):
     assert all(equivalent.read(topic).values())
-
-
-@pytest.mark.parametrize("changed", ["entries", "reference", "right version", "what makes mutants"])
-def test_what_is_kept_of_a_topics_entries_changes_with_each_thing_it_depends_on(changed, monkeypatch):
-    before = kept_mutants.depends_on("batching")
-    other = {
-        "entries": ("entries_of", lambda topic: "other"),
-        "reference": ("solution_source", lambda topic: "other"),
-        "right version": ("find_specimens", lambda *ignored: []),
-        "what makes mutants": ("programs", lambda *modules: "other"),
-    }
-    assert before == kept_mutants.depends_on("batching")
-    monkeypatch.setattr(kept_mutants, *other[changed])
-    assert kept_mutants.depends_on("batching") != before
 
 
 @pytest.mark.parametrize("reason", ["", "equivalent", "it is the same program, no difference", "same", "The behaviour is equivalent."])
@@ -277,11 +261,12 @@ def test_only_what_changed_is_judged_again(few, folder, monkeypatch):
         begun.append(total)
         return lambda: None
 
-    first = judge.run("softmax", folder=folder, cache=folder, begin=begin)
-    again = judge.run("softmax", folder=folder, cache=folder, begin=begin)
-    judge.run("softmax", folder=folder, cache=folder, begin=begin, fresh=True)
-    monkeypatch.setattr(judge, "__version__", "another")
-    judge.run("softmax", folder=folder, cache=folder, begin=begin)
+    first = judge.run("softmax", folder=folder, begin=begin)
+    again = judge.run("softmax", folder=folder, begin=begin)
+    monkeypatch.setattr(judge.verdict_inputs, "digest", lambda topic: "another")
+    judge.run("softmax", folder=folder, begin=begin)
+    monkeypatch.setenv(cache.VARIABLE, cache.OFF)
+    judge.run("softmax", folder=folder, begin=begin)
     assert begun == [4, 0, 4, 4]
     assert [o.killed_by for o in again.outcomes] == [o.killed_by for o in first.outcomes]
 
@@ -289,4 +274,4 @@ def test_only_what_changed_is_judged_again(few, folder, monkeypatch):
 def test_a_reference_that_fails_its_own_checks_is_told_first(few, folder, monkeypatch):
     monkeypatch.setattr(judge, "solution_source", lambda topic: certify.solution_source(topic).replace("shifted.exp()", "shifted"))
     with pytest.raises(CourseError, match="the reference itself fails test_"):
-        judge.run("softmax", folder=folder, cache=folder)
+        judge.run("softmax", folder=folder)

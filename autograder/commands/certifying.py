@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,13 +37,13 @@ def certify(
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
     origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version, as right_NAME.py.")] = "all",
     share: Annotated[int, typer.Option(min=1, help="Of the mutants of all right versions one of so many is judged.")] = 12,
-    keep: Annotated[bool, typer.Option("--keep", help="Judge what is new or changed and a tenth of the rest; keep what is found.")] = False,
-    draw: Annotated[int | None, typer.Option(help="With --keep: the number of an earlier draw, to judge the same tenth again.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="With --keep or --mutate: judge everything, though nothing has changed.")] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
+    minutes: Annotated[float, typer.Option(min=0, help="With --changed: about how long.")] = 12,
+    draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the number of an earlier draw.")] = None,
     into: Annotated[Path | None, typer.Option(help="Put the topics judged, and the attacks, into this file of earlier results.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
-    """Grades the grader: right versions must pass, wrong ones must fail, attacks must get what is honest in them."""
+    """Grade the grader: correct solutions must pass, incorrect ones must fail, attacks must score only their honest answers."""
     from .. import attack_suite
     from .. import certify as c
     from ..grading.zygotes import want
@@ -57,19 +57,21 @@ def certify(
         learn_mistakes(topic, jobs)
         return
     if mutate:
-        judge_mutants(topic, exercise, origin, share, specimens, jobs, fresh, survivors, as_json, into)
+        judge_mutants(topic, exercise, origin, share, specimens, jobs, survivors, as_json, into)
         return
-    if keep and (as_json or into) and not fresh:
-        raise CourseError(f"--{'json' if as_json else 'into'} tells of all specimens, and --keep judges some: add --fresh")
+    if changed:
+        if topic or specimens or as_json or into:
+            raise CourseError("--changed judges a part of all topics: leave out the topic, --specimens, --json and --into")
+        judge_changed(minutes, draw, jobs)
+        return
+    if into:
+        c.require_commit()
     results: list[TopicResult] = []
-    attacks, whole = None, True
+    attacks = None
     if topic != "attacks":
         folder = specimens or SPECIMENS
-        if keep:
-            results, whole = judge_changed(topic, folder, seeds, jobs, draw, fresh)
-        else:
-            with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
-                results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
+        with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
+            results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
     if topic == "attacks" or (topic is None and specimens is None):
         with progress_bar("attacks", len(attack_suite.names())) as advance:
             attacks = attack_suite.run(progress=advance)
@@ -82,7 +84,7 @@ def certify(
         print(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         if results:
-            print_certification(results, seeds, whole=whole)
+            print_certification(results, f"Certification, {seeds} seed(s) a specimen")
         if attacks is not None:
             print_attacks(attacks)
     if any(r.invalid for r in results):
@@ -98,20 +100,17 @@ def put_into(path: Path, told: dict[str, Any]) -> None:
     write_whole(path, (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def judge_changed(
-    topic: str | None, folder: Path, seeds: int, jobs: int | None, draw: int | None, fresh: bool
-) -> tuple[list[TopicResult], bool]:
-    """-> results, and whether they are of all specimens"""
-    from ..certified import certify_changed
+def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
+    """Exit status 1 where a specimen did not get what it should."""
+    from ..certify_changed import DRAWS, drawn, judge_drawn
 
-    with ExitStack() as stack:
-
-        def begin(total: int) -> Callable[[int, int, Judgement], None]:
-            return followed_by(stack.enter_context(progress_bar("specimens", total)))
-
-        results, kept = certify_changed(topic, folder=folder, seeds=seeds, jobs=jobs, begin=begin, draw=draw, fresh=fresh, keep=True)
-    say(kept.told())
-    return results, not kept.left
+    results, chosen = drawn(secrets.randbelow(DRAWS) if draw is None else draw)
+    with progress_bar("specimens", len(chosen.order)) as advance:
+        judge_drawn(results, chosen, minutes=minutes, jobs=jobs, progress=followed_by(advance))
+    print_certification(list(results.values()), "Certification of what has changed, and a tenth of the rest", whole=False)
+    print("\n".join(chosen.summary()))
+    if not all(r.clean for r in results.values()):
+        raise typer.Exit(1)
 
 
 def learn_mistakes(topic: str | None, jobs: int | None) -> None:
@@ -152,12 +151,11 @@ def topic_of(text: str) -> str:
     return find_day(text).topic
 
 
-def print_certification(results: list, seeds: int, *, whole: bool = True) -> None:
-    """whole: every specimen was judged."""
+def print_certification(results: list, title: str, *, whole: bool = True) -> None:
+    """whole: every specimen was judged, by every check of its exercise."""
     from rich.table import Table
 
-    what = "Certification" if whole else "Certification of what is not kept, or drawn"
-    table = Table(title=f"{what}, {seeds} seed(s) a specimen")
+    table = Table(title=title)
     for column in ("topic", "right passed", "wrong killed", "mistake named", "checks no wrong version fails", "nearest to a time limit"):
         table.add_column(column)
     for r in results:
@@ -165,7 +163,7 @@ def print_certification(results: list, seeds: int, *, whole: bool = True) -> Non
             r.topic,
             f"{r.right_passed}/{r.right_total}",
             f"{r.wrong_killed}/{r.wrong_total}",
-            f"{r.named}/{r.wrong_total}",
+            f"{r.named}/{r.wrong_total}" if whole else "",
             str(len(r.never_failed)) if whole else "",
             f"{r.nearest_limit['share']:.0%}" if r.nearest_limit else "",
         )

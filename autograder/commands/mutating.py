@@ -29,13 +29,12 @@ def judge_mutants(
     share: int,
     specimens: Path | None,
     jobs: int | None,
-    fresh: bool,
     survivors: bool,
     as_json: bool,
     into: Path | None,
 ) -> None:
     """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
-    from ..certify import circumstances
+    from ..certify import circumstances, require_commit
     from ..course_table import known_topics
     from ..mutation import equivalent, judge
     from ..site.mutants import read
@@ -43,12 +42,14 @@ def judge_mutants(
 
     if into and exercise:
         raise CourseError("--into keeps what was found of whole topics: leave --exercise out")
+    if into:
+        require_commit()
     results = []
     for name in [topic] if topic else known_topics():
         with ExitStack() as stack:
             begin = partial(told_of, stack, name)
             whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
-            results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, fresh=fresh, begin=begin))
+            results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, begin=begin))
     told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)} if into or as_json else {}
     if into:
         older = read(into) if into.exists() else told

@@ -11,15 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from course.kit.paths import ROOT
-
-from .. import __version__
+from .. import cache, verdict_inputs
 from ..course_table import earlier_sources, known_topics, solution_source
-from ..datafiles import hand_computed
 from ..errors import CourseError
-from ..files import write_whole
 from ..grading.far import Far
 from ..grading.lane import measured
 from ..grading.limits import Limits
@@ -36,7 +30,8 @@ SHARE = 12
 LIMITS = Limits(check_seconds=10.0, submission_seconds=60.0)
 """As in grading, but for what never ends by itself: an endless stream costs a third."""
 SEED = 0
-CACHE = ROOT / "build" / "mutants"
+KIND = "mutants"
+"""In the cache: a file for each topic."""
 DOES_NOT_RUN = "its cell does not run"
 NOT_MEASURED = "its speed was not measured"
 """Of one that passes all else and is listed as equivalent: speed says nothing against its reason."""
@@ -94,8 +89,6 @@ def run(
     share: int = SHARE,
     folder: Path = SPECIMENS,
     jobs: int | None = None,
-    fresh: bool = False,
-    cache: Path = CACHE,
     begin: Callable[[int], Callable[[], None]] | None = None,
 ) -> Mutation:
     """Judges a topic's mutants: of the reference and of a right version that is named all, of all right versions one of `share`.
@@ -107,14 +100,14 @@ def run(
     made = mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
     mutants = [m for m in made if origin not in ("right", "all") or is_of(m.identity, REFERENCE) or drawn(m, share)]
     listed = equivalent.read(topic, folder)
-    memory = Memory(topic, cache, fresh=fresh)
+    memory = Memory(topic)
     due = [m for m in mutants if not memory.knows(m, listed=m.identity in listed)]
     advance = begin(len(due)) if begin is not None else lambda: None
     if due:
         hold_the_unchanged(topic, {m.exercise for m in due})
 
     def judged(mutant: Mutant) -> tuple[Mutant, str | None]:
-        killer = killed_by(mutant, first=memory.killer_before(mutant))
+        killer = killed_by(mutant)
         advance()
         return mutant, killer
 
@@ -125,9 +118,9 @@ def run(
                 if killer is None and timing_checks(mutant):
                     to_measure.append(mutant)
                 else:
-                    memory.keep(mutant, killer)
+                    memory.note(mutant, killer)
         for mutant in to_measure:  # alone, as in grading
-            memory.keep(mutant, NOT_MEASURED if mutant.identity in listed else too_slow_for(mutant))
+            memory.note(mutant, NOT_MEASURED if mutant.identity in listed else too_slow_for(mutant))
     finally:
         memory.write()
     outcomes = [Outcome(m, memory.killer(m), listed.get(m.identity)) for m in mutants]
@@ -163,10 +156,9 @@ def stale_entries(
     return stale
 
 
-def killed_by(mutant: Mutant, *, first: str | None = None) -> str | None:
-    """The check that fails first, or None. first: one to begin with."""
-    checks = sorted(untimed(mutant.topic, mutant.exercise), key=lambda check: check.name != first)
-    return first_failing(mutant.topic, mutant.cells, checks)
+def killed_by(mutant: Mutant) -> str | None:
+    """Return the check that fails first, or None."""
+    return first_failing(mutant.topic, mutant.cells, untimed(mutant.topic, mutant.exercise))
 
 
 def untimed(topic: str, exercise: str) -> list[Check]:
@@ -208,55 +200,30 @@ def hold_the_unchanged(topic: str, exercises: set[str]) -> None:
 
 
 class Memory:
-    """What became of each mutant before, in build/: it holds as long as nothing that judged it has changed."""
+    """The results for a topic's mutants, cached until something that verdicts depend on changes."""
 
-    def __init__(self, topic: str, folder: Path, *, fresh: bool) -> None:
-        self.path = folder / f"{topic}.json"
-        self.made_of = made_of(topic)
-        told: dict[str, Any] = {}
-        if not fresh and self.path.exists():
-            try:
-                told = json.loads(self.path.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                told = {}
-        last = told.get("killed_by", {})
-        self.earlier: dict[str, str | None] = told.get("earlier", {}) | last
-        self.now: dict[str, str | None] = last if told.get("made_of") == self.made_of else {}
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.key = cache.key(verdict_inputs.digest(topic), asdict(LIMITS), SEED)
+        stored = cache.load(KIND, topic, self.key)
+        self.found: dict[str, str | None] = json.loads(stored) if stored else {}
 
     def knows(self, mutant: Mutant, *, listed: bool) -> bool:
-        return key(mutant) in self.now and (listed or self.now[key(mutant)] != NOT_MEASURED)
+        return key(mutant) in self.found and (listed or self.found[key(mutant)] != NOT_MEASURED)
 
     def killer(self, mutant: Mutant) -> str | None:
-        name = self.now[key(mutant)]
+        name = self.found[key(mutant)]
         return None if name == NOT_MEASURED else name
 
-    def killer_before(self, mutant: Mutant) -> str | None:
-        """The check that killed it when other checks stood beside it: the first to be tried."""
-        return self.earlier.get(key(mutant))
-
-    def keep(self, mutant: Mutant, killer: str | None) -> None:
-        self.now[key(mutant)] = killer
+    def note(self, mutant: Mutant, killer: str | None) -> None:
+        self.found[key(mutant)] = killer
 
     def write(self) -> None:
-        told = {"made_of": self.made_of, "killed_by": self.now, "earlier": self.earlier}
-        write_whole(self.path, json.dumps(told, indent=0).encode())
+        cache.store(KIND, self.topic, self.key, json.dumps(self.found, indent=0).encode())
 
 
 def key(mutant: Mutant) -> str:
     return hashlib.sha256(f"{mutant.exercise}\0{mutant.identity.origin}\0{mutant.source}".encode()).hexdigest()[:32]
-
-
-def made_of(topic: str) -> str:
-    """A digest of what judges a topic's mutants: its checks and what they use, the worker, the reference, its data, versions."""
-    grader = ROOT / "autograder"
-    names = known_topics()
-    shared = [p for p in sorted((grader / "checks").glob("*.py")) if not p.name.startswith("test_")]
-    files = [*shared, grader / "checks" / f"test_{topic}.py", grader / "hidden" / f"test_{topic}.py", grader / "authoring.py"]
-    files += [grader / "runner.py", *sorted((grader / "grading").glob("*.py"))]
-    parts = [path.read_text(encoding="utf-8") if path.exists() else "" for path in files]
-    parts += [solution_source(name) for name in names[: names.index(topic) + 1]]
-    parts += [repr(hand_computed(topic)), __version__, str(torch.__version__), repr(asdict(LIMITS)), str(SEED)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
