@@ -27,9 +27,6 @@ from autograder.specimen_files import listed
 from autograder.typed import NotOfTheForm
 from course.kit import Tokenizer, load_model, load_tokenizer
 
-from .depends import content, judges, programs
-from .kept import Keeping
-
 FOLDER = Path(__file__).parent / "asides"
 
 
@@ -147,13 +144,6 @@ BUGS = [aside for aside in ASIDES if aside.exercise]
 ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
 
 
-@functools.cache
-def depends_on(topic: str) -> tuple[object, ...]:
-    """What could make an answer come out otherwise: the lesson's cells, the course's answers and checks, and how a cell is run here."""
-    here = programs("autograder.grading.near", "autograder.runner", "autograder.datafiles", "autograder.specimen_files")
-    return judges(topic), here, content([Path(__file__)]), [cell.source for cell in lesson(find_day(topic)).cells]
-
-
 def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
     """The lesson's cell in which the name gets its value for the first time, and that statement."""
     for cell in lesson(find_day(aside.topic)).cells:
@@ -232,12 +222,8 @@ def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> st
 
 
 @pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{each.name}" for aside, each in ANSWERS])
-def test_the_cell_tells_right_answers_from_wrong_ones(
-    aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str], kept: Keeping
-) -> None:
+def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert not answer.fault
-    if kept(depends_on(aside.topic), aside, answer.text):
-        return
     said = said_by(aside, with_answer(aside, answer.text), capsys)
     assert said.strip(), "the cell says something of every answer"
     assert (aside.found in said) == answer.right, said
@@ -254,29 +240,21 @@ def test_there_are_enough_answers_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("aside", ASIDES, ids=str)
-def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.CaptureFixture[str], kept: Keeping) -> None:
-    if kept(depends_on(aside.topic), aside):
-        return
+def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
     said = said_by(aside, with_answer(aside, None), capsys)
     assert said.strip()
     assert aside.found not in said
 
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
-def test_what_finds_the_bug_finds_nothing_once_it_is_mended(
-    aside: Aside, capsys: pytest.CaptureFixture[str], kept: Keeping
-) -> None:
-    if kept(depends_on(aside.topic), aside, [(each.name, each.text) for found, each in ANSWERS if found == aside]):
-        return
+def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
     for found, each in ANSWERS:
         if found == aside and each.right:
             assert aside.found not in said_by(aside, mended(aside, with_answer(aside, each.text)), capsys), each.name
 
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
-def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside, kept: Keeping) -> None:
-    if kept(depends_on(aside.topic), aside):
-        return
+def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
     for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
         namespace = names_of(aside.topic) | {"__name__": __name__}
         body = [
@@ -303,9 +281,7 @@ VALUES = [aside for aside in ASIDES if isinstance(cell_of(aside)[1], ast.Assign)
 
 @pytest.mark.parametrize("aside", VALUES, ids=str)
 @pytest.mark.filterwarnings("ignore")
-def test_whatever_is_typed_gets_a_line_and_no_traceback(aside: Aside, capsys: pytest.CaptureFixture[str], kept: Keeping) -> None:
-    if kept(depends_on(aside.topic), aside, ANYTHING):
-        return
+def test_whatever_is_typed_gets_a_line_and_no_traceback(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
     for value in ANYTHING:
         said = said_by(aside, with_answer(aside, f"{aside.name} = {value}"), capsys)
         assert said.strip(), value

@@ -12,10 +12,7 @@ from autograder.grading.grade import Options, grade_file
 from autograder.grading.tasks import Task
 from autograder.lessons import lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.runner import load_checks, reference
-from autograder.site.execute import KEPT, Peak, executed, needed
-
-from . import kept_days
-from .kept import is_drawn
+from autograder.site.execute import Peak, executed, needed
 
 READY = [day for day in syllabus() if day.ready]
 each_day = pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
@@ -52,9 +49,7 @@ def first_to_be_written(day, exercise):
 
 @pytest.mark.slow
 @each_day
-def test_full_marks_where_solved(day, tmp_path, kept):
-    if kept(kept_days.depends_on(day)):
-        return
+def test_full_marks_where_solved(day, tmp_path):
     record = grade_file(Task("solved", day, written(day, tmp_path, solved=True)), Options(seed=7))
     assert record.infrastructure is None
     assert [f"{v.check}: {v.message}" for v in record.verdicts if v.failed] == []
@@ -63,9 +58,7 @@ def test_full_marks_where_solved(day, tmp_path, kept):
 
 @pytest.mark.slow
 @each_day
-def test_nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path, kept):
-    if kept(kept_days.depends_on(day)):
-        return
+def test_nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path):
     record = grade_file(Task("blank", day, written(day, tmp_path, solved=False)), Options(seed=7))
     assert record.points == 0
     for exercise in lesson(day).exercises:
@@ -76,10 +69,8 @@ def test_nothing_where_unsolved_and_each_stub_names_its_exercise(day, tmp_path, 
 
 @pytest.mark.slow
 @each_day
-def test_the_unsolved_notebook_runs_from_top_to_bottom(day, tmp_path, kept):
+def test_the_unsolved_notebook_runs_from_top_to_bottom(day, tmp_path):
     """Within three minutes and three gigabytes, the real model included, without an error in any cell."""
-    if kept(kept_days.depends_on(day)):
-        return
     path = written(day, tmp_path, solved=False)
     notebook = nbformat.read(path, as_version=4)
     environment = os.environ | ONE_THREAD | {"COURSE_WORK": str(tmp_path / "work")}
@@ -93,25 +84,6 @@ def test_the_unsolved_notebook_runs_from_top_to_bottom(day, tmp_path, kept):
     assert 0 < peak.bytes < MAX_BYTES
     if not os.environ.get("PYTEST_XDIST_WORKER"):
         assert seconds < MAX_SECONDS
-
-
-@pytest.mark.parametrize("place", ["release_notebook_path", "solved_notebook", "judges", "key", "content"])
-def test_each_thing_that_a_day_depends_on_changes_its_digest(place, tmp_path, monkeypatch):
-    day, depends_on = READY[0], kept_days.depends_on.__wrapped__  # what it finds, not what it has found
-    before = depends_on(day)
-    assert before == depends_on(day)
-    changed = nbformat.read(release_notebook_path(day), as_version=4)
-    next(cell for cell in changed.cells if cell.cell_type == "code").source += "\nx = 1"
-    nbformat.write(changed, tmp_path / "changed.ipynb")
-    other = {
-        "release_notebook_path": lambda day: tmp_path / "changed.ipynb",
-        "solved_notebook": lambda day: changed,
-        "judges": lambda topic: "other",
-        "key": lambda day, days, cells: "other",
-        "content": lambda paths: "other",
-    }
-    monkeypatch.setattr(kept_days, place, other[place])
-    assert depends_on(day) != before
 
 
 @each_day
@@ -139,23 +111,15 @@ def test_every_exercise_has_a_ladder_of_three_hints_and_the_day_ten_questions(da
 
 @pytest.mark.slow
 @each_day
-def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch, request, record_property):
-    """In three minutes and three gigabytes, the real model included, without an error in any cell. It is run once for tests and site.
-
-    Of the runs that are kept with the course (`execute.py`) a share is made again, as of what is kept of tests (kept.py).
-    """
+def test_the_solved_notebook_runs_from_top_to_bottom(day, monkeypatch):
+    """In three minutes and three gigabytes, the real model included, without an error in any cell. Tests and site share the run."""
     for name, value in ONE_THREAD.items():
         monkeypatch.setenv(name, value)
-    run_now: list[str] = []
-    anew = {day.slug} if is_drawn(request.node.nodeid) else ()
-    ran = executed(needed(day, READY), kept=KEPT, anew=anew, say=run_now.append)[day.slug]
-    if run_now:
-        record_property("says", ", ".join(run_now))
+    ran = executed(needed(day, READY))[day.slug]
     text, made = in_words(ran), ran.metadata["site"]
     print(f"{day.slug} solved: {made['seconds']:.0f} s, its peak {made['peak_bytes'] / 1e9:.2f} GB")
     assert "This cell waits for" not in text
     assert "Traceback" not in text
     assert made["peak_bytes"] < MAX_BYTES
-    # One that was kept says how long it took on a machine that may have been busy.
-    if not os.environ.get("PYTEST_XDIST_WORKER") and any(line.startswith(day.slug) for line in run_now):
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
         assert made["seconds"] < MAX_SECONDS

@@ -1,32 +1,22 @@
-"""A notebook's check and grading give the same verdicts: the student's functions in this process, and in a worker.
-
-Of the wrong versions of which both have told the same, `tests/agreed/<topic>/kept.json` keeps it, by a digest of all that it depends on, as
-certification does (`autograder/certified.py`). What is new or changed is judged both ways, and a share of the rest, drawn anew each time:
-AGREED_DRAW=<number> draws the same ones again. `python -m tests.test_near` judges what is not kept, and keeps it.
-"""
+"""A notebook's check and grading give the same verdicts: the student's functions in this process, and in a worker."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import linecache
 import math
-import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from autograder.certified import Kept
-from autograder.certify import Judgement, Specimen, read_specimen, specimen_named
+from autograder.certify import Specimen, read_specimen, specimen_named
 from autograder.course_table import earlier_sources, known_topics, solution_source
 from autograder.grading import alarm, near
 from autograder.grading.far import Cell, Far
@@ -38,12 +28,9 @@ from autograder.runner import run_checks, select
 from autograder.specimen_files import SPECIMENS, find_specimens
 from autograder.verdicts import Verdict
 
-from .kept import SHARE
-
 QUICK_TOPIC = "softmax"
 ONE_IN = 4
 """Of the other topics' wrong versions so many are judged both ways, chosen by their names' checksums."""
-AGREED = Path(__file__).parent / "agreed"
 
 PATIENT = Limits(call_seconds=15.0)
 MEASURES = ("measure_machine", "record")
@@ -125,25 +112,6 @@ def test_the_last_digit_may_differ_and_nothing_else():
         assert not alike(one, other)
 
 
-class Agreed(Kept):
-    """What is kept of this comparison. It depends on this file, beside all that a judgement depends on."""
-
-    def __init__(self, draw: int | None = None, folder: Path = AGREED) -> None:
-        super().__init__(folder, seeds=1, limits=Limits(), draw=draw, share=SHARE)
-
-    def digest(self, specimen: Specimen) -> str:
-        return hashlib.sha256(f"{super().digest(specimen)}\0{Path(__file__).read_text()}".encode()).hexdigest()[:16]
-
-    def compare(self, specimens: list[Specimen]) -> list[str]:
-        """What the two ways tell differently of those to be judged."""
-        found = []
-        for specimen in self.choose(specimens):
-            lines = judged_otherwise([specimen])
-            self.note(Judgement(specimen, as_due=not lines))
-            found += lines
-        return found
-
-
 TOLD_APART = {
     "wrong_ring_reduce_scatter_kept.py": "what one rank remembers, all do where they share a memory, as in a notebook",
     "wrong_engine_spins.py": "a scene that is stopped names the student's line in a notebook only",
@@ -156,46 +124,18 @@ def compared(topic: str) -> list[Specimen]:
     return [s for s in every if topic == QUICK_TOPIC or hashlib.sha256(s.file.encode()).digest()[0] % ONE_IN == 0]
 
 
-def agreement_of(topic: str, record_property: Any) -> list[str]:
-    specimens = compared(topic)
-    assert len(specimens) > (100 if topic == QUICK_TOPIC else 5)
-    draw = os.environ.get("AGREED_DRAW")
-    agreed = Agreed(int(draw) if draw else None)
-    differ = agreed.compare(specimens)
-    record_property("says", agreed.told())
-    return differ
+def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grading():
+    specimens = compared(QUICK_TOPIC)
+    assert len(specimens) > 100
+    assert judged_otherwise(specimens) == []
 
 
-def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grading(record_property):
-    assert agreement_of(QUICK_TOPIC, record_property) == []
-
-
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("topic", [topic for topic in known_topics() if topic != QUICK_TOPIC])
-def test_wrong_versions_of_every_day_are_told_the_same_in_a_notebook_and_in_grading(topic, record_property):
-    assert agreement_of(topic, record_property) == []
-
-
-def test_a_version_is_judged_both_ways_until_the_two_agree_and_again_when_it_changes(tmp_path, monkeypatch):
-    specimens = [Specimen("softmax", f"wrong_{name}.py", "softmax", False, "", f"# {name}") for name in "abc"]
-    judged: list[str] = []
-
-    def judge(some: list[Specimen]) -> list[str]:
-        judged.extend(s.file for s in some)
-        return ["near says this, far says that" for s in some if s.source == "# b"]
-
-    monkeypatch.setattr("autograder.certified.is_drawn", lambda specimen, draw: False)
-    monkeypatch.setitem(globals(), "judged_otherwise", judge)
-    for expected in (["wrong_a.py", "wrong_b.py", "wrong_c.py"], ["wrong_b.py"]):
-        judged.clear()
-        agreed = Agreed(folder=tmp_path)
-        assert agreed.compare(specimens) == ["near says this, far says that"]
-        agreed.write()
-        assert judged == expected
-    judged.clear()
-    changed = [dataclasses.replace(s, source=s.source + " changed") for s in specimens]
-    assert Agreed(folder=tmp_path).compare(changed) == []
-    assert judged == ["wrong_a.py", "wrong_b.py", "wrong_c.py"]
+def test_wrong_versions_of_every_day_are_told_the_same_in_a_notebook_and_in_grading(topic):
+    specimens = compared(topic)
+    assert len(specimens) > 5
+    assert judged_otherwise(specimens) == []
 
 
 # What a function does to what it is given
@@ -373,19 +313,3 @@ def test_a_check_that_is_stopped_by_hand_keeps_what_was_found():
     assert verdicts[first].lines == ["softmax, line 2: if x.dim() > 1: raise KeyboardInterrupt"]
     assert {verdict.message for verdict in verdicts[first + 1 :]} == {"not run: you stopped the checks"}
     assert all(verdict.failed for verdict in verdicts[first:])
-
-
-def keep() -> None:
-    """Judges both ways what is not kept, topic by topic, and keeps what agrees; exit status 1 where something does not."""
-    found = []
-    for topic in known_topics():
-        agreed = Agreed()
-        found += agreed.compare(compared(topic))
-        agreed.write()
-        print(f"{topic}: {agreed.told()}", flush=True)
-    print(*found, sep="\n")
-    sys.exit(bool(found))
-
-
-if __name__ == "__main__":
-    keep()
