@@ -8,7 +8,7 @@ import pytest
 from nbformat.sign import NotebookNotary
 
 from autograder.lessons import Day, find_day, prepare_work, syllabus
-from autograder.site.execute import KEPT, executed, needed
+from autograder.site.execute import executed, needed
 
 from . import lab
 
@@ -373,7 +373,7 @@ def show_executed(page, desk, topic: str):
     """Opens the solved day as it was executed from top to bottom (`test_days.py`: no cell fails), as one that this reader trusts."""
     folder = desk[0]
     day = find_day(topic)
-    notebook = executed(needed(day, [day for day in syllabus() if day.ready]), kept=KEPT)[day.slug]
+    notebook = executed(needed(day, [day for day in syllabus() if day.ready]))[day.slug]
     path = lab.put_notebook(folder, day, solved=True)
     nbformat.write(notebook, path)
     NotebookNotary(data_dir=str(folder / "data")).sign(notebook)

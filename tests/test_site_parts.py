@@ -18,8 +18,9 @@ import pytest
 import torch
 from docutils import nodes
 from nbclient import NotebookClient
+from rich.console import Console
 
-from autograder.certify import specimen_named
+from autograder import cache
 from autograder.errors import CourseError
 from autograder.imports import imported_files
 from autograder.lessons import find_day, lesson, marks, solved_notebook, syllabus
@@ -62,7 +63,7 @@ def all_sources(tmp_path_factory):
         site = pages.Site(tmp_path_factory.mktemp("source"), READY, answers)
         ran = {day.slug: solved_notebook(day) for day in READY}
         for notebook in ran.values():
-            notebook.metadata["site"] = {"machine": "this one", "date": "today", "threads": 1, "beside": 0.25}
+            notebook.metadata["site"] = {"machine": "this one", "date": "today", "threads": 1}
         pages.write(site, ran)
         return site.source
 
@@ -112,49 +113,16 @@ def test_a_failing_cell_stops_the_build_with_the_day_and_the_cell(monkeypatch):
     notebook.cells[0].source, notebook.cells[1].source = "1 + 1", "# divides\n1 / 0"
     monkeypatch.setattr(execute, "solved_notebook", lambda _: notebook)
     with pytest.raises(CourseError, match=r"day01_softmax, cell 2 \(demo, `# divides`\): ZeroDivisionError: division by zero"):
-        execute.run(day)
+        execute.run(day, (), execute.Bars(print))
 
 
-def ran_as(beside: float):
-    """What stands in for a run: the solved notebook, and how busy the machine was with other things."""
-
-    def run(day, ladder, say):
-        notebook = solved_notebook(day)
-        notebook.metadata["site"] = {"ladder": {}, "seconds": 1.0, "beside": beside}
-        return notebook
-
-    return run
+SITE = {"ladder": {}, "seconds": 1.0, "machine": "this", "date": "today", "threads": 1, "peak_bytes": 1}
 
 
-def test_a_run_is_kept_with_the_course_where_nothing_ran_beside_it(tmp_path, monkeypatch):
-    days = [find_day(topic) for topic in ("softmax", "tokenizer")]
-    said = []
-    monkeypatch.setattr(execute, "run", ran_as(beside=0.4))
-    told = execute.keep(days, tmp_path, say=said.append)
-    assert told == [f"{day.slug}: not kept, for others took 40% of the processors meanwhile" for day in days]
-    assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(execute, "run", ran_as(beside=0.04))
-    assert execute.keep(days, tmp_path, say=said.append) == []
-    assert {path.name for path in tmp_path.iterdir()} == {f"{day.slug}-{execute.key(day, days)}.ipynb" for day in days}
-    said.clear()
-    assert execute.keep(days, tmp_path, say=said.append) == []
-    assert said == []
-
-
-def test_what_is_kept_with_the_course_is_not_run_unless_it_is_asked_for(tmp_path, monkeypatch):
-    day, kept, cache = find_day("softmax"), tmp_path / "kept", tmp_path / "cache"
-    runs = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder, say: runs.append(day.slug) or ran_as(beside=0.0)(day, ladder, say))
-    execute.keep([day], kept, say=lambda line: None)
-    for anew in ((), (), {day.slug}, {day.slug}):  # the last of them finds in the cache what the one before it ran
-        execute.executed([day], cache, kept=kept, anew=anew, say=lambda line: None)
-    assert runs == [day.slug, day.slug]
-
-
-def test_the_processor_time_of_others_is_what_neither_this_process_nor_its_children_used(monkeypatch):
-    seconds = iter([(100.0, 40.0, 10.0), (110.0, 49.0, 16.0)])
-    monkeypatch.setattr(execute.Others, "_now", lambda self: next(seconds))
-    assert execute.Others().share() == pytest.approx(0.3)
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def test_prose_runs_nothing_again_and_code_does(monkeypatch):
@@ -201,44 +169,44 @@ def test_a_folder_of_the_kit_counts_where_a_cell_imports_from_it(monkeypatch):
     assert key_beside("costs", b"\nMORE = 1") == key_beside("costs", b"")
 
 
-def test_a_run_in_the_cache_is_not_made_again(tmp_path, monkeypatch):
+def test_a_run_in_the_cache_is_not_made_again(empty_cache, monkeypatch):
     day = find_day("softmax")
     ran = solved_notebook(day)
-    ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
+    ran.metadata["site"] = SITE
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder, say: calls.append(day.slug) or ran)
+    monkeypatch.setattr(execute, "run", lambda day, ladder, bars: calls.append(day.slug) or ran)
     for _ in range(2):
-        execute.executed([day], tmp_path, say=lambda line: None)
+        execute.executed([day], say=lambda line: None)
     assert calls == [day.slug]
 
 
-def test_a_run_that_failed_is_not_kept(tmp_path, monkeypatch):
-    def fails(day, ladder, say):
+def test_a_run_that_failed_is_not_cached(empty_cache, monkeypatch):
+    def fails(day, ladder, bars):
         raise CourseError("a cell failed")
 
     monkeypatch.setattr(execute, "run", fails)
     for _ in range(2):
         with pytest.raises(CourseError, match="a cell failed"):
-            execute.executed([find_day("softmax")], tmp_path, say=lambda line: None)
-    assert list(tmp_path.glob("*.ipynb")) == []
+            execute.executed([find_day("softmax")], say=lambda line: None)
+    assert list(empty_cache.glob("*/*.ipynb")) == list(empty_cache.glob("*/day*")) == []
 
 
-def test_two_who_want_the_same_day_run_it_once(tmp_path, monkeypatch):
+def test_two_who_want_the_same_day_run_it_once(empty_cache, monkeypatch):
     """Threads stand for processes: each opens the lock anew, and so waits for the other."""
     day = find_day("softmax")
     ran = solved_notebook(day)
-    ran.metadata["site"] = {"ladder": {}, "seconds": 1.0}
+    ran.metadata["site"] = SITE
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder, say: (calls.append(day.slug), time.sleep(0.5)) and ran)
+    monkeypatch.setattr(execute, "run", lambda day, ladder, bars: (calls.append(day.slug), time.sleep(0.5)) and ran)
     with ThreadPoolExecutor(2) as both:
-        list(both.map(lambda _: execute.executed([day], tmp_path, say=lambda line: None), range(2)))
+        list(both.map(lambda _: execute.executed([day], say=lambda line: None), range(2)))
     assert calls == [day.slug]
 
 
-def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(tmp_path, monkeypatch):
+def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(empty_cache, monkeypatch):
     both, given = threading.Barrier(2, timeout=20), {}
 
-    def run(day, ladder, say):
+    def run(day, ladder, bars):
         if day.topic in ("samplers", "generation"):
             both.wait()  # alone, neither would come past here
         given[day.topic] = dict(ladder)
@@ -248,20 +216,20 @@ def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(
 
     monkeypatch.setattr(execute, "run", run)
     days = [find_day(topic) for topic in ("samplers", "generation", "kv_cache", "batching")]
-    assert list(execute.executed(days, tmp_path, at_once=2, say=lambda line: None)) == [day.slug for day in days]
+    assert list(execute.executed(days, at_once=2, say=lambda line: None)) == [day.slug for day in days]
     assert given == {"samplers": {}, "generation": {}, "kv_cache": {"generation": 1}, "batching": {"generation": 1, "kv_cache": 1}}
 
 
-def test_after_a_day_that_fails_none_is_begun(tmp_path, monkeypatch):
+def test_after_a_day_that_fails_none_is_begun(empty_cache, monkeypatch):
     begun = []
 
-    def fails(day, ladder, say):
+    def fails(day, ladder, bars):
         begun.append(day.topic)
         raise CourseError("a cell failed")
 
     monkeypatch.setattr(execute, "run", fails)
     with pytest.raises(CourseError, match="a cell failed"):
-        execute.executed([find_day(topic) for topic in ("softmax", "tokenizer", "attention", "samplers")], tmp_path, say=lambda line: None)
+        execute.executed([find_day(topic) for topic in ("softmax", "tokenizer", "attention", "samplers")], say=lambda line: None)
     assert begun == ["softmax"]
 
 
@@ -345,18 +313,6 @@ def test_a_picture_in_html_goes_along_with_its_still():
     )
     assert kept == [ROOT / "docs" / "images" / name for name in ("a.png", "b.webp")]
     assert links.relink(html, ROOT / "docs" / "serving.md", "deep/page.md", {}, lambda picture: "") == html
-
-
-def test_the_page_on_certification_is_what_its_run_gives():
-    assert certification.PAGE.read_text(encoding="utf-8") == certification.page(), "run `python -m autograder.site.certification`"
-
-
-def test_the_page_of_equivalent_mutants_is_what_their_run_gives():
-    runs = mutants.read_runs(certification.RESULTS.parent)
-    assert runs
-    assert certification.MUTANTS_PAGE.read_text(encoding="utf-8") == mutants.page(runs, syllabus()), (
-        "run `python -m autograder.site.certification`"
-    )
 
 
 def test_what_the_pages_say_of_mutants(tmp_path):
@@ -450,36 +406,32 @@ def test_a_kernel_that_does_nothing_is_ended_and_one_that_works_is_left_alone(mo
 def test_a_notebook_whose_kernel_stalls_is_run_again_and_that_is_said(monkeypatch):
     tries, said = [], []
 
-    def once(day, ladder):
+    def once(day, ladder, bars):
         tries.append(day)
         if len(tries) % 4:
             raise execute.Stalled("day01_softmax, cell 7")
         return "ran"
 
     monkeypatch.setattr(execute, "run_once", once)
+    bars = execute.Bars(said.append)
     with pytest.raises(CourseError, match="3 kernels stopped answering"):
-        execute.run(find_day("softmax"), say=said.append)
-    assert execute.run(find_day("softmax"), say=said.append) == "ran"
+        execute.run(find_day("softmax"), (), bars)
+    assert execute.run(find_day("softmax"), (), bars) == "ran"
     assert said == ["day01_softmax, cell 7: its kernel did nothing for 60 s and was ended; 0 s are lost"] * 3
 
 
-def test_the_cells_that_run_are_counted_on_a_terminal_and_nowhere_else():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    for out, shown in ((Terminal(), "a: cell 2 of 9   b: cell 1 of 4"), (io.StringIO(), "")):
-        counter, said = execute.Counter(out), []
-        counter.at("a", 1, 9)
-        counter.at("a", 2, 9)
-        counter.at("b", 1, 4)
-        assert out.getvalue().split("\x1b[K")[-1] == shown
-        counter.above(said.append)("a line")
-        assert said == ["a line"]
-        assert out.getvalue().split("\x1b[K")[-1] == shown
-        counter.done("a")
-        counter.done("b")
-        assert out.getvalue().split("\x1b[K")[-1] == ""
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_cells_that_run_are_counted_on_a_terminal_and_nowhere_else(terminal):
+    out, said = io.StringIO(), []
+    with execute.Bars(said.append, Console(file=out, force_terminal=terminal, width=80)) as bars:
+        bars.days(18)
+        bars.at("a", 2, 9)
+        bars.at("b", 1, 4)
+        bars.say("a line")
+        bars.day_done()
+    shown = out.getvalue()
+    assert [text in shown for text in ("days", "1/18", "a, cells", "2/9", "1/4")] == [terminal] * 5
+    assert said == ["a line"]
 
 
 # What the site adds to a lesson
@@ -519,21 +471,12 @@ def test_code_with_an_anchor_is_broken_too_and_what_a_cell_printed_is_not():
     assert context["body"] == broken + printed.format(line)
 
 
-def test_every_ready_day_has_a_wrong_version_that_is_judged_as_it_stands_today():
-    kept = wrong_versions.read()
-    assert list(kept) == [day.topic for day in READY]
-    for day in READY:
-        assert wrong_versions.current(day, kept[day.topic]), "run: python -m autograder.site.wrong_versions"
-        assert "<b>Found:</b>" in kept[day.topic]["table"], day.topic
-        assert not hidden_names() & set(re.findall(r"\w+", kept[day.topic]["table"]))
-
-
-@pytest.mark.slow
-def test_a_kept_table_is_what_the_checks_say_today():
-    day = find_day("softmax")
-    kept = wrong_versions.read()[day.topic]
-    specimen = specimen_named(kept["file"], day.topic)
-    assert wrong_versions.told(day, specimen, wrong_versions.judged(day, specimen)) == kept
+@pytest.mark.long
+@pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
+def test_every_ready_day_shows_a_wrong_version_whose_mistake_the_checker_names(day):
+    made = wrong_versions.chosen(day)
+    assert "<b>Found:</b>" in made["table"]
+    assert not hidden_names() & set(re.findall(r"\w+", made["table"]))
 
 
 # Addresses

@@ -16,7 +16,7 @@ from autograder.lessons import ROOT, Day, syllabus
 from course.kit import paths
 
 from . import pages
-from .execute import CACHE, KEPT, executed
+from .execute import executed
 
 OUT = ROOT / "build" / "site"
 AT_ONCE = 2
@@ -28,8 +28,6 @@ def build(
     *,
     answers: bool = True,
     days: Sequence[Day] = (),
-    cache: Path = CACHE,
-    kept: Path | None = KEPT,
     say: Callable[[str], None] = print,
 ) -> None:
     """Builds the site anew in `out`; what was there stays until the new one is whole. days: all that are ready, if none are named.
@@ -45,7 +43,7 @@ def build(
     at_once = min(AT_ONCE, os.cpu_count() or 1)
     # Two kernels with a thread for each core would wait for each other, on a busy machine for longer than they compute.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    ran = executed(chosen, cache, kept=kept, at_once=at_once, say=say)
+    ran = executed(chosen, at_once=at_once, say=say)
     desk = out.with_name(f"{out.name}-work")
     site = pages.Site(desk / "source", chosen, answers)
     shutil.rmtree(desk, ignore_errors=True)

@@ -1,41 +1,38 @@
-"""Solved notebooks with their outputs, executed once: the site shows what the tests look at, whichever of them comes first.
-
-A day is run again only when something that its outputs come from has changed. Runs on a machine that did nothing else are kept with the
-course, in `docs/executed/`: what they measured is shown, and who builds the site or tests the course need not run them. `python -m
-autograder.site.execute` runs what is not kept.
+"""Solved notebooks with their outputs. Each is executed once for the site and the tests, and cached until something changes that its
+outputs come from.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import fcntl
 import hashlib
 import json
 import math
 import os
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
+import nbformat
 import torch
 from IPython.core.inputtransformer2 import TransformerManager
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from autograder import desk
-from autograder.certified import what_counts
+from autograder import cache, desk
 from autograder.datafiles import hand_computed
 from autograder.errors import CourseError
 from autograder.grading.records import machine_name
 from autograder.imports import imported_files, kit_files, names_imported
-from autograder.lessons import ROOT, Day, lesson, solved_notebook, syllabus
+from autograder.lessons import Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
 from autograder.runner import load_checks
+from autograder.verdict_inputs import meaning
 from course.kit import paths
 
 if TYPE_CHECKING:
@@ -43,16 +40,12 @@ if TYPE_CHECKING:
     from nbclient import NotebookClient
     from nbformat import NotebookNode
 
-CACHE = ROOT / "build" / "executed"
-KEPT = ROOT / "docs" / "executed"
-"""Committed: runs with nothing beside them."""
-FORM = 3
-"""Of what is noted of a run; what was noted otherwise is not read."""
+KIND = "executed"
+"""In the cache."""
+FORM = 4
+"""Of the metadata of a run; runs of another form are not read."""
 MAX_SECONDS = 600
 """For one cell; a machine may be slow, but a build must end."""
-
-QUIET = 0.1
-"""A run is kept with the course if all others together took at most this share of the machine's processors meanwhile."""
 
 STALL_SECONDS = 60.0
 STALL_PROCESSOR_SECONDS = 0.5
@@ -79,38 +72,30 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 '''
 
 
-def executed(
-    days: Sequence[Day],
-    cache: Path = CACHE,
-    *,
-    kept: Path | None = None,
-    anew: Container[str] = (),
-    at_once: int = 1,
-    say: Callable[[str], None] = print,
-) -> dict[str, NotebookNode]:
-    """{slug: the solved notebook with outputs}, the days in order. What is neither in the cache nor kept with the course is run and put
-    into the cache, `at_once` days at a time; anew: slugs of days that are run though the course has kept them.
+def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
+    """Return {slug: the solved notebook with outputs}, the days in order. Runs what is not in the cache, `at_once` days at a time.
 
-    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run goes nowhere. Where two
+    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run is not cached. Where two
     processes want the same day, one runs it and the other waits.
     """
-    import nbformat
+    # Not in the threads: two at once in Python's own parser can end in a SystemError (Python 3.11).
+    keys = {day.slug: key(day, days) for day in days}
+    asked: dict[str, Future[NotebookNode]] = {}
+    stop = threading.Event()
 
     def one(day: Day) -> NotebookNode:
-        name = names[day.slug]
         before = [asked[other.slug].result().metadata["site"]["ladder"] for other in needed(day, days)[:-1] if other.slug in asked]
-        with alone(cache / f".{day.slug}.lock"):
-            places = [cache / name, *([kept / name] if kept is not None and day.slug not in anew else [])]
-            found = next((path for path in places if path.exists()), None)
-            if found is not None:
-                ran = nbformat.read(found, as_version=4)
+        with cache.alone(KIND, day.slug):
+            if stored := cache.load(KIND, day.slug, keys[day.slug]):
+                ran = nbformat.reads(stored.decode(), as_version=4)
             elif stop.is_set():
                 raise CourseError(f"{day.slug}: not run, for another day failed")
             else:
-                say(f"{day.slug}: running its notebook")
-                ran = run(day, [rung for ladder in before for rung in ladder.items()], say)
-                say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
-                put(day, cache / name, ran)
+                bars.say(f"{day.slug}: running its notebook")
+                ran = run(day, [rung for ladder in before for rung in ladder.items()], bars)
+                bars.say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
+                cache.store(KIND, day.slug, keys[day.slug], as_bytes(ran))
+        bars.day_done()
         return with_outputs(solved_notebook(day), ran)
 
     def or_stop(day: Day) -> NotebookNode:
@@ -120,13 +105,9 @@ def executed(
             stop.set()
             raise
 
-    # Not in the threads: two at once in Python's own parser can end in a SystemError (Python 3.11).
-    names = {day.slug: f"{day.slug}-{key(day, days)}.ipynb" for day in days}
-    asked: dict[str, Future[NotebookNode]] = {}
-    stop = threading.Event()
-    say = counter.above(say)
-    with ThreadPoolExecutor(at_once) as kernels:
-        for day in days:  # in order, so that whom a day waits for is already running
+    with Bars(say) as bars, ThreadPoolExecutor(at_once) as kernels:
+        bars.days(len(days))
+        for day in days:  # in order, so that a day that another one waits for is already running
             asked[day.slug] = kernels.submit(or_stop, day)
         try:
             return {slug: notebook.result() for slug, notebook in asked.items()}
@@ -134,30 +115,6 @@ def executed(
             stop.set()
             _end_kernels()
             raise
-
-
-def put(day: Day, path: Path, ran: NotebookNode) -> None:
-    """In place of earlier runs of the day."""
-    for old in path.parent.glob(f"{day.slug}-*.ipynb"):
-        old.unlink()
-    write_if_changed(path, as_bytes(ran))
-
-
-def keep(days: Sequence[Day], kept: Path = KEPT, say: Callable[[str], None] = print) -> list[str]:
-    """Runs the days that are not kept with the course, one after another with all processors, and keeps them. Returns what could not be."""
-    busy = []
-    with tempfile.TemporaryDirectory(prefix="runs-") as runs:
-        for day in days:
-            path = kept / f"{day.slug}-{key(day, days)}.ipynb"
-            if path.exists():
-                continue
-            ran = executed(needed(day, days), Path(runs), kept=kept, anew={day.slug}, say=say)[day.slug]
-            beside = ran.metadata["site"]["beside"]
-            if beside <= QUIET:
-                put(day, path, ran)
-            else:
-                busy.append(f"{day.slug}: not kept, for others took {beside:.0%} of the processors meanwhile")
-    return busy
 
 
 def _end_kernels() -> None:
@@ -170,30 +127,18 @@ def _end_kernels() -> None:
                 child.kill()
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Nobody else holds this lock meanwhile. It goes with its process, however that ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def needed(day: Day, days: Sequence[Day]) -> list[Day]:
     """Of these days those that are to be executed for this one to be: it, and where it shows the ladder, those that set a rung before."""
     earlier = [other for other in days if other.number < day.number and _uses(other, "rung(")]
     return [*(earlier if _uses(day, "rung(", "progress(") else []), day]
 
 
-def key(day: Day, days: Sequence[Day], cells: Sequence[str] | None = None) -> str:
-    """Changes with whatever the outputs depend on: code cells, answers so far, checks, kit, what notebooks import, the model, torch.
-
-    cells: those of the solved notebook, or of another one of the day.
+def key(day: Day, days: Sequence[Day]) -> str:
+    """Return a digest of everything that the outputs depend on: code cells, answers so far, checks, kit, imports, the model, torch.
 
     Prose does not count, nor does a comment, nor what of the kit or the engine no cell, check or answer of this day imports.
     """
-    if cells is None:
-        cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
+    cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
     imported = imports_of(cells)
@@ -202,9 +147,9 @@ def key(day: Day, days: Sequence[Day], cells: Sequence[str] | None = None) -> st
     files |= {path.relative_to(day.root) for path in answers if path.exists()}
     files |= imported_files(day.root, [name for name in imported if name.startswith("solutions.engine")], package="solutions")
     files |= kit_files(day.root, files, imported)
-    parts += [what_counts(day.root / path) for path in sorted(files)]
+    parts += [meaning(path, (day.root / path).read_bytes()) for path in sorted(files)]
     parts += [other.slug for other in needed(day, days)]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    return cache.key(parts)
 
 
 def imports_of(cells: Sequence[str]) -> list[str]:
@@ -289,18 +234,19 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
         watcher.join()
 
 
-def run(day: Day, ladder: Sequence[tuple[str, Any]] = (), say: Callable[[str], None] = print) -> NotebookNode:
-    """The day's solved notebook, run at the desk of a student who has solved all earlier days. Raises CourseError."""
+def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
+    """Return the day's solved notebook, run at the desk of a student who has solved all earlier days. Raises CourseError."""
     for _ in range(ATTEMPTS):
         begin = time.monotonic()
         try:
-            return run_once(day, ladder)
+            return run_once(day, ladder, bars)
         except Stalled as stalled:
-            say(f"{stalled}: its kernel did nothing for {STALL_SECONDS:.0f} s and was ended; {time.monotonic() - begin:.0f} s are lost")
+            lost = time.monotonic() - begin
+            bars.say(f"{stalled}: its kernel did nothing for {STALL_SECONDS:.0f} s and was ended; {lost:.0f} s are lost")
     raise CourseError(f"{day.slug}: {ATTEMPTS} kernels stopped answering; build again when the machine is less busy")
 
 
-def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
+def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
@@ -310,7 +256,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
 
     def cell_begins(cell: NotebookNode, cell_index: int) -> None:
         now[0] = cell_index
-        counter.at(day.slug, cell_index + 1, len(notebook.cells))
+        bars.at(day.slug, cell_index + 1, len(notebook.cells))
 
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         place = Path(folder) / "work"
@@ -327,7 +273,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         peak = Peak(client)
         start = time.monotonic()
         try:
-            with Others() as others, ended_if_it_stalls(client):
+            with ended_if_it_stalls(client):
                 client.execute(env=environment)
         except Stalled:
             raise Stalled(_where(day, notebook, now[0])) from None
@@ -338,7 +284,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         except DeadKernelError:
             raise CourseError(f"{_where(day, notebook, now[0])}: its process ended") from None
         finally:
-            counter.done(day.slug)
+            bars.ended(day.slug)
         progress = desk.read_progress(place)
         standings = desk.standings(place)
     for number, cell in enumerate(notebook.cells):
@@ -352,98 +298,45 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]]) -> NotebookNode:
         "seconds": round(time.monotonic() - start, 1),
         "peak_bytes": peak.bytes,
         "machine": machine_name(),
-        "beside": round(others.share(), 3),
         "threads": int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads()),
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook
 
 
-class Counter:
-    """Which cell of each notebook runs, in one line at the end of what is on the screen; nothing where nobody looks."""
+class Bars:
+    """A bar for the days and one for each notebook that runs, where standard output is a terminal. Lines go above them."""
 
-    def __init__(self, out: TextIO = sys.stderr) -> None:
-        self.out, self._at, self._lock = out, dict[str, str](), threading.Lock()
+    def __init__(self, say: Callable[[str], None], console: Console | None = None) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        console = console or Console()
+        self._bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self.say = say
+        self._days: TaskID | None = None
+        self._cells: dict[str, TaskID] = {}
 
-    def at(self, slug: str, cell: int, cells: int) -> None:
-        with self._lock:
-            self._at[slug] = f"{slug}: cell {cell} of {cells}"
-            self._show()
-
-    def done(self, slug: str) -> None:
-        with self._lock:
-            self._at.pop(slug, None)
-            self._show()
-
-    def above(self, say: Callable[[str], None]) -> Callable[[str], None]:
-        """`say`, with this line below what it says."""
-
-        def said(line: str) -> None:
-            with self._lock:
-                if self._at and self.out.isatty():
-                    print("\r\x1b[K", end="", file=self.out, flush=True)
-                say(line)
-                self._show()
-
-        return said
-
-    def _show(self) -> None:
-        if self.out.isatty():
-            print(f"\r\x1b[K{'   '.join(self._at.values())}", end="", file=self.out, flush=True)
-
-
-counter = Counter()
-
-
-class Others:
-    """What others than this process and its children take of the processors, from now on until it is asked.
-
-    A child's time counts as it was last seen: a zygote does not wait for its workers, so their time is in nobody's sum once they end.
-    """
-
-    EVERY_SECONDS = 0.05
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, float], float] = {}
-        """{process: its own seconds}."""
-        self._start, self._over = self._now(), threading.Event()
-
-    def __enter__(self) -> Others:
-        """Looks at the children now and then, until the block ends."""
-        self._looks = threading.Thread(target=self._look, daemon=True)
-        self._looks.start()
+    def __enter__(self) -> Bars:
+        self._bars.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._over.set()
-        self._looks.join()
+        self._bars.stop()
 
-    def share(self) -> float:
-        """0 to 1; of all processors together."""
-        all_before, busy_before, mine_before = self._start
-        everything, busy, mine = self._now()
-        return min(1.0, max(0.0, (busy - busy_before) - (mine - mine_before)) / max(everything - all_before, 1e-9))
+    def days(self, total: int) -> None:
+        self._days = self._bars.add_task("days", total=total)
 
-    def _look(self) -> None:
-        while not self._over.wait(self.EVERY_SECONDS):
-            self._see()
+    def day_done(self) -> None:
+        if self._days is not None:
+            self._bars.advance(self._days)
 
-    def _see(self) -> None:
-        import psutil
+    def at(self, slug: str, cell: int, cells: int) -> None:
+        if slug not in self._cells:
+            self._cells[slug] = self._bars.add_task(f"{slug}, cells", total=cells)
+        self._bars.update(self._cells[slug], completed=cell)
 
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                self._seen[child.pid, child.create_time()] = sum(child.cpu_times()[:2])
-
-    def _now(self) -> tuple[float, float, float]:
-        """Seconds of all processors, those in which they worked, and those in which they did so for this process and what it started."""
-        import psutil
-
-        times = psutil.cpu_times()
-        idle = times.idle + getattr(times, "iowait", 0.0)
-        everything = sum(times[:8])  # what guests took is in the user's share already
-        self._see()
-        return everything, everything - idle, sum(os.times()[:2]) + sum(self._seen.values())
+    def ended(self, slug: str) -> None:
+        if slug in self._cells:
+            self._bars.remove_task(self._cells.pop(slug))
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
@@ -476,14 +369,3 @@ def _where(day: Day, notebook: NotebookNode, number: int) -> str:
     cell = notebook.cells[number]
     first = next((line.strip() for line in cell.source.split("\n") if line.strip()), "")
     return f"{day.slug}, cell {number + 1} ({cell.metadata['course']['role']}, `{first[:60]}`)"
-
-
-def main() -> int:
-    argparse.ArgumentParser(description="Run the solved notebooks whose runs are not kept, and keep these.").parse_args()
-    busy = keep([day for day in syllabus() if day.ready])
-    print(*busy, sep="\n", file=sys.stderr)
-    return 1 if busy else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

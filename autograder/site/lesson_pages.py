@@ -35,7 +35,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
         if cell.metadata["course"]["role"] == "exercise"
     }
     models = ran.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
-    wrong = wrong_versions.read().get(day.topic) if answers else None
+    wrong = wrong_versions.chosen(day) if answers else None
     cells = []
     for cell in ran.cells:
         role = cell.metadata["course"]["role"]

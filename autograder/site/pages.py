@@ -17,7 +17,6 @@ from autograder.lessons.start_page import fill
 from course.kit import paths
 
 from . import address, certification, checks_page, functions_page, measured_page, mutants, playground
-from .execute import QUIET
 from .lesson_pages import reading_notebook
 from .links import relative, relink
 
@@ -117,13 +116,10 @@ def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
     threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
-    beside = "nothing beside it"
-    if made["beside"] > QUIET:
-        beside = f"other work beside it, which took {made['beside']:.0%} of the processors: its times are no benchmark"
     zipped = f'; <a href="{packed.slug}.zip" download>this day as a zip</a>, if you have nothing of the course yet' if packed else ""
     return (
-        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads} and "
-        f"{beside}).{without} "
+        f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads}; "
+        f"other work on the machine may have slowed it).{without} "
         f"To do the day yourself, open it in JupyterLab: [how to begin]({relative(f'{START}.ipynb', page)}){zipped}.*"
     )
 
