@@ -1,13 +1,13 @@
-# From a fresh clone: `make lab` opens the course, `make serve` serves its engine, `make docs` builds its site, `make class` serves a class, `make test` proves it.
-# All do their own set-up.
+# From a fresh clone: `make lab` opens the course, `make serve` serves its engine, `make docs` builds its site, `make class` serves a class,
+# `make test` tests it in some minutes, `make test-all` tests all of it, as CI does. All do their own set-up.
 
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-# Two processes, which share out the tests as tests/conftest.py says: long ones first, together what shares a server or a class.
-# A third one saves minutes on two cores, but what measures processor time is then wrong now and then.
-SIDE_BY_SIDE := -n 2 --dist loadscope --no-loadscope-reorder
+# Two processes, each with one file of tests at a time, in the order of tests/conftest.py.
+# A third one saves minutes on two cores, but tests that measure processor time then fail now and then.
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 # Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Some containers set it: then every process compiles the course, and pytest its tests, anew. Empty means that compiled modules are kept.
@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab serve class docs test quick gpu demo doctor build release check lint certify keep lock clean model FORCE
+.PHONY: lab serve class docs test test-all quick generate gpu demo doctor build lint certify lock clean model FORCE
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
@@ -42,10 +42,25 @@ class: $(VENV)/hub.done model
 docs: $(VENV)/docs.done model
 	@$(BIN)/python -m autograder.site$(if $(filter 0,$(ANSWERS)), --no-answers)
 
+# Everything but the tests with the mark `long` and certification. Its last lines say what it left out.
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
+	$(BIN)/python -m autograder.generate --tables none --check
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not long"
+	@echo "Left out: the tests that pytest names above, and the specimens of a change (autograder certify --changed). make test-all runs both."
+
+# What CI runs: every test, the specimens that a change concerns, and the comparison of generated files.
+test-all: $(VENV)/dev.done model
+	$(BIN)/ruff check .
+	$(BIN)/mypy -n 2
+	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE)
+	$(BIN)/autograder certify --changed --minutes 12
+
+# Writes the files in git that are made from others; docs/contributing.md lists them. TABLES=all: the tables of mistakes of all topics.
+generate: $(VENV)/dev.done
+	@$(BIN)/python -m autograder.generate $(if $(TABLES),--tables $(TABLES))
 
 # What needs no process besides pytest's own: no worker, no command, no kernel.
 quick: $(VENV)/dev.done
@@ -66,15 +81,6 @@ build: $(VENV)/course.done
 
 certify: $(VENV)/course.done
 	@$(BIN)/autograder certify
-
-# What a change has made due again is judged and kept, so that `make test` need not: commit what it writes.
-keep: $(VENV)/dev.done model
-	@$(BIN)/autograder certify --keep --seeds 1
-	@$(ONE_THREAD) $(BIN)/python -m tests.test_near
-	@$(ONE_THREAD) $(BIN)/python -m autograder.site.wrong_versions
-	@$(BIN)/python -m autograder.site.execute
-	@$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) --keep
-	@$(ONE_THREAD) $(BIN)/python -m tests.kept_files
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .

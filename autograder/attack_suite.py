@@ -449,37 +449,3 @@ def table(results: list[Result]) -> Iterator[tuple[str, ...]]:
     for r in results:
         verdict = "held" if r.honest else "NOT HELD: " + "; ".join(r.trouble)
         yield r.attack, points_text(r.points), points_text(r.due), f"{r.seconds:.1f} s", verdict
-
-
-def markdown(results: list[Result]) -> str:
-    """The page docs/attacks.md."""
-    held = sum(r.honest for r in results)
-    lines = [
-        "# Attacks",
-        "",
-        f"{held} of {len(results)} attacks were held, at isolation level `{zygotes.level()}`. "
-        "`autograder certify attacks` does them again; `python -m autograder.attack_suite > docs/attacks.md` makes this page.",
-        "",
-        "Each is a submission in `autograder/specimens/attacks/`, graded as any other, from the notebook's file to the record. "
-        "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
-        "and if the next right submission gets full marks straight afterwards.",
-        "What a deed that succeeds would do is solve the other exercises: points above the honest ones would show it.",
-        "Archives of submissions never reach a worker: `tests/test_collect.py` attacks `autograder collect` "
-        "with zip bombs, paths that lead out, links, devices and damage.",
-    ]
-    for kind in KINDS:
-        lines += ["", f"## {kind.capitalize()}", "", "| attack | tries | points | honest | seconds | |", "|---|---|---|---|---|---|"]
-        for r in results:
-            if r.kind == kind:
-                name, points, honest, seconds, verdict = next(table([r]))
-                lines.append(f"| `{name}` | {r.tries_to.replace('|', '/')} | {points} | {honest} | {seconds[:-2]} | {verdict} |")
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    # `python -m` makes this module __main__; the work is done by the importable one.
-    from autograder import attack_suite
-
-    done = attack_suite.run(sys.argv[1:], progress=lambda n, total, r: print(n, total, r.attack, r.trouble or "", file=sys.stderr))
-    print(attack_suite.markdown(done), end="")
-    sys.exit(any(not r.honest for r in done))

@@ -12,23 +12,20 @@ told of his own mistake, and is not content while a pair is unreviewed or a vers
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import mistakes
-from .course_table import solution_source
 from .errors import CourseError
 from .files import write_whole
-from .specimen_files import SPECIMENS, find_specimens
+from .specimen_files import SPECIMENS
 
 if TYPE_CHECKING:
     from .certify import Judgement, Specimen
     from .verdicts import Verdict
 
-ROOT = Path(__file__).parent
 Claims = dict[str, list[str]]
 
 
@@ -72,10 +69,10 @@ def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
         for judgement in wrong:
             verdicts = [v for v in judgement.desk if hidden or not v.hidden]
             rows.append((judgement.specimen.exercise, judgement.specimen.file, judgement.specimen.says, mistakes.profile(verdicts)))
-        made = mistakes.table(rows)
+        made = mistakes.unchanged(mistakes.table(rows), mistakes.known(topic, hidden))
         path = mistakes.table_path(topic, hidden)
         path.parent.mkdir(exist_ok=True)
-        write_whole(path, mistakes.table_text(topic, made, made_of(topic)).encode())
+        write_whole(path, mistakes.table_text(topic, made).encode())
     before, _ = read_claims(topic)
     reviewed: Claims = {}
     unreviewed: Claims = {}
@@ -88,19 +85,3 @@ def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
     mistakes.known.cache_clear()
     read_claims.cache_clear()
     return sum(map(len, made.values())), sum(map(len, unreviewed.values()))
-
-
-def made_of(topic: str) -> str:
-    """A hash of all that the tables of a topic follow from: the wrong versions, the checks, the reference."""
-    digest = hashlib.sha256(f"{mistakes.FORMAT}\0{solution_source(topic)}".encode())
-    checks = [ROOT / name for name in (f"checks/test_{topic}.py", f"hidden/test_{topic}.py")]
-    lines = [line for path in checks if path.exists() for line in path.read_text(encoding="utf-8").splitlines()]
-    imports = "".join(line for line in lines if line.startswith("from autograder.checks"))
-    helpers = [path for path in sorted((ROOT / "checks").glob("[!_]*.py")) if f"autograder.checks.{path.stem} " in imports]
-    for path in [*checks, *helpers]:
-        if path.exists():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for listed in find_specimens(SPECIMENS, [topic]):
-        if not listed.right:
-            digest.update(f"{listed.file}\0{listed.text}".encode())
-    return digest.hexdigest()[:16]

@@ -1,6 +1,6 @@
 """What the README tells in figures, made from what was measured: the days, speed, grading, certification.
 
-`python -m autograder.readme` writes them between their marks, `<!-- figures -->` and `<!-- end -->`; a test keeps them true.
+`make generate` writes them between their marks, `<!-- figures -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from autograder.exports import gradescope
 from autograder.exports.results import class_results
 from autograder.grading.records import FLOAT32, QUANTIZED, Record, read_record, record_of, write_record
 from autograder.grading.submission import Cell
-from autograder.lessons import capstone_bytes, capstone_path
+from autograder.lessons import capstone_bytes
 from autograder.nbgrader_bridge.class_folder import ClassFolder
 from autograder.race import board, entering, holding, playing, recording, rightness, running
 from autograder.race.holding import Judge, Lost, hold_against, least_divergence
@@ -697,10 +697,6 @@ def test_the_classs_export_has_the_races_beside_the_days(tmp_path: Path) -> None
     assert gradescope.results(result)["leaderboard"][0]["value"] == 2.0
     with pytest.raises(CourseError, match="nothing graded"):
         class_results(folder, [])
-
-
-def test_the_notebook_is_as_it_would_be_built() -> None:
-    assert capstone_path().read_bytes() == capstone_bytes()
 
 
 def test_a_released_notebook_is_an_entry_and_its_demo_is_not(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --into` wrote.
 
-`python -m autograder.site.certification` makes it, and beside it docs/mutants.md from docs/mutants.json and
-docs/mutants_right.json, which `autograder certify --mutate --into` wrote; a test keeps both true.
+Two pages go with it: docs/attacks.md, and docs/mutants.md from docs/mutants.json and docs/mutants_right.json, which
+`autograder certify --mutate --into` wrote. `make generate` writes all three.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+from autograder.attack_suite import read_attacks
 from autograder.certify import SUMS
 from autograder.course_table import known_topics
 from autograder.errors import CourseError
-from autograder.lessons import ROOT, Day, syllabus
+from autograder.files import write_whole
+from autograder.lessons import ROOT, Day, find_day, syllabus
+from autograder.render import points_text
 
 from . import mutants
 
 RESULTS = ROOT / "docs" / "certification.json"
 MORE_RESULTS = "certification_*.json"
 PAGE = ROOT / "docs" / "certification.md"
+ATTACKS_PAGE = ROOT / "docs" / "attacks.md"
+ATTACKED = "softmax"
+"""The day whose notebook attackers hand in."""
 MUTANTS_PAGE = ROOT / "docs" / "mutants.md"
 TEMPLATE = ROOT / "docs" / "site" / "certification.md"
 
@@ -164,6 +170,43 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def attacks_page(results: Path = RESULTS) -> str:
+    """Return the page on attacks as Markdown: each attack with the points that its honest part earns, and how the last run went."""
+    told = read(results)
+    run, failed = told["attacks_run"], {each["attack"]: "; ".join(each["trouble"]) for each in told["attacks_not_honest"]}
+    found = read_attacks(find_day(ATTACKED))
+    newer = f" {more} more were added since." if (more := len(found) - told["attacks_total"]) > 0 else ""
+    lines = [
+        "# Attacks",
+        "",
+        f"{told['attacks_honest']} of {told['attacks_total']} attacks were held on {mutants.when(run)}, at isolation level "
+        f"`{run['isolation']}`.{newer} `autograder certify attacks` runs them again.",
+        "",
+        "Each is a submission in `autograder/specimens/attacks/`, graded as any other, from the notebook's file to the record.",
+        "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
+        "and if the next right submission gets full marks straight afterwards.",
+        "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",
+        "Archives of submissions never reach a worker: `tests/test_collect.py` attacks `autograder collect` "
+        "with zip bombs, paths that lead out, links, devices and damage.",
+    ]
+    for kind in KINDS:
+        lines += ["", f"## {kind.capitalize()}", "", "| attack | tries to | honest points | |", "|---|---|---|---|"]
+        for attack in found:
+            if attack.kind == kind:
+                verdict = f"NOT HELD: {failed[attack.name]}" if attack.name in failed else ""
+                lines.append(f"| `{attack.name}` | {cell(attack.tries_to)} | {points_text(attack.points)} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "/")
+
+
+def write() -> None:
+    write_whole(PAGE, page().encode())
+    write_whole(ATTACKS_PAGE, attacks_page().encode())
+    write_whole(MUTANTS_PAGE, mutants.page(mutants.read_runs(RESULTS.parent), syllabus()).encode())
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    MUTANTS_PAGE.write_text(mutants.page(mutants.read_runs(RESULTS.parent), syllabus()), encoding="utf-8")
+    write()
