@@ -102,11 +102,11 @@ def running(
 
 
 @contextmanager
-def echoing(*, step_seconds: float = 0.02) -> Iterator[Running]:
+def echoing(*, step_seconds: float = 0.02, patience: float = 10) -> Iterator[Running]:
     """A server in a thread, and behind it no model: an answer is its prompt over again, a token a step."""
     tokenizer = load_tokenizer("tiny")
     core = EchoCore(max_running=16, step_seconds=step_seconds, num_blocks=10_000)
-    with before(core, Served("echo", tokenizer, 1024, 2048), 16, 10, {}) as it:
+    with before(core, Served("echo", tokenizer, 1024, 2048), 16, patience, {}) as it:
         yield it
 
 

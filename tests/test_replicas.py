@@ -51,7 +51,7 @@ LONG: dict[str, Any] = {"max_tokens": 2000, "temperature": 1.0, "seed": 1, "stre
 @pytest.fixture(scope="module")
 def servers() -> Iterator[list[Running]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(echoing()) for _ in range(3)]
+        yield [stack.enter_context(echoing(patience=120)) for _ in range(3)]
 
 
 @contextmanager
@@ -241,10 +241,14 @@ def test_who_drains_gets_nobody_new_and_finishes_and_only_its_share_moves(base, 
         going.stop()
         wait_until(lambda: httpx.get(f"{going.base}/health").status_code == 503)
         after = [completion(base, text) for text in BEGINNINGS]  # from the first one on: whoever is refused there is asked elsewhere
-        time.sleep(0.5)  # by now the router has looked
-        refused = going.metrics().get('fpt_requests_total{status="503"}', 0)
-        assert [completion(base, text) for text in BEGINNINGS] == after
-        assert going.metrics().get('fpt_requests_total{status="503"}', 0) == refused
+
+        def nobody_is_refused() -> bool:
+            """Whether the router has looked: it asks the others at once."""
+            refused = going.metrics().get('fpt_requests_total{status="503"}', 0)
+            assert [completion(base, text) for text in BEGINNINGS] == after
+            return going.metrics().get('fpt_requests_total{status="503"}', 0) == refused
+
+        wait_until(nobody_is_refused)
         going.core.step_seconds = 0.01
         assert [line for line in events if line][-1] == "data: [DONE]"
     assert [new for old, new in zip(before, after, strict=True) if old != name] == [old for old in before if old != name]
