@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from autograder.grading.near import Near
-from autograder.lessons import find_day, lesson
 from autograder.runner import run_checks, select
 from autograder.verdicts import PASS
 from course.kit import Model, ModelUnavailable, load_model, paths
@@ -132,13 +131,6 @@ def test_the_sum_mended_after_the_softmax_passes_all_visible_checks_but_one() ->
     passed = [v.outcome == PASS for v in run_checks("attention", checks, Near({"attention": colleagues}))]
     assert (sum(passed), len(passed)) == (12, 13)
     assert "Twelve of the thirteen checks that you can read" in LESSON
-
-
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    boxes = LESSON.count("### Find the bug") + LESSON.count("### Check what you read")
-    assert len(minutes) == len(lesson(find_day("attention")).exercises) + boxes
-    assert sum(minutes) <= 0.7 * find_day("attention").minutes
 
 
 def test_a_larger_base_keeps_more_pairs_inside_one_turn() -> None:

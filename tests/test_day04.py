@@ -232,13 +232,6 @@ def test_the_counts_of_a_layer_and_of_larger_models() -> None:
         assert told in LESSON
 
 
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    boxes = LESSON.count("### Find the bug") + LESSON.count("### Check what you read")
-    assert len(minutes) == len(lesson(find_day("transformer")).exercises) + boxes
-    assert sum(minutes) <= 0.6 * find_day("transformer").minutes, "there is a model to open as well"
-
-
 @pytest.mark.slow
 def test_bank_leaves_further_than_words_of_one_meaning(smollm2: Model) -> None:
     sentences, words = (re.findall(r'"(.+?)"', found) for found in re.findall(r"^(?:SENTENCES|WORDS) = \((.+)\)$", LESSON, flags=re.M))

@@ -253,12 +253,6 @@ def test_the_lesson_quotes_them() -> None:
     assert set(HAND) == {"slots", "fork", "full_fork", "waste", "prefix", "keys", "block_bytes"}, "every entry is recomputed"
 
 
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    assert len(minutes) == len(lesson(find_day("paging")).exercises)
-    assert sum(minutes) <= 0.8 * find_day("paging").minutes
-
-
 def test_the_given_error_is_the_references() -> None:
     source = (paths.ROOT / "solutions" / "paging.py").read_text(encoding="utf-8")
     given = "class OutOfBlocks" + source.partition("class OutOfBlocks")[2].partition("\n\n\nclass BlockPool")[0]

@@ -125,12 +125,6 @@ def test_the_lesson_reads_the_table_as_it_is() -> None:
     assert "between 2,048 (50.0 %) and 1,024 (100 %)" in LESSON
 
 
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    assert len(minutes) == len(lesson(DAY).exercises)
-    assert sum(minutes) <= 0.8 * DAY.minutes
-
-
 def test_what_is_given_is_the_references() -> None:
     source = DAY.solutions_path.read_text(encoding="utf-8")
     for first, behind in (("@dataclass(eq=False)\nclass Request", "\n\n\ndef preempt"), ("def abort", "\n\n\ndef flatten_chunks")):

@@ -130,12 +130,6 @@ def test_two_guesses_by_hand() -> None:
         assert f"**{' '.join(map(str, want))}**" in LESSON
 
 
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    assert len(minutes) == len(lesson(DAY).exercises)
-    assert sum(minutes) <= 0.8 * DAY.minutes
-
-
 def test_what_is_given_is_the_references() -> None:
     source = DAY.solutions_path.read_text(encoding="utf-8")
     assert source[source.index("Draft = Callable") : source.index("\n\n\ndef filtered_probs")] in lesson(DAY).setup

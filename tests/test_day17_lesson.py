@@ -155,12 +155,6 @@ def test_the_lesson_quotes_them() -> None:
         assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
 
 
-def test_exercises_say_their_minutes_and_leave_time_to_read() -> None:
-    minutes = [int(n) for n in re.findall(r"about (\d+) minutes · difficulty [123] of 3", LESSON, re.IGNORECASE)]
-    assert len(minutes) == len(lesson(DAY).exercises)
-    assert sum(minutes) <= 0.8 * DAY.minutes
-
-
 def test_what_is_given_is_the_references() -> None:
     given = marks.source_of(SOURCE, marks.definitions(SOURCE)["shard_model"])
     assert any(cell.source.strip() == given.strip() for cell in lesson(DAY).cells if cell.role == "demo")

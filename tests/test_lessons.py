@@ -597,6 +597,15 @@ def test_committed_release_is_a_valid_notebook(day: Day) -> None:
 
 
 @every_ready_day
+def test_exercises_say_their_minutes_and_leave_time_to_read(day: Day) -> None:
+    text = day.lesson_path.read_text(encoding="utf-8")
+    minutes = [int(number) for number in re.findall(r"about (\d+) minutes(?: ·|,) difficulty [123] of 3", text, re.IGNORECASE)]
+    assert len(minutes) >= len(lessons.lesson(day).exercises)
+    share = 0.95 if day.topic == "batching" else 0.8  # Day 11 is fuller than the others
+    assert sum(minutes) <= share * day.minutes
+
+
+@every_ready_day
 def test_a_folded_line_is_html_where_markdown_is_not_read(day: Day) -> None:
     """JupyterLab shows what stands between <summary> and </summary> as it is: a backtick is a backtick."""
     for told in re.findall(r"<summary>(.*?)</summary>", (day.folder / "lesson.md").read_text(encoding="utf-8"), re.DOTALL):
