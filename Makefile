@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 # Two processes, each with one file of tests at a time, in the order of tests/conftest.py.
 # A third one saves minutes on two cores, but tests that measure processor time then fail now and then.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
+NOT_SLOW := not slow and not browser
 # Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Some containers set it: then every process compiles the course, and pytest its tests, anew. Empty means that compiled modules are kept.
@@ -42,12 +43,12 @@ class: $(VENV)/hub.done model
 docs: $(VENV)/docs.done model
 	@$(BIN)/python -m autograder.site$(if $(filter 0,$(ANSWERS)), --no-answers)
 
-# Everything but the tests with the mark `long` and certification. Its last lines say what it left out.
+# Everything but slow tests and certification. Its last lines say what it left out.
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 	$(BIN)/python -m autograder.generate --tables none --check
-	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not long"
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "$(NOT_SLOW)"
 	@echo "Left out: the tests that pytest names above, and the specimens of a change (autograder certify --changed). make test-all runs both."
 
 # What CI runs: every test, the specimens that a change concerns, and the comparison of generated files.
@@ -59,12 +60,12 @@ test-all: $(VENV)/dev.done model
 	$(BIN)/autograder certify --changed --minutes 12
 
 # Writes the files in git that are made from others; docs/contributing.md lists them. TABLES=all: the tables of mistakes of all topics.
-generate: $(VENV)/dev.done
+generate: $(VENV)/course.done
 	@$(BIN)/python -m autograder.generate $(if $(TABLES),--tables $(TABLES))
 
 # What needs no process besides pytest's own: no worker, no command, no kernel.
 quick: $(VENV)/dev.done
-	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not browser" --one-process
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "$(NOT_SLOW)" --one-process
 
 # Every check and measurement that needs a CUDA device; where there is none, one line for each that says so.
 gpu: $(VENV)/course.done

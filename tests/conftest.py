@@ -1,8 +1,8 @@
 """Order, selection and last lines of a run of the suite.
 
-`make test` has two processes; each takes one file after another, the long ones first, so that neither is idle at the end. It leaves out
-tests with the mark `long`, and its last lines say which; `make test-all` runs them. `make quick` (`--one-process`) skips a test as soon
-as it starts another process: a worker, a command, a kernel. That is where the time goes.
+The suite runs in two processes; each takes one file after another, the long ones first, so that neither is idle at the end. `make test`
+leaves out tests with the marks `slow` and `browser`, and its last lines say which; `make test-all` runs them. `make quick`
+(`--one-process`) also skips a test as soon as it starts another process: a worker, a command, a kernel. That is where the time goes.
 
 A test that found out something that a reader should see although it passed calls `record_property("says", text)`: the run ends with it.
 """
@@ -25,20 +25,20 @@ from autograder import cache
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
 LONG_FIRST = (
-    "test_class_server", "test_browser", "test_cluster", "test_written_tests", "test_accessibility", "test_race", "test_site",
-    "test_certify", "test_pytest_plugin", "test_bundle", "test_days", "test_resume", "test_instructor", "test_steppers",
-    "test_bridge", "test_attacks", "test_grading", "test_gloo", "test_demo", "test_site_parts", "test_isolation",
-    "test_processes", "test_replicas", "test_chat_page", "test_serve_command", "test_day17_lesson", "test_near", "test_mutation",
-    "test_mistakes", "test_kernel", "test_serve", "test_serve_load",
+    "test_days", "test_written_tests", "test_asides", "test_cluster", "test_site", "test_bundle", "test_mutation", "test_class_server",
+    "test_near", "test_mistakes", "test_resume", "test_pytest_plugin", "test_browser", "test_bridge", "test_attacks", "test_race",
+    "test_grading", "test_gloo", "test_accessibility", "test_site_parts", "test_steppers", "test_quantized_engine", "test_instructor",
+    "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark", "test_serve_command", "test_chat_page", "test_demo",
 )  # fmt: skip
-"""Files with a test, or a shared set-up, of many seconds. The others follow in the order of their names."""
+"""Files with a test, or a shared set-up, of many seconds; those with notebooks or a browser, which take most memory, not side by side.
+The others follow in the order of their names."""
 
 STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 """Python's audit events of a process that is about to start."""
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
 left_out: Counter[str] = Counter()
-"""{file: number of its tests with the mark `long` that this run leaves out}."""
+"""{file: number of its tests with one of these marks that this run leaves out}."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,7 +81,7 @@ def place(path: Path) -> int:
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    left_out.update(item.path.stem for item in items if item.get_closest_marker("long"))
+    left_out.update(item.path.stem for item in items if item.get_closest_marker("slow") or item.get_closest_marker("browser"))
 
 
 def pytest_collection_finish() -> None:

@@ -79,7 +79,7 @@ FEW = 5
 """Wrong versions of each topic whose rows are held against what grading gives, drawn anew in each run."""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", known_topics())
 def test_the_tables_hold_what_wrong_versions_give(topic):
     """`make generate` makes the tables of topics that have changed."""

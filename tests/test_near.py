@@ -130,7 +130,7 @@ def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grad
     assert judged_otherwise(specimens) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", [topic for topic in known_topics() if topic != QUICK_TOPIC])
 def test_wrong_versions_of_every_day_are_told_the_same_in_a_notebook_and_in_grading(topic):
     specimens = compared(topic)

@@ -471,7 +471,7 @@ def test_code_with_an_anchor_is_broken_too_and_what_a_cell_printed_is_not():
     assert context["body"] == broken + printed.format(line)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
 def test_every_ready_day_shows_a_wrong_version_whose_mistake_the_checker_names(day):
     made = wrong_versions.chosen(day)
