@@ -78,6 +78,7 @@ def _digest(topic: str, root: Path, paths: list[Path]) -> str:
     return found.hexdigest()
 
 
+@functools.cache
 def environment() -> dict[str, str]:
     """Return the versions of Python and of the libraries that verdicts depend on, without the name of a build ("+cpu")."""
     versions = {name: metadata.version(name).partition("+")[0] for name in LIBRARIES}

@@ -40,7 +40,7 @@ def test_what_came_out_right_is_not_graded_again(shown):
         lambda monkeypatch: {"limits": replace(Limits(), cell_seconds=3.0)},
         lambda monkeypatch: monkeypatch.setattr(zygotes, "level", lambda: "another"),
         lambda monkeypatch: monkeypatch.setattr(verdict_inputs, "of_day", lambda day: "another lesson"),
-        lambda monkeypatch: monkeypatch.setattr(verdict_inputs.metadata, "version", lambda name: "99"),
+        lambda monkeypatch: monkeypatch.setattr(verdict_inputs, "environment", lambda: {"torch": "99"}),
         lambda monkeypatch: monkeypatch.setattr(cached.platform, "platform", lambda: "another kernel"),
     ],
 )
