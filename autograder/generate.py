@@ -65,8 +65,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="fail where a file was not what it is made to be")
     asked = parser.parse_args()
     before = contents()
-    topics = {"changed": changed_tables, "all": known_topics, "none": list}[asked.tables]()
-    for topic in topics:
+    for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
         told_apart, to_review = learn(topic, at_the_desk(topic))
         print(f"{topic}: {told_apart} mistakes can be told apart; {to_review} claims to review in autograder/specimens/{topic}/causes.json")
     for names, write in PAGES.items():
