@@ -86,7 +86,7 @@ def test_a_record_that_cannot_be_written_whole_leaves_the_old_one_and_nothing_el
 
 def test_a_message_that_no_encoding_has_does_not_stop_the_record(a_record, tmp_path):
     odd = dataclasses.replace(a_record, problem="half a pair: \ud800")
-    assert records.read_record(records.write_record(tmp_path, odd)).problem == odd.problem
+    assert records.read_record(records.write_record(tmp_path, odd)).problem == r"half a pair: \ud800"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 99}', '{"format": 1, "verdicts": 3, "scores": []}'])

@@ -49,7 +49,7 @@ SYSTEM = (
 OF_A_PREFIX = ("bin", "lib", "lib64", "fonts", "pyvenv.cfg")
 WORKER_MODULES = (
     "__init__", "zygote", "worker", "wire", "given", "confine", "landlock", "syscalls", "limits", "work", "memory", "large_pages", "meta",
-    "stand_in", "watch", "gpu", "scenes",
+    "stand_in", "text", "watch", "gpu", "scenes",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 

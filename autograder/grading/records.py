@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import CourseError
 from ..files import write_whole
 from ..verdicts import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
+from .text import all_encodable
 
 try:
     import fcntl
@@ -186,6 +187,7 @@ def read_record(path: Path) -> Record:
 
 def record_of(table: dict[str, Any]) -> Record:
     """The record of a table that was made of it. Raises TypeError, KeyError or ValueError for another table."""
+    table = all_encodable(table)
     record = _made(Record, {**table, "verdicts": [], "scores": [], "race": None})
     record.verdicts = [_made(Verdict, v) for v in table["verdicts"]]
     record.scores = [_made(ExerciseScore, s) for s in table["scores"]]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import CourseError
 from .handed_in import HandedIn, collect
+from .text import all_encodable, json_may_hold_a_half_pair
 
 MAX_CELLS = 2_000
 MAX_LISTS = 1_000_000
@@ -92,6 +93,8 @@ def notebook_in(file: HandedIn, slug: str) -> dict[str, Any]:
         raise BadSubmission(f"{file.name} has more parts than any notebook: clear its outputs and hand it in again")
     try:
         notebook = json.loads(raw.decode("utf-8-sig"))  # some editors put a mark in front
+        if json_may_hold_a_half_pair(raw):
+            notebook = all_encodable(notebook)
     except UnicodeDecodeError:
         raise BadSubmission(f"{file.name} is not UTF-8 text: it is damaged; hand in the notebook as Jupyter saved it") from None
     except (ValueError, RecursionError) as error:
@@ -109,11 +112,11 @@ def notebook_in(file: HandedIn, slug: str) -> dict[str, Any]:
 
 
 def cell_source(cell: dict[str, Any]) -> str | None:
-    """A cell's text, from a string or a list of lines; None if it is neither. What no file can hold becomes `?`."""
+    """Return a cell's text, from a string or a list of lines; None if it is neither."""
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    return source.encode("utf-8", "replace").decode("utf-8") if isinstance(source, str) else None
+    return source if isinstance(source, str) else None
 
 
 def _code_cells(notebook: dict[str, Any]) -> list[tuple[str, str, str]]:

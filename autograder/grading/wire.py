@@ -46,6 +46,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .text import encodable
+
 MAGIC = b"FPT1"
 HEAD = struct.Struct(">4sIQ")
 MAX_HEADER_BYTES = 32 * 1024 * 1024
@@ -254,6 +256,8 @@ class _Decoder:
             raise WireError("nested too deeply")
         if self.nodes > self.max_nodes:
             raise WireError("too many values")
+        if type(tree) is str:
+            return encodable(tree)
         if type(tree) in PLAIN_JSON:
             return tree
         if type(tree) is list:
@@ -290,7 +294,7 @@ class _Decoder:
     def _key(self, tree: Any, depth: int) -> Any:
         if type(tree) is str:
             self.nodes += 1
-            return tree
+            return encodable(tree)
         key = self.value(tree, depth + 1)
         if not isinstance(key, str | int | float | bool | tuple | bytes | type(None)):
             raise WireError("a dict key must be plain")

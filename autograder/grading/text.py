@@ -1,0 +1,30 @@
+"""The border for text: every string that comes off the wire, out of a notebook or out of a record can be written as UTF-8.
+
+Python and JSON can hold half of a surrogate pair ("\\udcff"), which no encoding has: one such string would end every page, table and
+export that it reaches. Values are compared after the border, too: a half pair that was written out equals no right answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def encodable(text: str) -> str:
+    """Return the text with each half of a surrogate pair written out, as `\\udcff`."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def all_encodable(value: Any) -> Any:
+    """Return a value of JSON, or a dataclass's table, with every string in it encodable. Lists and dicts are copied."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [all_encodable(each) for each in value]
+    if isinstance(value, dict):
+        return {all_encodable(key): all_encodable(each) for key, each in value.items()}
+    return value
+
+
+def json_may_hold_a_half_pair(raw: bytes) -> bool:
+    """Return whether JSON may hold one: only an escape in it can be half of a pair."""
+    return b"\\ud" in raw or b"\\uD" in raw
