@@ -133,21 +133,54 @@ def test_a_penalty_for_lateness_stays_when_somebody_else_hands_in(done, tmp_path
     assert "cy" in automatic_scores(folder.db_url, SOFTMAX)
 
 
-def test_a_step_that_fails_says_what_to_do_and_the_same_command_goes_on(done, tmp_path, monkeypatch):
+def test_a_page_that_cannot_be_made_is_named_and_the_round_goes_on(done, tmp_path, monkeypatch):
     root = copy(done, tmp_path)
     hand_in(root, "cy", solved())
     real = bulk.write_feedback
     monkeypatch.setattr(bulk, "write_feedback", lambda folder, day, progress=None: {("cy", day.slug): "no room on the disk"})
-    with pytest.raises(InfrastructureFault) as stopped:
-        run(root)
-    assert str(stopped.value) == (
-        f"the round stopped at feedback: 1 of 3 pages could not be made: cy, {SLUG}: no room on the disk. "
-        "Done and kept: collect, grade, report. Mend it and give the same command: it goes on with feedback"
-    )
-    assert not (root / "exports" / "scores.csv").exists()
+    first = run(root)
+    assert first.exit_code == 1
+    assert "no page: cy: no room on the disk" in first.output
+    assert "cy," in (root / "exports" / "scores.csv").read_text()
     monkeypatch.setattr(bulk, "write_feedback", real)
     said = steps(run(root))
-    assert [said[name].startswith("nothing new") for name in NAMES] == [True, True, True, False, False]
+    assert [said[name].startswith("nothing new") for name in NAMES] == [True, True, True, False, True]
+
+
+PASTED = {"cell_type": "markdown", "id": "pic", "metadata": {}, "source": "My plot: ![image.png](attachment:image.png)",
+          "attachments": {"image.png": {"image/png": "iVBORw0KGgo="}}}  # fmt: skip
+HALF = 'def softmax(logits):\n    raise ValueError("\\udcff")\n'
+
+
+def test_neither_a_pasted_picture_nor_half_a_character_keeps_a_class_from_its_pages(tmp_path):
+    """A student who pastes a picture, one whose exception has half a surrogate pair, and one who has it in the notebook itself."""
+    root = tmp_path
+    hand_in(root, "ada", solved())
+    pasted, half, raw = solved(), solved(softmax=HALF), solved()
+    pasted["cells"].append(PASTED)
+    raw["cells"].append({"cell_type": "markdown", "id": "raw", "metadata": {}, "source": "so: \udcff"})
+    for student, notebook in (("pia", pasted), ("hal", half), ("raw", raw)):
+        hand_in(root, student, notebook)
+    result = run(root, "--to", "gradescope")
+    assert result.exit_code == 0, result.output
+    book = automatic_scores(ClassFolder.of(root / "submitted").db_url, SOFTMAX)
+    scores = {name: sum(of_exercises.values()) for name, of_exercises in book.items()}
+    assert scores.keys() == {"ada", "pia", "hal", "raw"}
+    assert scores["ada"] == scores["pia"] == scores["raw"] == TOTAL > scores["hal"]
+    page = {name: (root / "feedback" / name / SLUG / f"{SLUG}.html").read_text(encoding="utf-8") for name in scores}
+    assert "attachment:image.png" in page["pia"]
+    assert r"ValueError: \udcff" in page["hal"]
+    assert (root / "report" / "index.html").exists()
+    for name in scores:
+        found = json.loads((root / "exports" / "gradescope" / SLUG / name / "results.json").read_bytes())
+        assert sum(each["score"] for each in found["tests"]) == pytest.approx(scores[name])
+
+
+def test_a_changed_helper_of_the_checks_makes_a_round_grade_again(done, tmp_path, monkeypatch):
+    root = copy(done, tmp_path)
+    monkeypatch.setattr("autograder.verdict_inputs.of_day", lambda day: "a helper has changed")
+    assert steps(run(root))["grade"].endswith("2 graded now, 0 kept")
+    assert steps(run(root))["grade"].startswith("nothing new")
 
 
 def test_a_disk_that_refuses_stops_the_round(done, tmp_path):

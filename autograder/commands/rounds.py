@@ -149,18 +149,15 @@ def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | Non
 
 
 def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Step:
-    from .. import __version__
-    from ..course_table import earlier_sources
+    from .. import __version__, verdict_inputs
     from ..exports.rounds import digest
     from ..grading.tasks import find_tasks, left_out
-    from ..lessons import ROOT, syllabus
+    from ..lessons import syllabus
 
     def of() -> str:
-        """Files and course: grading itself looks at each record once more."""
+        """Return a digest of submissions and course: grading itself looks at each record once more."""
         tasks = list(find_tasks(folder.submitted, [day]))
-        kinds = [ROOT / "autograder" / kind / f"test_{day.topic}.py" for kind in ("checks", "hidden")]
-        numbers = ROOT / "datasets" / "hand_computed.toml"
-        course = (__version__, day.lesson_path, day.solutions_path, *kinds, numbers, earlier_sources(day.topic))
+        course = (__version__, verdict_inputs.of_day(day))
         gradebook = folder.db_url.replace(str(folder.root), ".")
         return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
 
@@ -170,6 +167,7 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
         from ..grading.grade import Options
         from ..grading.records import alone, record_path
         from ..grading.run import drawn_seed, fresh_record
+        from ..nbgrader_bridge.writer import is_of_the_gradebook
         from .grading import On
 
         tasks = list(find_tasks(folder.submitted, [day]))
@@ -188,9 +186,9 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
             failures: dict[tuple[str, str], str] = {}
             if left:
                 new, failures = grade_in_bulk(left, options, folder, grader, stopped, resume=True, any_seed=True)
-        if failures:
-            (student, slug), reason = next(iter(failures.items()))
-            raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")
+        for (student, slug), reason in failures.items():
+            if is_of_the_gradebook(reason):
+                raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")
         records = [record for record in ({**found, **{record.student: record for record in new}}).values() if record is not None]
         look = [f"not graded: {line}" for line in left_out(folder.submitted, [d.slug for d in syllabus()])]
         look += [f"unreadable: {record.student}: {record.problem}" for record in records if record.problem is not None]
@@ -198,9 +196,10 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
             f"needs a person: {record.student}: {(record.infrastructure or 'a check was inconclusive').splitlines()[0]}"
             for record in records if record.needs_person
         ]  # fmt: skip
+        look += [f"not in the gradebook: {student}: {reason}" for (student, _), reason in failures.items()]
         line = f"{counts_of_records(records)}; {len(tasks) - kept} graded now, {kept} kept"
         files = (record_path(folder.records, task.student, day.slug) for task in tasks)
-        again = any(record.infrastructure is not None for record in records)
+        again = bool(failures) or any(record.infrastructure is not None for record in records)
         return Outcome(line, tuple(files), tuple(look), again)
 
     return Step("grade", of, run)
@@ -241,11 +240,10 @@ def feedback_step(day: Day, folder: ClassFolder) -> Step:
         students = graded_students(folder, day)
         with progress_bar("feedback", len(students)) as advance:
             failures = write_feedback(folder, day, advance)
-        if failures:
-            (student, slug), reason = next(iter(failures.items()))
-            raise InfrastructureFault(f"{len(failures)} of {len(students)} pages could not be made: {student}, {slug}: {reason}")
-        pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in students)
-        return Outcome(f"{len(pages)} pages in {folder.feedback}", pages)
+        look = tuple(f"no page: {student}: {reason}" for (student, _), reason in failures.items())
+        made = [student for student in students if (student, day.slug) not in failures]
+        pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in made)
+        return Outcome(f"{len(pages)} pages in {folder.feedback}", pages, look, again=bool(look))
 
     return Step("feedback", lambda: made_of(day, None, folder), run)
 

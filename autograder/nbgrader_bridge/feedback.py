@@ -74,12 +74,18 @@ def rendered(source: str, folder: Path | None) -> str:
     """A text cell as HTML in which nothing runs and nothing is loaded, whoever wrote it."""
     renderer = _Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
     renderer.folder = folder
-    return sanitised(MarkdownWithMath(renderer=renderer).render(source))
+    try:
+        return sanitised(MarkdownWithMath(renderer=renderer).render(source))
+    except Exception:  # no text cell is a reason to lose a page
+        return f"<pre>{html.escape(source)}</pre>"
 
 
 @functools.lru_cache(maxsize=2000)
 def _highlight(source: str) -> str:
-    return str(Highlight2HTML(pygments_lexer="ipython3")(source))
+    try:
+        return str(Highlight2HTML(pygments_lexer="ipython3")(source))
+    except Exception:  # no cell of code is one either
+        return f"<pre>{html.escape(source)}</pre>"
 
 
 def _highlighted(source: str, **options: Any) -> str:

@@ -178,7 +178,11 @@ def may_be_markdown(source: str) -> bool:
     """Whether a student's text cell may be set as Markdown: no HTML is in it, and nothing that a renderer could make live."""
     if len(source) > MAX_MARKDOWN_CHARACTERS or RISKY.search(source):
         return False
-    return is_plain(source, markdown2html_mistune(source))
+    try:
+        page = markdown2html_mistune(source)
+    except Exception:  # a renderer of somebody else's: a pasted picture without its attachment, and more that nobody has met yet
+        return False
+    return is_plain(source, page)
 
 
 def _as_text(source: str) -> str:

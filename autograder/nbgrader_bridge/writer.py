@@ -39,6 +39,7 @@ MAX_LOST = 3
 """Submissions in a row for which the database does not answer: then the others are not tried."""
 PATIENCE_SECONDS = 180.0
 """For one submission, when all else is done: a database that neither answers nor refuses is not waited for."""
+DATABASE_ERRORS = ("OperationalError", "InterfaceError", "DatabaseError", "InternalError", "ProgrammingError", "OSError")
 GONE = "the gradebook does not answer any more; `autograder grade --resume` stores what is graded"
 STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
 GRADE, COMMENT = api.Grade.__table__, api.Comment.__table__
@@ -186,6 +187,11 @@ def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, time
         if rows:
             connection.execute(sql.insert(table), rows)
     return notebook
+
+
+def is_of_the_gradebook(reason: str) -> bool:
+    """Return whether a reason for which a submission was not stored concerns the gradebook, and so every other submission, too."""
+    return reason == GONE or reason.partition(":")[0] in DATABASE_ERRORS
 
 
 class WriterThread:
