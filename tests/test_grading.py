@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import json
@@ -652,6 +653,20 @@ def test_bad_arguments_are_one_line_and_status_2(command, tmp_path, arguments, l
     assert len(errors.strip().splitlines()) == 1
     assert not (tmp_path / "records").exists()
     assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_a_gradebook_that_another_program_holds_is_no_reason_to_move_it_away(command, tmp_path):
+    import sqlite3
+
+    hand_in(tmp_path, "ada", solved())
+    assert command("grade")[0] == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db", isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        status, _, errors = command("grade")
+    assert status == 2
+    assert "gradebook.db is in use by another program: try again" in errors
+    assert "move it away" not in errors
+    assert command("grade")[0] == 0
 
 
 def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(command, tmp_path):

@@ -115,6 +115,16 @@ def test_an_extension_needs_a_date_to_extend(folder, first, told):
     assert deadlines.extensions(folder.root) == {}
 
 
+def test_an_extension_for_nobody_on_the_roster_is_refused(folder):
+    (folder.root / "roster.csv").write_text("id,name\nada,Ada\nella,Ella\n")
+    for student, told in (("elle", "elle is not in roster.csv; did you mean ella?"), ("xyz", "xyz is not in roster.csv: add a line")):
+        ran = command(folder, "due", "day01", (DUE + DAY).isoformat(), "--student", student)
+        assert isinstance(ran.exception, CourseError)
+        assert told in str(ran.exception)
+    assert deadlines.extensions(folder.root) == {}
+    assert command(folder, "due", "day01", (DUE + DAY).isoformat(), "--student", "ella").exit_code == 0
+
+
 def test_an_extension_given_before_anything_is_handed_in_reaches_the_gradebook(folder):
     from nbgrader.api import Gradebook
 

@@ -16,6 +16,7 @@ import pytest
 from autograder import student
 from autograder.course_table import solution_source
 from autograder.errors import CourseError
+from autograder.grading.handles import Handle
 from autograder.lessons import find_day, lesson
 from autograder.specimen_files import Listed, listed
 from autograder.written_tests import counting, gathering, judging, looking, telling
@@ -145,6 +146,19 @@ def test_nothing_of_a_version_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         assert name_of(each) not in said
         assert each.difference not in said
         assert not any(line.strip() in said for line in each.source.split("\n")[2:] if len(line.strip()) > 8)
+
+
+@pytest.mark.parametrize("name", ["__class__", "__init__", "__setattr__", "_line", "_number", "type_name", "wire_tree", "_ask", "_own"])
+@pytest.mark.parametrize("op", ["attr", "setattr"])
+def test_a_test_gets_and_sets_no_name_of_the_judges_own_object(name: str, op: str) -> None:
+    """By its stack a test reaches the function that asks the judge, who would ask its own handle."""
+    passing_on = judging.PassingOn(None, "KVCache")  # type: ignore[arg-type]
+    handle = Handle(None, 1, "KVCache", 0, False)  # type: ignore[arg-type]  # asking it would fail
+    passing_on.things.append(handle)
+    before = dict(vars(handle))
+    reply = passing_on({"op": op, "thing": 0, "args": [name] if op == "attr" else [name, 5]})
+    assert reply == {"raised": ["AttributeError"], "message": f"{name!r} is no public attribute of a KVCache"}
+    assert vars(handle) == before
 
 
 def test_a_verdict_counts_only_if_every_run_gives_it() -> None:

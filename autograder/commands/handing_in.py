@@ -95,6 +95,7 @@ def due(
     """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
     from ..exports.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
     from ..exports.results import book_penalties
+    from ..exports.roster import require_known
     from ..lessons import find_day
     from ..nbgrader_bridge.class_folder import ClassFolder
     from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date, set_extension
@@ -105,6 +106,8 @@ def due(
         moment = None if when == "none" else parse_time(when)
         folder = ClassFolder.of(submitted, db)
         check_gradebook(folder.db_url)
+        if student is not None and moment is not None:
+            require_known(student, root)
         for_all = due_dates(root).get(found.slug)
         if student is not None and moment is not None and (for_all is None or moment <= for_all):
             if for_all is None:

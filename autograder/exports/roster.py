@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def find_roster(root: Path, given: Path | None = None) -> Roster | None:
         return None
     roster = read_roster(path)
     return roster if roster.by_id else None
+
+
+def require_known(student: str, root: Path) -> None:
+    """Raise CourseError if the class has a roster and this student is not on it. A class without a roster knows nobody by name."""
+    roster = find_roster(root)
+    if roster is None or student in roster.by_id:
+        return
+    near = difflib.get_close_matches(student, roster.by_id, n=1)
+    raise CourseError(f"{student} is not in {NAME}" + (f"; did you mean {near[0]}?" if near else ": add a line for them first"))
 
 
 def read_roster(path: Path) -> Roster:

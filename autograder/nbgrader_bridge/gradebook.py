@@ -272,8 +272,25 @@ def _check_file(path: Path) -> None:
             tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
             versions = [row[0] for row in connection.execute(VERSIONS)] if "alembic_version" in tables else []
     except sqlite3.DatabaseError as error:
-        raise CourseError(f"{path} is no gradebook ({error}): move it away, or name another with --db") from None
+        raise CourseError(f"{path} {_trouble(error)}") from None
     _check_version(str(path), tables, versions)
+
+
+IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+NOT_READABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
+NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+def _trouble(error: sqlite3.DatabaseError) -> str:
+    """Return what is the matter with a gradebook's file, and what to do: only one that is no database is to be moved away."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more exactly
+    if code in IN_USE:
+        return "is in use by another program: try again when that has finished"
+    if code in NOT_READABLE:
+        return f"cannot be opened ({error}): look at its permissions and those of its folder"
+    if code in NO_DATABASE:
+        return f"is no gradebook ({error}): move it away, or name another with --db"
+    return f"cannot be read ({error}): try again, and keep a copy of it"
 
 
 def _check_server(db_url: str, shown: str) -> None:

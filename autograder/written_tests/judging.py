@@ -207,6 +207,8 @@ class PassingOn:
             return {"raised": ["RuntimeError"], "message": str(died)}
         except StopIteration:
             return {"raised": ["StopIteration"], "message": ""}
+        except NotPublic as error:
+            return {"raised": ["AttributeError"], "message": str(error)}
         except Exception as error:
             names = [name for name in exception_names(error) if name not in ("object", "BaseException")]
             return {"raised": names if isinstance(error, StudentRaised) else ["TypeError"], "message": str(error)[:2000]}
@@ -220,9 +222,9 @@ class PassingOn:
             case "call", _:
                 return self.told(target(*args, **(kwargs or {})))
             case "attr", [str(name)]:
-                return self.told(getattr(target, name))
+                return self.told(getattr(target, public(target, name)))
             case "setattr", [str(name), value]:
-                setattr(target, name, value)
+                setattr(target, public(target, name), value)
                 return self.told(None)
             case "len", []:
                 return self.told(len(target))
@@ -242,6 +244,17 @@ class PassingOn:
             return {"value": value}
         self.things.append(value)
         return {"thing": len(self.things) - 1, "type": value.type_name}
+
+
+class NotPublic(Exception):
+    """A name that a test may not ask an object for."""
+
+
+def public(target: Handle, name: str) -> str:
+    """Return the name, if it can only be the object's. Raises NotPublic for a private one and for those of the handle itself."""
+    if name.startswith("_") or name in Handle.OWN or hasattr(type(target), name):
+        raise NotPublic(f"{name!r} is no public attribute of a {target.type_name}")
+    return name
 
 
 def refuse_objects(value: Any) -> None:
