@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder import cli, runner
+from autograder import cli, runner, verdict_inputs
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
 from autograder.grading import grade, handed_in, records, zygotes
@@ -517,7 +517,7 @@ def test_a_record_is_fresh_for_the_same_file_course_and_seed_only(tmp_path, monk
     assert fresh_record(folder, task, other_seed) is None
     assert fresh_record(folder, task, other_seed, any_seed=True) == record
     with monkeypatch.context() as patch:
-        patch.setattr(grade, "hand_computed", lambda topic: {"five_logits": "other numbers"})
+        patch.setattr(verdict_inputs, "of_day", lambda day: "of another course")
         assert fresh_record(folder, task, QUICK) is None
     task.path.write_text(task.path.read_text() + " ")
     assert fresh_record(folder, task, QUICK) is None
