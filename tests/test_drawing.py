@@ -14,9 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course.kit import load_model
+from course.kit.errors import ModelError
 from solutions import serving
 from solutions.engine.drawing import BLOCK, CUTOFFS, above, as_row, drawn, token_logprobs
-from solutions.engine.sequence import Request, next_tokens
+from solutions.engine.sequence import Request, most_probable, next_tokens
 from solutions.engine.serving import ServingEngine
 from solutions.paging import BlockPool, PagedSequence
 from solutions.samplers import sample_next_token, temperature_probs, top_k_probs, top_p_probs
@@ -147,10 +148,22 @@ def test_penalties_without_a_temperature_are_the_best_of_what_is_left():
     assert torch.equal(logits, torch.tensor([[3.0, 2.9, -1.0, 0.5]])), "the logits are the caller's"
 
 
-def test_a_row_that_is_no_distribution_gives_a_token_all_the_same():
-    for row in ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [-math.inf] * 3):
-        for settings in ({}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.1}):
-            assert drawn(np.array(row, np.float32), 0.4, temperature=1.0, **settings) == int(np.argmax(row))
+NO_DISTRIBUTION = ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [-math.inf] * 3)
+
+
+@pytest.mark.parametrize("row", NO_DISTRIBUTION, ids=str)
+def test_a_row_that_is_no_distribution_gives_no_token(row):
+    """Greedy or drawn, alone or beside a row that is one: a damaged model would say the token of its NaN for ever."""
+    for settings in ({}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.1}):
+        with pytest.raises(ModelError, match=r"the model's best logit is (nan|inf|-inf): its weights are damaged"):
+            drawn(np.array(row, np.float32), 0.4, temperature=1.0, **settings)
+    for request in (Request([0], 5, repetition_penalty=1.5), Request([0], 5, temperature=1.0, generator=torch.Generator())):
+        with pytest.raises(ModelError, match="best logit"):
+            request.next_token(torch.tensor([row]))
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        with pytest.raises(ModelError, match="best logit"):
+            most_probable(torch.tensor([[1.0, 2.0, 3.0], row], dtype=dtype))
+        assert most_probable(torch.tensor([[1.0, 2.0, 3.0], [-math.inf, 0.0, -1.0]], dtype=dtype)) == [2, 1]
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-45, 1e-60])

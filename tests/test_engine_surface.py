@@ -1,15 +1,18 @@
 """`Engine`, as a user sees it: its tokens are the loop's, its pieces are whole, its errors are one line each."""
 
+import math
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 import solutions.engine.quantized as quantized
-from course.kit import ChatMessage, load_model, paths
+from course.kit import ChatMessage, WeightsOnly, load_model, paths
 from course.kit.errors import ModelError
 from solutions.engine import Answer, Engine, SamplingParams, ServingEngine, choosing, onnx_blocks
+from solutions.engine.static import StaticEngine
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
@@ -451,3 +454,16 @@ def test_a_file_whose_blocks_are_others_is_computed_in_float32(blocks, monkeypat
     assert capsys.readouterr().out.startswith("Engine: float32, 1 thread; the weights of smollm2, other blocks\nProducts")
     with pytest.raises(ModelError, match="other blocks"):
         Engine(dtype="quantized")
+
+
+def test_a_damaged_models_answer_is_an_error_and_no_token_without_end(tiny):
+    """One NaN row in the head: its token would be the most probable one for ever."""
+    head = tiny.weights.lm_head.clone()
+    head[5] = math.nan
+    broken = WeightsOnly(tiny.config, replace(tiny.weights, lm_head=head), lambda: tiny.tokenizer)
+    engine = Engine(broken)
+    for settings in ({}, {"temperature": 1.0, "seed": 1}, {"temperature": 1.0, "top_p": 0.9, "seed": 1}):
+        with pytest.raises(ModelError, match="the model's best logit is nan: its weights are damaged"):
+            engine.generate("Once", max_new_tokens=3, **settings)
+    with pytest.raises(ModelError, match="best logit is nan"):
+        StaticEngine(broken, batch=1, max_len=16).generate([[1, 2]], 3)

@@ -390,6 +390,10 @@ def test_a_step_that_fails_is_a_500_and_the_next_request_is_answered(served, cli
     with pytest.raises(openai.InternalServerError, match="the engine failed") as whole:
         chat(client)
     assert "the weights" not in str(whole.value.body)  # for whoever runs the server, and nobody else
+    monkeypatch.setattr(served.core._serving, "_forward", lambda *arguments: forward(*arguments) * float("nan"))
+    with pytest.raises(openai.InternalServerError, match="the engine failed: ModelError"):
+        chat(client)
+    monkeypatch.setattr(served.core._serving, "_forward", forward)
     assert "the weights have gone" in capfd.readouterr().err
     assert chat(client).choices[0].message.content == before
 

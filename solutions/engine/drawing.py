@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from course.kit.errors import ModelError
+
 Row = NDArray[Any]  # (V,), float32 or float64
 Ids = NDArray[np.intp]
 BLOCK = 256
@@ -38,10 +40,9 @@ def drawn(
     """The token at u, in [0, 1), on the cumulative scale of what the filters leave: temperature, then min-p, top-k, top-p.
 
     temperature > 0. None switches a filter off, and so does a value that keeps everything. The settings are those of `Request`, which
-    refuses what means nothing. Of a row that is no distribution (NaN, or infinite at its highest) the token is argmax's.
+    refuses what means nothing. Raises ModelError for a row that is no distribution (NaN, or infinite at its highest).
     """
-    if not np.isfinite(row.max()):
-        return int(row.argmax())
+    require_numbers(row, row.argmax())
     with np.errstate(over="ignore", under="ignore"):
         weights = np.exp((row - row.max()) / max(temperature, COLDEST))  # the most probable has 1
     kept: Ids | None = np.flatnonzero(weights >= min_p) if min_p else None
@@ -60,6 +61,14 @@ def drawn(
     if kept is None:
         return _at(weights, u)
     return int(kept[_first_above(weights[kept], u)])
+
+
+def require_numbers(rows: Row, best: Any) -> None:
+    """Raise ModelError where the best logit is no number: argmax gives the place of a NaN wherever there is one. rows (R, V) or (V,)."""
+    highest = np.take_along_axis(np.atleast_2d(rows), np.reshape(best, (-1, 1)), -1)
+    if not np.isfinite(highest).all():
+        found = highest[~np.isfinite(highest)][0]
+        raise ModelError(f"the model's best logit is {found}: its weights are damaged, or too large for {rows.dtype}")
 
 
 def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int, float]]]:

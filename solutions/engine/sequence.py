@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from solutions import continuous_batching
-from solutions.engine.drawing import Row, as_row, drawn
+from solutions.engine.drawing import Row, as_row, drawn, require_numbers
 from solutions.samplers import sample_next_token
 from solutions.steering import apply_frequency_presence, apply_repetition_penalty, min_p_probs
 
@@ -58,7 +58,8 @@ class Request(continuous_batching.Request):
             less = (self.frequency_penalty, self.presence_penalty)
             row = self._changed(row, self.output, lambda some, ids: apply_frequency_presence(some, ids, *less))
         if self.temperature == 0:
-            return int(row.argmax())
+            require_numbers(row, best := row.argmax())
+            return int(best)
         u = torch.rand(1, 1, generator=self.generator, device=logits.device).item()
         return drawn(row, u, temperature=self.temperature, min_p=self.min_p, top_k=self.top_k, top_p=self.top_p)
 
@@ -85,7 +86,15 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 
 
 def most_probable(logits: Tensor) -> list[int]:
-    """logits (R, V) -> R token ids. numpy's argmax takes a tenth of the time of torch's; it knows neither GPUs nor bfloat16."""
-    there = not logits.is_cuda and logits.dtype != torch.bfloat16
-    tokens: list[int] = (logits.numpy() if there else logits).argmax(-1).tolist()
+    """logits (R, V) -> R token ids. Raises ModelError where a row has no best one.
+
+    numpy's argmax takes a tenth of the time of torch's; it knows neither GPUs nor bfloat16.
+    """
+    if not logits.is_cuda and logits.dtype != torch.bfloat16:
+        rows = logits.numpy()
+        require_numbers(rows, best := rows.argmax(-1))
+    else:
+        highest, best = logits.max(-1)
+        require_numbers(highest.float().cpu().numpy()[:, None], np.zeros(len(highest), np.intp))
+    tokens: list[int] = best.tolist()
     return tokens

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from course.kit import WeightsOnly
 from solutions.batching import left_pad, positions_and_mask
+from solutions.engine.drawing import require_numbers
 from solutions.engine.packed import PackedModel, Rotation, additive, pack
 
 
@@ -124,11 +126,17 @@ class StaticEngine:
         self._decode = compiled
 
     def generate(self, prompts: list[list[int]], max_new_tokens: int) -> Tensor:
-        """The most probable tokens after each prompt, (B, max_new_tokens), without a look at where a row ends."""
+        """The most probable tokens after each prompt, (B, max_new_tokens), without a look at where a row ends.
+
+        Raises ModelError where a step's best logit is no number, at the end: to look at each would wait for a GPU.
+        """
         ids, num_pad = (tensor.to(self.num_pad.device) for tensor in left_pad(prompts, 0))
-        token = self.prefill(ids, num_pad if bool(num_pad.any()) else None).argmax(dim=-1, keepdim=True)
-        tokens = [token]
+        logits = self.prefill(ids, num_pad if bool(num_pad.any()) else None)
+        tokens, highest = [logits.argmax(dim=-1, keepdim=True)], []
         for _ in range(max_new_tokens - 1):
-            token = self.decode(token).argmax(dim=-1, keepdim=True)
-            tokens.append(token)
+            highest.append(logits.gather(-1, tokens[-1]))
+            logits = self.decode(tokens[-1])
+            tokens.append(logits.argmax(dim=-1, keepdim=True))
+        highest.append(logits.gather(-1, tokens[-1]))
+        require_numbers(torch.cat(highest).float().cpu().numpy(), np.zeros(len(tokens) * len(ids), np.intp))
         return torch.cat(tokens, dim=1)

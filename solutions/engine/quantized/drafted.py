@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from solutions.batching import left_pad
 
-from .engine import QuantizedEngine
+from .engine import QuantizedEngine, likeliest
 
 
 @dataclass
@@ -64,7 +64,7 @@ def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], 
 
     Each pass reads a row's newest token and at most engine.guesses behind it, and never more than it may still make.
     """
-    first = engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0)).numpy().argmax(-1).tolist()
+    first = likeliest(engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0))).flatten().tolist()
     return continue_drafted(engine, prompts, first, max_new_tokens)
 
 
@@ -85,7 +85,7 @@ def continue_drafted(
         logits = engine.verify(given)
         kept = []
         for text, row, tokens, each in zip(texts, made, given, logits, strict=True):
-            new = verified(each.numpy().argmax(-1).tolist(), tokens[1:])
+            new = verified(likeliest(each).flatten().tolist() if len(each) else [], tokens[1:])
             text.extend(new)
             row += new
             kept.append(len(new))

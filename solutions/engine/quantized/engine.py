@@ -16,6 +16,7 @@ from torch import Tensor
 from course.kit import paths
 from solutions.batching import left_pad
 from solutions.continuous_batching import Flat
+from solutions.engine.drawing import require_numbers
 from solutions.paging import PagedSequence
 
 from .instruction_sets import NAMES, InstructionSet, available, best_instruction_set
@@ -211,12 +212,14 @@ class QuantizedEngine:
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
         """The most probable tokens after each prompt, (B, max_new_tokens)."""
-        tokens = [_likeliest(self.prefill(*left_pad([list(prompt) for prompt in prompts], 0)))]
+        tokens = [likeliest(self.prefill(*left_pad([list(prompt) for prompt in prompts], 0)))]
         while len(tokens) < max_new_tokens:
-            tokens.append(_likeliest(self.decode(tokens[-1])))
+            tokens.append(likeliest(self.decode(tokens[-1])))
         return torch.cat(tokens, dim=1)
 
 
-def _likeliest(logits: Tensor) -> Tensor:
-    """(B, V) -> (B, 1). numpy's argmax takes a tenth of the time of torch's."""
-    return torch.from_numpy(logits.numpy().argmax(-1, keepdims=True))
+def likeliest(logits: Tensor) -> Tensor:
+    """(B, V) -> (B, 1). Raises ModelError where a row has no best one. numpy's argmax takes a tenth of the time of torch's."""
+    best = logits.numpy().argmax(-1, keepdims=True)
+    require_numbers(logits.numpy(), best)
+    return torch.from_numpy(best)
