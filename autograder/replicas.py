@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from course.kit.serving.metrics import CONTENT_TYPE
-from course.kit.serving.running import CannotListen, address, announce, open_port
+from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
 
 from .errors import CourseError
 from .router import configuration, haproxy, sum_of
@@ -178,7 +178,8 @@ class Group:
     async def route_to_them(self, figures: asyncio.Server) -> None:
         """Has the router run until all replicas have ended."""
         host, port = figures.sockets[0].getsockname()
-        self.file.write_text(configuration(self.opened.fileno(), [each.where for each in self.replicas], f"{host}:{port}", self.route))
+        addresses, loopback = [each.where for each in self.replicas], self.host in LOOPBACK
+        self.file.write_text(configuration(self.opened.fileno(), addresses, f"{host}:{port}", self.route, loopback=loopback))
         router = await self.start([self.program, "-db", "-f", str(self.file)], self.opened, signal.SIGUSR1)
         watching = asyncio.create_task(self.watch_router(router))
         if await self.unless_over(self.answer(address(self.opened))):

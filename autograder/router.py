@@ -50,7 +50,7 @@ defaults
 
 frontend router
     bind fd@{listens}
-    use_backend figures if {{ path /metrics }}
+{only}    use_backend figures if {{ path /metrics }}
     default_backend replicas
 
 backend replicas
@@ -65,7 +65,8 @@ backend replicas
     retry-on conn-failure empty-response 503
     option redispatch 1
     timeout check 10s  # a machine at work is slow to say that it is well
-    option httpchk GET /health
+    option httpchk
+    http-check send meth GET uri /health ver HTTP/1.1 hdr Host localhost
     http-check expect status 200
     default-server check inter 250ms fall 1 rise 1 weight 16  # 16: more points of each on the hash's circle, so more even shares
     http-response set-header x-replica %s
@@ -73,6 +74,12 @@ backend replicas
 
 backend figures
     server all {figures}
+"""
+
+
+ONLY_LOOPBACK = """\
+    # A page of another site can give a name of its own to 127.0.0.1 (DNS rebinding): such a name is refused.
+    http-request deny deny_status 403 unless { req.hdr(host) -i -m reg ^(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?$ }
 """
 
 
@@ -84,13 +91,15 @@ def haproxy() -> str:
     return found
 
 
-def configuration(listens: int, replicas: Sequence[str], figures: str, route: str = "beginning") -> str:
+def configuration(listens: int, replicas: Sequence[str], figures: str, route: str = "beginning", *, loopback: bool = True) -> str:
     """HAProxy's configuration. listens: the descriptor of the socket that clients come to. replicas: their addresses, host:port, and
-    figures the one that answers /metrics for all of them. route: of ROUTES. Raises CourseError for any other."""
+    figures the one that answers /metrics for all of them. route: of ROUTES. Raises CourseError for any other. loopback: it listens at
+    this machine's own address, so clients may not call it by another name."""
     if route not in ROUTES:
         raise CourseError(f"ROUTE must be {' or '.join(ROUTES)}, got {route}")
     return CONFIGURATION.format(
         listens=listens,
+        only=ONLY_LOOPBACK if loopback else "",
         beginning=BEGINNING,
         route=ROUTES[route],
         servers="\n".join(f"    server replica-{number} {address}" for number, address in enumerate(replicas, 1)),

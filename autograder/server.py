@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from course.kit.errors import ModelError
-from course.kit.serving.running import CannotListen, address, announce, open_port
+from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
 from solutions import serving
@@ -57,7 +57,8 @@ def serve(
         print(chosen.line, flush=True)
         core = EngineCore(chosen, threads=threads)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
-        server = Server(core, parts(found), served, max_waiting=max_waiting)
+        hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # behind a router, that has looked
+        server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
         try:
             collector.as_usual()
             said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None

@@ -22,7 +22,7 @@ import torch
 from autograder.server import parts
 from course.kit import WeightsOnly, load_model, load_tokenizer
 from course.kit.serving import EchoCore
-from course.kit.serving.running import Runner, address, open_port
+from course.kit.serving.running import LOOPBACK, Runner, address, open_port
 from course.kit.serving.web import Served, Server
 from solutions.engine.choosing import choose
 from solutions.engine.core import EngineCore
@@ -115,7 +115,7 @@ def before(core: Any, served: Served, waiting: int, patience: float, own: dict[s
     """A server before this core."""
     free = core.num_free_blocks
     opened = open_port("127.0.0.1", 0)
-    server = Server(core, parts(own), served, max_waiting=waiting)
+    server = Server(core, parts(own), served, max_waiting=waiting, hosts=LOOPBACK)
     started = threading.Event()
     runner = Runner(server, started.set, patience)
     thread = threading.Thread(target=lambda: runner.run(sockets=[opened]), daemon=True)

@@ -227,6 +227,15 @@ def test_who_dies_before_the_answer_has_a_second_and_one_in_its_middle_is_not_re
 
 
 @routes
+def test_the_router_answers_to_no_name_that_a_page_has_given_this_machine(base):
+    def status(host: str) -> int:
+        return httpx.get(f"{base}/v1/models", headers={"Host": host}).status_code
+
+    assert {status(host) for host in ("evil.example", "127.0.0.1.evil.example:80")} == {403}
+    assert {status(host) for host in ("localhost", "127.0.0.1:9", "[::1]")} == {200}
+
+
+@routes
 def test_who_drains_gets_nobody_new_and_finishes_and_only_its_share_moves(base, servers):
     before = [completion(base, text) for text in BEGINNINGS]
     going = next(server for server, text in zip(servers, ("replica-1", "replica-2", "replica-3"), strict=True) if text == before[0])

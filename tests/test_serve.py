@@ -266,12 +266,25 @@ def test_what_is_no_request_is_told_so_in_openais_form(served):
         (httpx.delete(f"{served.base}/v1/models"), 405, "unknown_url"),
         (httpx.get(f"{served.base}/v1/embeddings"), 404, "unknown_url"),
         (httpx.post(url, json={"messages": ASK}, headers={"Sec-Fetch-Site": "cross-site"}), 403, "cross_site"),
+        (httpx.post(url, json={"messages": ASK}, headers={"Origin": "http://evil.example"}), 403, "cross_site"),
+        (httpx.get(f"{served.base}/v1/models", headers={"Origin": "null"}), 403, "cross_site"),
     ):
         error = answer.json()["error"]
         assert (answer.status_code, error["code"], error["type"]) == (status, code, "invalid_request_error")
         assert set(error) == {"message", "type", "param", "code"}
         assert error["message"]
     assert httpx.get(url).headers["allow"] == "POST"
+
+
+def test_a_page_that_calls_this_machine_by_a_name_of_its_own_is_refused(served):
+    """DNS rebinding: the browser takes the server for that page's site, and sends its name as Host."""
+    port = served.base.rpartition(":")[2]
+    for path in ("/", "/health", "/metrics", "/v1/models"):
+        for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", "[::2]:1", ""):
+            answer = httpx.get(f"{served.base}{path}", headers={"Host": host})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "unknown_host"), (path, host)
+        for host in (f"127.0.0.1:{port}", "127.0.0.1", f"LocalHost:{port}", f"[::1]:{port}"):
+            assert httpx.get(f"{served.base}{path}", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
 
 
 def test_one_megabyte_is_read(served):

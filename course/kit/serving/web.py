@@ -11,17 +11,19 @@ import functools
 import sys
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Container, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..tokenizer import Tokenizer
 from .core import Core
@@ -67,13 +69,44 @@ class Served:
     max_len: int
 
 
+class OnlyOwnPages:
+    """Middleware that refuses what a page of another site makes a browser send.
+
+    Such a page can give a name of its own to 127.0.0.1 (DNS rebinding), so that the browser takes this server for its site: then Host is
+    that name. Or it sends a request across sites: then Origin is not Host. Programs send no Origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Container[str] | None) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or (error := self.refused(Headers(scope=scope))) is None:
+            await self.app(scope, receive, send)
+        else:
+            await refusal(error)(scope, receive, send)
+
+    def refused(self, headers: Headers) -> RequestError | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self.hosts is not None and without_port(host) not in self.hosts:
+            return RequestError(f"this server is not called {host!r:.100}: use 127.0.0.1 or localhost", status=403, code="unknown_host")
+        if origin is not None and origin.partition("://")[2] != host:
+            return RequestError("a page of another site may not ask this server", status=403, code="cross_site")
+        return None
+
+
+def without_port(host: str) -> str:
+    """The name in a Host header: `localhost` of `localhost:8000`, `::1` of `[::1]:8000`."""
+    return (host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]).lower()
+
+
 class Server:
     """One model behind HTTP. `app` is the ASGI application; while it runs, a task of it steps the engine.
 
     num_open: requests for an answer that have come and not been answered to the end. failed: set where the engine's task ended by itself.
     """
 
-    def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int) -> None:
+    def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, hosts: Container[str] | None = None) -> None:
+        """hosts: the names by which clients may call this server, without a port; None: any."""
         self.core, self.parts, self.served = core, parts, served
         self.engine = parts.AsyncEngine(core, max_waiting)
         self.metrics = Metrics(core)
@@ -92,6 +125,7 @@ class Server:
                 Route("/v1/completions", functools.partial(self.answer, chat=False), methods=["POST"]),
             ],
             exception_handlers={HTTPException: no_such_route, Exception: unexpected},
+            middleware=[Middleware(OnlyOwnPages, hosts=hosts)],
             lifespan=self.lifespan,
         )
 
