@@ -222,6 +222,13 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
     ({"presence_penalty": 0.5}, "presence_penalty", "unsupported_parameter"),
     ({"logit_bias": {"5": 100}}, "logit_bias", "unsupported_parameter"),
+    *[
+        ({"extra_body": {name: value}}, name, "unsupported_parameter")
+        for name, value in {
+            "top_k": 40, "min_p": 0.1, "repetition_penalty": 1.2, "ignore_eos": True, "stop_token_ids": [2], "grammar": "root ::= x",
+            "structured_outputs": {}, "unheard_of": 1,
+        }.items()
+    ],
 ]
 
 
@@ -246,7 +253,15 @@ def test_each_refusal_names_the_field(served, client):
 
 def test_what_asks_for_nothing_is_taken(client):
     nothing = {"tools": [], "n": 1, "presence_penalty": 0, "frequency_penalty": 0.0, "response_format": {"type": "text"}, "user": "me"}
-    assert chat(client, **nothing, extra_body={"unheard_of": 1}).choices[0].message.content == chat(client).choices[0].message.content
+    same = {"unheard_of": None, "top_k": -1, "min_p": 0, "repetition_penalty": 1.0, "ignore_eos": False, "stop_token_ids": []}
+    assert chat(client, **nothing, extra_body=same).choices[0].message.content == chat(client).choices[0].message.content
+
+
+def test_a_developers_message_is_a_systems(client):
+    def said(role: str) -> str:
+        return chat(client, messages=[{"role": role, "content": "Speak of kings."}, *ASK]).choices[0].message.content
+
+    assert said("developer") == said("system")
 
 
 def test_what_is_no_request_is_told_so_in_openais_form(served):

@@ -54,7 +54,7 @@ def serve(
 def chat(
     model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
     mine: Annotated[bool, typer.Option("--mine", help="Through your own functions of each day whose checks pass.")] = False,
-    temperature: Annotated[float, typer.Option(min=0, help="0 takes the most probable token.")] = 0.7,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help="0 takes the most probable token.")] = 0.7,
     top_p: Annotated[float, typer.Option(help="The mass that is drawn from; 1 takes all.")] = 0.9,
     max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of one answer, at most.")] = 512,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same answers.")] = None,

@@ -12,7 +12,8 @@ from ..tokenizer import Tokenizer
 from .messages import RequestError
 
 MAX_BODY_BYTES = 1_000_000
-ROLES = ("system", "user", "assistant")
+ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+"""{a client's role: the one that the model's template knows}."""
 NOT_DONE: dict[str, tuple[Any, ...]] = {
     "tools": ([],),
     "tool_choice": ("none", "auto"),
@@ -27,8 +28,22 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
     "best_of": (1,),
     "echo": (False,),
     "suffix": ("",),
+    "top_k": (-1, 0),
+    "min_p": (0,),
+    "repetition_penalty": (1,),
+    "ignore_eos": (False,),
+    "stop_token_ids": ([],),
 }
-"""Fields of OpenAI's API that would change the answer and are not done here, each with the values that ask for nothing."""
+"""Fields of OpenAI's API, and of others' servers, that would change the answer and are not supported, each with the values that ask for
+nothing."""
+READ = frozenset({
+    "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
+    "top_logprobs", "stream", "stream_options",
+})  # fmt: skip
+NO_MATTER = frozenset({
+    "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
+})  # fmt: skip
+"""Fields that change no answer here, whatever they say."""
 
 
 async def read_body(request: Request) -> dict[str, Any]:
@@ -56,13 +71,16 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 
 def check_fields(body: dict[str, Any], model: str) -> None:
-    """Raises RequestError for another model than the one that is served (404), and for a field that asks for what is not done here."""
+    """Raises RequestError for another model than the one that is served (404), and for a field that is not supported, known or not."""
     asked = body.get("model")
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
     for name, harmless in NOT_DONE.items():
         if body.get(name) is not None and body[name] not in harmless:
-            raise RequestError(f"{name} is not done by this server: leave it out", param=name, code="unsupported_parameter")
+            raise RequestError(f"{name} is not supported", param=name, code="unsupported_parameter")
+    for name, value in body.items():
+        if value is not None and name not in READ and name not in NOT_DONE and name not in NO_MATTER:
+            raise RequestError(f"{name!r:.80} is not supported", param=f"{name:.80}", code="unsupported_parameter")
 
 
 def unknown_model(asked: Any, model: str) -> RequestError:
@@ -104,9 +122,9 @@ def _role(message: Any, place: str) -> str:
         if message.get(name):
             raise RequestError(f"{place}.{name}: this server calls no tools", param=f"{place}.{name}", code="unsupported_parameter")
     role = message.get("role")
-    if role not in ROLES:
+    if not isinstance(role, str) or role not in ROLES:
         raise RequestError(f"{place}.role must be one of {', '.join(ROLES)}, got {role!r:.60}", param=f"{place}.role")
-    return role
+    return ROLES[role]
 
 
 def _content(message: dict[str, Any], place: str) -> str:

@@ -58,9 +58,9 @@ def announce(where: str, name: str, host: str) -> None:
     """What whoever started it needs, on the screen."""
     question = "Why is the sky blue?"
     print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
-    body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "stream": True})
+    body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0, "stream": True})
     print(f"  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'")
-    asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64"
+    asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64, temperature=0"
     client = f"openai.OpenAI(base_url='{where}/v1', api_key='none')"
     print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
     sys.stdout.flush()
