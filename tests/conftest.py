@@ -3,8 +3,6 @@
 The suite runs in two processes; each takes one file after another, the long ones first, so that neither is idle at the end. `make test`
 leaves out tests with the marks `slow` and `browser`, and its last lines say which; `make test-all` runs them. `make quick`
 (`--one-process`) also skips a test as soon as it starts another process: a worker, a command, a kernel. That is where the time goes.
-
-A test that found out something that a reader should see although it passed calls `record_property("says", text)`: the run ends with it.
 """
 
 from __future__ import annotations
@@ -103,10 +101,6 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
-    for report in reports:
-        for text in [value for name, value in report.user_properties if name == "says"]:
-            terminalreporter.write_line(f"{report.nodeid.partition('::')[2]}: {text}")
     if left_out:
         files = ", ".join(f"{file} ({number})" for file, number in sorted(left_out.items()))
         terminalreporter.write_line(f"left out, and run by `make test-all`: {left_out.total()} tests of {files}")

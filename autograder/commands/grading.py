@@ -305,7 +305,7 @@ def counts_text(records: list[Record]) -> str:
 def raise_status(
     records: list[Record], failures: dict[tuple[str, str], str], bad_folders: bool, folder: ClassFolder
 ) -> None:
-    """One line for everything that needs somebody, where the results lie, and the exit status."""
+    """Print a line for everything that somebody must look at, and where the results are. Exit status 1 if there is such a thing."""
     damaged = [record for record in records if record.problem is not None]
     needs_person = [record for record in records if record.needs_person]
     for record in damaged:
@@ -317,9 +317,7 @@ def raise_status(
         say(f"not in the gradebook: {student}, {slug}: {reason}")
     where = f"records in {folder.records}, gradebook {shown_database(folder)}"
     tell(f"{where}; `autograder feedback` writes {folder.feedback}")
-    if damaged or bad_folders:
-        raise typer.Exit(2)
-    if needs_person or failures:
+    if damaged or bad_folders or needs_person or failures:
         raise typer.Exit(1)
 
 
