@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 # A third one saves minutes on two cores, but tests that measure processor time then fail now and then.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 NOT_SLOW := not slow and not browser
+ONLY_FAILED := --last-failed --last-failed-no-failures none
 # Processes with two threads each on two cores would wait for each other, at full speed.
 ONE_THREAD := OMP_NUM_THREADS=1
 # Some containers set it: then every process compiles the course, and pytest its tests, anew. Empty means that compiled modules are kept.
@@ -52,12 +53,13 @@ test: $(VENV)/dev.done model
 	@echo "Left out: the tests that pytest names above, and the specimens of a change (autograder certify --changed). make test-all runs both."
 
 # What CI runs: every test, the specimens that a change concerns, and the comparison of generated files.
+# A test that fails beside others is run once more, alone: if it fails there, too, so does the run. Both are shown.
 test-all: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 	$(BIN)/python -m autograder.generate --tables none --check
-	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE)
-	$(BIN)/autograder certify --changed --minutes 12
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
+	$(BIN)/autograder certify --changed
 
 # Writes the files in git that are made from others; docs/contributing.md lists them. TABLES=all: the tables of mistakes of all topics.
 generate: $(VENV)/course.done

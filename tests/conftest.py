@@ -79,6 +79,9 @@ def place(path: Path) -> int:
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what `-m` leaves out; what `-k` or `--last-failed` does was asked for."""
+    if not items or not items[0].config.getoption("markexpr"):
+        return
     left_out.update(item.path.stem for item in items if item.get_closest_marker("slow") or item.get_closest_marker("browser"))
 
 

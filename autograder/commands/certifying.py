@@ -38,7 +38,7 @@ def certify(
     origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version, as right_NAME.py.")] = "all",
     share: Annotated[int, typer.Option(min=1, help="Of the mutants of all right versions one of so many is judged.")] = 12,
     changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
-    minutes: Annotated[float, typer.Option(min=0, help="With --changed: about how long.")] = 12,
+    minutes: Annotated[float, typer.Option(min=0, help="With --changed: about how long.")] = 8,
     draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the number of an earlier draw.")] = None,
     into: Annotated[Path | None, typer.Option(help="Put the topics judged, and the attacks, into this file of earlier results.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
