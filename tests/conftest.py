@@ -23,13 +23,14 @@ from autograder import cache
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
 LONG_FIRST = (
-    "test_days", "test_written_tests", "test_asides", "test_cluster", "test_site", "test_bundle", "test_mutation", "test_class_server",
-    "test_near", "test_mistakes", "test_resume", "test_pytest_plugin", "test_browser", "test_bridge", "test_attacks", "test_race",
-    "test_grading", "test_gloo", "test_accessibility", "test_site_parts", "test_steppers", "test_quantized_engine", "test_instructor",
-    "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark", "test_serve_command", "test_chat_page", "test_demo",
+    "test_days", "test_written_tests", "test_asides", "test_site", "test_bundle", "test_mutation", "test_near",
+    "test_class_server", "test_mistakes", "test_resume", "test_pytest_plugin", "test_bridge", "test_attacks",
+    "test_browser", "test_cluster", "test_race", "test_grading", "test_gloo", "test_accessibility", "test_site_parts", "test_steppers",
+    "test_quantized_engine", "test_instructor", "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark",
+    "test_serve_command", "test_chat_page", "test_demo",
 )  # fmt: skip
-"""Files with a test, or a shared set-up, of many seconds; those with notebooks or a browser, which take most memory, not side by side.
-The others follow in the order of their names."""
+"""Files with a test, or a shared set-up, of many seconds. Those that take most memory (notebooks, a class server, a browser, a cluster)
+have others after them, which take little and which the other process does meanwhile. Files that are not named follow by name."""
 
 STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 """Python's audit events of a process that is about to start."""
