@@ -36,7 +36,7 @@ CLASS = {
     "emeka": solved(entropy="import os\ndef entropy(probs):\n    os._exit(0)"),
     "fatima": "{",
 }
-STATUS = 2  # one file is damaged
+STATUS = 1  # one file is damaged
 
 # The grader's warm imports are the launcher's, so that a run costs no start of Python: it forks once for each line it reads. Processes
 # that lose their parent become its children (PR_SET_CHILD_SUBREAPER), so that none can hide.
