@@ -31,7 +31,7 @@ def folder() -> Path | None:
 
 
 def key(*parts: object) -> str:
-    """Return a digest of these parts, which are told apart by their repr."""
+    """Return a digest of the reprs of these parts."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 

@@ -13,7 +13,6 @@ import functools
 import hashlib
 import platform
 import tomllib
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -29,9 +28,6 @@ NO_GRADERS = ("autograder.lessons", "autograder.verdict_inputs", "autograder.spe
 LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
 NUMBERS = Path("datasets", "hand_computed.toml")
 DATA = (".json", ".jsonl", ".safetensors")
-
-Read = Callable[[Path], bytes | None]
-"""The content of a file, by its path from the checkout's root; None where there is none."""
 
 
 def files(topic: str, root: Path = ROOT) -> list[Path]:

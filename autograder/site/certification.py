@@ -172,14 +172,14 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
 
 def attacks_page(results: Path = RESULTS) -> str:
     """Return the page on attacks as Markdown: each attack with the points that its honest part earns, and how the last run went."""
-    told = read(results)
-    run, failed = told["attacks_run"], {each["attack"]: "; ".join(each["trouble"]) for each in told["attacks_not_honest"]}
+    figures = read(results)
+    run, failed = figures["attacks_run"], {each["attack"]: "; ".join(each["trouble"]) for each in figures["attacks_not_honest"]}
     found = read_attacks(find_day(ATTACKED))
-    newer = f" {more} more were added since." if (more := len(found) - told["attacks_total"]) > 0 else ""
+    newer = f" {more} more were added since." if (more := len(found) - figures["attacks_total"]) > 0 else ""
     lines = [
         "# Attacks",
         "",
-        f"{told['attacks_honest']} of {told['attacks_total']} attacks were held on {mutants.when(run)}, at isolation level "
+        f"{figures['attacks_honest']} of {figures['attacks_total']} attacks were held on {mutants.when(run)}, at isolation level "
         f"`{run['isolation']}`.{newer} `autograder certify attacks` runs them again.",
         "",
         "Each is a submission in `autograder/specimens/attacks/`, graded as any other, from the notebook's file to the record.",
