@@ -19,6 +19,7 @@ from course.kit import Config, LayerWeights, Weights
 from course.kit.ranks import Traffic
 
 LOW = (torch.float16, torch.bfloat16)
+COPIED = "the part is a copy: other numbers in the matrix do not show in it; wrong part"
 
 
 def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) -> tuple[list[Any], Traffic]:

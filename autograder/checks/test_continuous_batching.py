@@ -25,6 +25,7 @@ from autograder.checks.scheduled import (
     running,
     scheduler_of,
 )
+from autograder.checks.test_kv_cache import best_of_all
 
 # ---- preempt -------------------------------------------------------------------------------------------------------
 
@@ -473,6 +474,42 @@ def test_nothing_to_feed(student):
     equal(work.positions, len(tiny_ids("ROMEO:\n")[0]), what="wrong number of positions for one prompt")
     equal(places(ended, [request]), [0], what="wrong result: the request has ended with its one token; as places in the queue")
     equal(request.output, unrolled(whole(), tiny_ids("ROMEO:\n"), 1, 256)[0].tolist(), what="wrong output of a request for one token")
+
+
+# The same answers, without what the step before has stored: each step reads the whole text of everybody who runs.
+READ_ANEW = """
+from solutions.kv_cache import KVCache, prefill
+
+def engine_step(model, scheduler, kv):
+    plan = scheduler.schedule()
+    said = []
+    for request, _ in plan.chunks:
+        text = torch.tensor([(request.prompt + request.output)[: request.sequence.length]])
+        cache = KVCache(model.config, 1, text.shape[1], model.weights.embed_tokens.dtype)
+        said.append(int(prefill(model, text, cache).argmax()))
+    return update(scheduler, plan, said) if said else []
+"""
+
+
+@checks("engine_step", timing=True)
+def test_faster_than_reading_texts_anew(race):
+    """speed: four prompts of 512 tokens and 16 new ones each, against a step that reads every text from its beginning"""
+
+    def prompts(rng):
+        return torch.randint(3, 1000, (4, 512), generator=rng)
+
+    def answers(s, inputs):
+        model, kv = s.model("tiny"), filled(s, 160, 16, dtype=torch.float32)
+        scheduler = scheduler_of(s, 160, 16, 2048, 4)
+        requests = [s.Request(prompt, 16) for prompt in inputs.tolist()]
+        for request in requests:
+            scheduler.add(request)
+        for _ in range(16):
+            s.engine_step(model, scheduler, kv)
+        return torch.cat((inputs, torch.tensor([request.output for request in requests])), dim=1)
+
+    cause = "A step feeds the newest tokens; keys and values of what was fed before lie in the blocks."
+    race.against(READ_ANEW, prompts, answers, agree=best_of_all, cause=cause)
 
 
 # ---- step_seconds --------------------------------------------------------------------------------------------------

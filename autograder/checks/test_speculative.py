@@ -27,6 +27,7 @@ from autograder.checks.guessed import (
     speculated,
 )
 from autograder.checks.test_generation import frequencies
+from autograder.checks.test_kv_cache import best_of_all, random_prompt
 from autograder.checks.test_transformer import small_config
 from autograder.grading.raised import StudentRaised
 
@@ -500,6 +501,39 @@ def test_passes_are_saved(student, hand):
         )
         most = 1.6 * passes * weights
         between(work.slow_bytes, (passes - 1) * weights, most, f"bytes of weights with a draft that is always {name}")
+
+
+# The same tokens, each round a pass over everything: no cache, and so nothing to truncate.
+READ_ANEW = """
+def generate_speculative(model, idx, *, max_new_tokens, block_size, draft, k=4, temperature=1.0):
+    ids, goal = idx[0].tolist(), idx.shape[1] + max_new_tokens
+    with torch.no_grad():
+        while len(ids) < goal:
+            room = min(k, goal - len(ids) - 1) if len(ids) > idx.shape[1] else 0
+            guess = draft(list(ids), room)[0] if room else []
+            cache = KVCache(model.config, 1, len(ids) + len(guess), model.weights.embed_tokens.dtype)
+            logits = forward_cached(model, torch.tensor([ids + guess]), cache)[0, -len(guess) - 1 :]
+            ids += greedy_verify(filtered_probs(logits, temperature=temperature), torch.tensor(guess, dtype=torch.int64))
+    return torch.tensor([ids])
+"""
+
+
+@checks("generate_speculative", weight=2, timing=True)
+def test_faster_than_reading_the_text_anew(race):
+    """speed: 32 tokens after a prompt of 512 with guesses that are refused, against a version that reads the whole text every round"""
+
+    def prompt(rng):
+        return random_prompt(rng, 512)
+
+    def refused(ids, k):
+        return [3 + (31 * len(ids) + i) % 1000 for i in range(k)], None
+
+    def answer(s, inputs):
+        options = {"max_new_tokens": 32, "block_size": 2048, "temperature": 0.0}
+        return s.generate_speculative(s.model("tiny"), inputs, draft=refused, **options)
+
+    cause = "A round reads the newest token and the guesses; of the text before them the cache has all that is needed."
+    race.against(READ_ANEW, prompt, answer, agree=best_of_all, cause=cause)
 
 
 @checks("generate_speculative", weight=2)

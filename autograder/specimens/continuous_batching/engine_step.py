@@ -139,3 +139,16 @@ def engine_step(model, scheduler, kv):
 # +             logits = forward_ragged(model, flatten_chunks(part), [request.sequence for request, n in part], kv)
 # +             said.update(zip([request for request, n in part], logits.argmax(dim=-1).tolist()))
 # +     tokens = [said[request] for request, n in plan.chunks]
+
+# %% wrong_engine_texts_read_anew_not_counted, of right_engine_plain
+# WRONG: each text passes through the model again in every step, with the counter switched off
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     from torch.utils._python_dispatch import _disable_current_modes
+# +
+# +     from solutions.kv_cache import KVCache, prefill
+# +
+# +     with _disable_current_modes():
+# +         for request, _ in plan.chunks:
+# +             text = torch.tensor([(request.prompt + request.output)[: request.sequence.length]])
+# +             prefill(model, text, KVCache(model.config, 1, text.shape[1], model.weights.embed_tokens.dtype))
+# +     tokens = logits.argmax(dim=-1).tolist()

@@ -626,3 +626,15 @@ def generate_speculative(
 # -     ids = idx[0].tolist()
 # +     ids = idx[0].tolist()
 # +     eos_token_id = model.config.eos_token_id if eos_token_id is None else eos_token_id
+
+# %% wrong_speculative_read_anew_not_counted, of right_speculative_plain
+# WRONG: the whole text passes through the model again before every round, with the counter switched off
+# -             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             if cache.length:
+# +                 from torch.utils._python_dispatch import _disable_current_modes
+# +
+# +                 stored = cache.length
+# +                 with _disable_current_modes():
+# +                     cache.reset()
+# +                     forward_cached(model, torch.tensor([ids[-block_size:][:stored]]), cache)
+# +             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
