@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .grading.near import Near, State
+from .grading.threads import one_thread
 from .runner import run_checks, select
 from .verdicts import Verdict
 
@@ -26,7 +27,7 @@ def run_for_a_person(
     printed, screen = _Kept(), sys.stdout
     student = Near(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
     selected = select(topic, exercise=exercise, hidden=False)
-    with contextlib.redirect_stdout(printed), _nobody_answers(), _as_a_new_process():
+    with contextlib.redirect_stdout(printed), _nobody_answers(), _as_a_new_process(), one_thread():
         verdicts = run_checks(topic, selected, student)
     return verdicts, printed.getvalue()
 

@@ -14,9 +14,11 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from autograder import cli, runner, verdict_inputs
+from autograder.checking import run_for_a_person
 from autograder.course_table import earlier_sources
 from autograder.errors import CourseError, InfrastructureFault
 from autograder.grading import grade, handed_in, records, zygotes
@@ -25,6 +27,7 @@ from autograder.grading.far import Cell, Far
 from autograder.grading.grade import canaries, our_cells
 from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
+from autograder.grading.limits import stopped_after
 from autograder.grading.line import worker_seed
 from autograder.grading.raised import is_memory, student_raised
 from autograder.grading.run import drawn_seed, fresh_record, grade_all
@@ -492,12 +495,35 @@ def test_a_zygote_that_died_is_replaced(tmp_path):
 # A run, and taking it up again
 
 
+@pytest.mark.parametrize(("load", "processors", "says_so"), [(0.4, 2, False), (3.9, 2, False), (4.1, 2, True), (10.0, 8, False)])
+def test_the_message_of_a_stopped_call_names_a_busy_machine(monkeypatch, load, processors, says_so):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    message = stopped_after(3.0)
+    assert message.startswith("stopped after 3 s: does it end?")
+    assert (f"a load of {load:.0f} on {processors} processors" in message) is says_so
+
+
+def test_checks_in_a_notebook_run_with_one_thread():
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        run_for_a_person("softmax", {"softmax": lambda x: seen.append(torch.get_num_threads()) or x.softmax(-1)}, exercise="softmax")
+        assert (set(seen), torch.get_num_threads()) == ({1}, 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize(
     ("names", "message", "memory"),
     [
         (["MemoryError", "Exception"], "", True),
         (["RuntimeError"], "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000 bytes", True),
         (["RuntimeError"], "DefaultCPUAllocator: not enough memory", True),
+        (["OutOfMemoryError", "RuntimeError"], "CUDA out of memory. Tried to allocate 2.00 GiB.", True),
+        (["OSError"], "[Errno 12] Cannot allocate memory", True),
+        (["RuntimeError"], "out of memory", False),
+        (["ValueError"], "not enough memory for 3 blocks", False),
         (["RuntimeError"], "The size of tensor a (3) must match the size of tensor b (4)", False),
     ],
 )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from .limits import stopped_after
 from .worker import Worker, is_student_file
 
 TICK_SECONDS = 0.1
@@ -122,7 +123,7 @@ class Alarm:
         if self.over or self.waiting or frame is None or time.monotonic() - self.wall < self.seconds * self.wall_factor:
             return
         if in_students_code(frame):
-            self.message = self.message or f"stopped after {self.seconds:g} s: does it end?"
+            self.message = self.message or stopped_after(self.seconds)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeUp))
 
     def _look(self, number: int, frame: FrameType | None) -> Any:
@@ -135,7 +136,7 @@ class Alarm:
                 self._look_once_more()
             else:
                 self.rang_at = here
-                self.ring(f"stopped after {self.seconds:g} s: does it end?", frame)
+                self.ring(stopped_after(self.seconds), frame)
 
     def _look_once_more(self) -> None:
         """At the next jump. A TimeUp raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass
 
 SCRATCH_BYTES = 256 * 1024**2
 """What a submission may write in all."""
+BUSY = 2.0
+"""Processes that are ready to run, for each processor: above it, time that has run out may be the machine's doing."""
+
+
+def stopped_after(seconds: float) -> str:
+    """The message of a call that ran out of its time. On a busy machine it says so: a right answer may have waited there."""
+    message = f"stopped after {seconds:g} s: does it end?"
+    processors = os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load <= BUSY * processors:
+        return message
+    return f"{message} This machine is busy (a load of {load:.0f} on {processors} processors): run it again later."
 
 
 @dataclass(frozen=True)

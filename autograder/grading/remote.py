@@ -19,7 +19,7 @@ from ..errors import InfrastructureFault
 from . import wire
 from .budget import Budget
 from .given import kit_dataclasses
-from .limits import SCRATCH_BYTES, Deadline, Limits
+from .limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
 from .raised import WorkerDied, nonsense
 from .warm import FORK_SECONDS, Zygote
 
@@ -301,7 +301,7 @@ class Connection:
     def _wait(self, deadline: Deadline, *, writing: bool) -> None:
         (self.writable if writing else self.readable).poll(100)
         if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
-            raise WorkerDied("timeout", f"stopped after {deadline.seconds:g} s: does it end?")
+            raise WorkerDied("timeout", stopped_after(deadline.seconds))
         if time.monotonic() > self.next_look:
             self.look()
 

@@ -1,4 +1,4 @@
-"""How many threads torch takes in the grader."""
+"""How many threads torch takes while checks run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """This process's own mathematics takes one thread, as the workers' does.
+    """Give torch one thread in this process, as workers have.
 
-    Where submissions are graded side by side, more would only wait for each other, at full speed: torch's threads spin.
+    More threads only wait for each other where submissions are graded side by side, and in a notebook on a busy machine; torch's threads
+    wait in a loop, which takes as much processor time as work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
