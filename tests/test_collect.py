@@ -46,8 +46,8 @@ def zipped(path: Path, files: dict[str, bytes] | list[tuple[str, bytes]], **kind
 def collected(root: Path, source: Path, form: str = "canvas", now: datetime.datetime = MONDAY, **more) -> dict[str, list[str]]:
     """{kind of outcome: its lines}"""
     told: dict[str, list[str]] = {}
-    roster = more.pop("roster", None)
-    for outcome in Collector(root / "submitted", now, roster).collect(source, form, **more):
+    roster, given = more.pop("roster", None), more.pop("at_given", False)
+    for outcome in Collector(root / "submitted", now, roster, at_given=given).collect(source, form, **more):
         told.setdefault(outcome.kind, []).append(outcome.line)
     return told
 
@@ -467,13 +467,47 @@ def test_files_that_systems_leave_in_archives_are_passed_over(tmp_path):
 # When it came
 
 
-def test_lateness_is_told_by_the_collectors_clock(tmp_path):
-    collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/day05_samplers.ipynb": notebook()}), "folder", now=TUESDAY)
-    late = deadlines.lateness(entry(tmp_path, "ada"), MONDAY)
-    assert late == deadlines.Lateness(True, datetime.timedelta(days=1), "the collector's clock")
-    assert late.text == "late by 1 d 0 h"
-    assert deadlines.lateness(entry(tmp_path, "ada"), TUESDAY) == deadlines.Lateness(False, None, "the collector's clock")
+def test_the_time_of_a_download_calls_nobody_late(tmp_path):
+    source = zipped(tmp_path / "s.zip", {"ada/day05_samplers.ipynb": notebook()})
+    collected(tmp_path, source, "folder", now=TUESDAY)
+    when = deadlines.lateness(entry(tmp_path, "ada"), MONDAY)
+    assert when == deadlines.Lateness(False, unknown=datetime.timedelta(days=1))
+    assert when.text == "collected 1 d 0 h after the due date; when it was handed in is not known"
+    assert deadlines.lateness(entry(tmp_path, "ada"), TUESDAY) == deadlines.Lateness(False, None, "the time of collecting")
     assert deadlines.lateness(entry(tmp_path, "ada"), None) is None
+    assert not list((tmp_path / "submitted").rglob("timestamp.txt"))
+
+
+def test_a_time_that_a_person_gives_tells_who_is_late_also_afterwards(tmp_path):
+    source = zipped(tmp_path / "s.zip", {"ada/day05_samplers.ipynb": notebook()})
+    collected(tmp_path, source, "folder", now=TUESDAY + datetime.timedelta(days=5))
+    assert collected(tmp_path, source, "folder", now=TUESDAY, at_given=True) == {"same": ["ada, day05_samplers: unchanged"]}
+    late = deadlines.lateness(entry(tmp_path, "ada"), MONDAY)
+    assert late == deadlines.Lateness(True, datetime.timedelta(days=1), "the time of collecting")
+    assert late.text == "late by 1 d 0 h"
+    collected(tmp_path, source, "folder", now=TUESDAY + datetime.timedelta(days=9))  # and a later download does not take it back
+    assert deadlines.lateness(entry(tmp_path, "ada"), MONDAY) == late
+    assert len(list((tmp_path / "submitted").rglob("timestamp.txt"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("stamp", "want"),
+    [
+        ("2026-11-16 18:00:00 UTC", deadlines.Lateness(True, datetime.timedelta(hours=6), "nbgrader's timestamp")),
+        ("2026-11-15 18:00:00 UTC", deadlines.Lateness(False, unknown=datetime.timedelta(days=1))),  # anybody could have written it
+        ("2026-11-18 18:00:00 UTC", deadlines.Lateness(False, unknown=datetime.timedelta(days=1))),  # after it was collected
+        ("soon", deadlines.Lateness(False, unknown=datetime.timedelta(days=1))),
+        (None, deadlines.Lateness(False, unknown=datetime.timedelta(days=1))),
+    ],
+)
+def test_nbgraders_timestamp_is_believed_where_it_says_late(tmp_path, stamp, want):
+    folder = tmp_path / "submitted" / "ada" / DAY.slug
+    folder.mkdir(parents=True)
+    (folder / f"{DAY.slug}.ipynb").write_bytes(notebook())
+    if stamp is not None:
+        (folder / "timestamp.txt").write_text(stamp)
+    Collector(tmp_path / "submitted", TUESDAY).note_in_place()
+    assert deadlines.lateness(entry(tmp_path, "ada"), MONDAY) == want
 
 
 def test_the_platforms_word_stands_above_the_time_of_the_download(tmp_path):
@@ -483,12 +517,12 @@ def test_the_platforms_word_stands_above_the_time_of_the_download(tmp_path):
     assert deadlines.lateness(entry(tmp_path, "b_2"), MONDAY).text == "late, says Canvas"
 
 
-def test_a_timestamp_that_a_student_wrote_does_not_stay(tmp_path):
+def test_a_timestamp_that_leads_elsewhere_or_contradicts_a_given_time_does_not_stay(tmp_path):
     folder = tmp_path / "submitted" / "ada" / DAY.slug
     folder.mkdir(parents=True)
     (folder / f"{DAY.slug}.ipynb").write_bytes(notebook())
     (folder / "timestamp.txt").write_text("1999-01-01 00:00:00 UTC")
-    assert [o.kind for o in Collector(tmp_path / "submitted", TUESDAY).note_in_place()] == ["new"]
+    assert [o.kind for o in Collector(tmp_path / "submitted", TUESDAY, at_given=True).note_in_place()] == ["new"]
     assert (folder / "timestamp.txt").read_text() == "2026-11-17 12:00:00.000000 UTC"
     os.unlink(folder / "timestamp.txt")
     os.symlink(tmp_path / "target", folder / "timestamp.txt")

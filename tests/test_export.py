@@ -169,13 +169,15 @@ def run(folder: ClassFolder, *arguments: object):
 @pytest.mark.parametrize(
     ("to", "files"),
     [
-        ("csv", ["scores.csv"]), ("canvas", ["canvas.csv"]), ("moodle", ["moodle_day01_softmax.csv"]),
-        ("gradescope", [f"gradescope/day01_softmax/{s}/results.json" for s in CLASS]),
+        ("csv", ["gradebook.csv", "scores.csv"]), ("canvas", ["canvas.csv"]), ("moodle", ["moodle_day01_softmax.csv"]),
+        ("gradescope", [f"gradescope/day01_softmax/{s}/results.json" for s in CLASS if s != "cut"]),
     ],
 )  # fmt: skip
 def test_export_writes_the_files(folder, to, files):
     (folder.root / "roster.csv").write_text("id,lms_id\n" + "".join(f"{s},{n}\n" for n, s in enumerate(CLASS, start=1)))
-    assert run(folder, "--to", to).exit_code == 0
+    told = run(folder, "--to", to)
+    assert told.exit_code == 1
+    assert told.output.startswith("unreadable, no score is exported: cut, day01_softmax\n")
     assert sorted(p.relative_to(folder.root / "exports").as_posix() for p in (folder.root / "exports").rglob("*.*")) == files
 
 

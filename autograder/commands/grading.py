@@ -284,7 +284,7 @@ def print_summary(records: list[Record]) -> None:
     for column in ("student", "day", "points", "of", "status"):
         table.add_column(column, justify="right" if column in ("points", "of") else "left")
     for record in records:
-        points = "" if record.infrastructure is not None else points_text(record.points)
+        points = "" if record.infrastructure is not None or record.problem is not None else points_text(record.points)
         table.add_row(record.student, record.slug, points, points_text(record.max_points), record.status)
     if records:
         console.print(table)

@@ -34,7 +34,7 @@ def collect(
     form: Annotated[Source, typer.Option("--from", help="Where they come from; nbgrader: note what it collected.")] = Source.folder,
     day: Annotated[str | None, typer.Option(help="The day they are of; else told from the files' names, or the notebooks.")] = None,
     roster: Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; else roster.csv of the class.")] = None,
-    at: Annotated[str | None, typer.Option(help="The time to note instead of now: when the download was made.")] = None,
+    at: Annotated[str | None, typer.Option(help="The time to note: when these files were handed in, at the latest.")] = None,
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
     """Puts downloads into submitted/<student>/<day>/, and notes when they were first seen."""
@@ -44,6 +44,8 @@ def collect(
             say(f"left out: {outcome.line}" if outcome.kind == "refused" else outcome.line)
     tell(counts_text(outcomes))
     tell(f"submissions in {collector.submitted}")
+    if (line := of_unknown_time(collector)) is not None:
+        say(line)
     if any(outcome.kind == "refused" for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -65,7 +67,7 @@ def collected(
     if form is Source.nbgrader and sources:
         raise CourseError("--from nbgrader notes what lies in submitted/ already: run `nbgrader collect DAY` before, and give no file")
     which = find_day(day) if day else None
-    collector = Collector(submitted, now, find_roster(submitted.absolute().parent, roster))
+    collector = Collector(submitted, now, find_roster(submitted.absolute().parent, roster), at_given=at is not None)
     if form is Source.nbgrader:
         outcomes = collector.note_in_place([which] if which else None)
     else:
@@ -74,6 +76,23 @@ def collected(
         for source in sources:
             outcomes += collector.collect(source, form.value, which)
     return collector, outcomes
+
+
+def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None:
+    """One line on submissions (of one day) that were first seen after their due date while nothing says when they were handed in."""
+    from ..exports.deadlines import due_dates, extensions, lateness
+
+    due, more = due_dates(collector.root), extensions(collector.root)
+    number = 0
+    for (student, day), entry in collector.notes.entries.items():
+        if slug in (None, day):
+            when = lateness(entry, due.get(day), more.get((student, day)))
+            number += when is not None and when.unknown is not None
+    if not number:
+        return None
+    of = "1 submission was" if number == 1 else f"{number} submissions were"
+    return (f"{of} collected after the due date, and nothing says when they were handed in: nobody is called late. "
+            "Where you know it, collect again with --at TIME, the time of the hand-in at the latest")  # fmt: skip
 
 
 WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", "refused": "left out"}

@@ -71,6 +71,7 @@ def write_report(results: ClassResults, into: Path) -> list[Path]:
     files = {
         "index.html": page.html(results, datetime.datetime.now().astimezone()).encode(),
         "scores.csv": tables.everything(results),
+        "gradebook.csv": tables.gradebook(results),
         "checks.csv": page.checks_csv(results),
         "items.csv": items.items_csv(results),
         "mistakes.csv": items.mistakes_csv(results),
@@ -144,6 +145,7 @@ def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str
     unknown: list[str] = []
     if to is To.csv:
         files[folder / "scores.csv"] = tables.everything(results)
+        files[folder / "gradebook.csv"] = tables.gradebook(results)
     elif to is To.canvas:
         files[folder / "canvas.csv"], unknown = tables.canvas(results, ids)
     elif to is To.moodle:
@@ -158,8 +160,10 @@ def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str
     for path, content in files.items():
         write_if_changed(path, content)
     lines = [
-        f"needs a person, no score is exported: {r.record.student}, {r.record.slug}" for r in results.results if r.points is None
-    ]
+        f"{'needs a person' if r.record.problem is None else 'unreadable'}, no score is exported: "
+        f"{r.record.student}{f' ({r.person.email})' if r.person.email else ''}, {r.record.slug}"
+        for r in results.results if r.points is None
+    ]  # fmt: skip
     lines += [f"left out: {student}: the roster gives no id by which {to.value} knows them" for student in dict.fromkeys(unknown)]
     return list(files), lines
 

@@ -14,7 +14,7 @@ from ..errors import CourseError, InfrastructureFault
 from .course import chosen_days
 from .grading import DatabaseOption, Stop, SubmittedOption, grade_in_bulk, progress_bar, say, tell
 from .grading import counts_text as counts_of_records
-from .handing_in import Source, collected
+from .handing_in import Source, collected, of_unknown_time
 from .handing_in import counts_text as counts_of_files
 from .reporting import RosterOption, To, assignment_ids, read_class, write_export, write_report
 
@@ -56,6 +56,7 @@ def a_round(
     assignment: Annotated[list[str] | None, typer.Option(help="Canvas's id of the assignment: day05=12345.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
     roster: RosterOption = None,
+    at: Annotated[str | None, typer.Option(help="The time to note: when the download's files were handed in, at the latest.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
@@ -73,7 +74,7 @@ def a_round(
     check_gradebook(folder.db_url)
     stopped = Stop(again="")
     steps = (
-        collect_step(found, sources or [], form, roster, folder),
+        collect_step(found, sources or [], form, roster, at, folder),
         grade_step(found, jobs, isolation, folder, stopped),
         report_step(found, roster, folder, db),
         feedback_step(found, folder),
@@ -132,18 +133,20 @@ def told(place: str, outcome: Outcome) -> bool:
     return bool(outcome.look)
 
 
-def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | None, folder: ClassFolder) -> Step:
+def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | None, at: str | None, folder: ClassFolder) -> Step:
     from ..exports.rounds import digest
 
     def of() -> str:
-        return digest(form.value, roster or folder.root / "roster.csv", *(path.absolute() for path in sources))
+        return digest(form.value, at, roster or folder.root / "roster.csv", *(path.absolute() for path in sources))
 
     def run() -> Outcome:
         if not sources and form is not Source.nbgrader:
             return Outcome("no download was given: what is in submitted/ stays as it is")
-        _, outcomes = collected(sources, form, day.slug, roster, None, folder.submitted)
+        collector, outcomes = collected(sources, form, day.slug, roster, at, folder.submitted)
         refused = tuple(f"left out: {outcome.line}" for outcome in outcomes if outcome.kind == "refused")
-        return Outcome(counts_of_files(outcomes), look=refused, again=bool(refused) or form is Source.nbgrader)
+        unknown = of_unknown_time(collector, day.slug)
+        look = refused + ((unknown,) if unknown else ())
+        return Outcome(counts_of_files(outcomes), look=look, again=bool(refused) or form is Source.nbgrader)
 
     return Step("collect", of, run)
 
@@ -210,7 +213,7 @@ def is_booked(record: Record | None, graded: Path, automatic: dict[str, float | 
     nbgrader's penalty for lateness from it."""
     if record is None or record.timing_due or not graded.exists():
         return False
-    return automatic == {score.exercise: score.points for score in record.scores}
+    return automatic == {score.exercise: None if record.problem is not None else score.points for score in record.scores}
 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:

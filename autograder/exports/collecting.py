@@ -10,7 +10,7 @@ import datetime
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,11 @@ FORMAT = 1
 
 @dataclass
 class Entry:
-    """What is known of a submission. seen: the collector's clock, ISO 8601 with zone; the rest is the platform's word."""
+    """What is known of a submission.
+
+    seen: the collector's clock, ISO 8601 with zone; with at_given, the time that a person gave (`--at`).
+    handed_in: the time in nbgrader's timestamp.txt as it was found, "" where there was none. The rest is the platform's word.
+    """
 
     sha256: str
     seen: str
@@ -44,6 +48,8 @@ class Entry:
     """The time that the archive gives the file: information only, for a student's clock may have set it."""
     order: list[int] = field(default_factory=list)
     earlier: list[dict[str, str]] = field(default_factory=list)
+    at_given: bool = False
+    handed_in: str = ""
 
     @property
     def seen_at(self) -> datetime.datetime:
@@ -87,7 +93,9 @@ class Notes:
             for key, entry in table["submissions"].items():
                 student, _, slug = key.partition("/")
                 self.entries[student, slug] = Entry(**entry)
-                self.entries[student, slug].seen_at  # noqa: B018 - a time that is none is found here, and not in a report
+                for when in (self.entries[student, slug].seen, self.entries[student, slug].handed_in):
+                    if when:
+                        datetime.datetime.fromisoformat(when)  # a time that is none is found here, and not in a report
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
             raise CourseError(f"{self.path} is damaged: move it away; times of collection begin anew") from None
 
@@ -97,12 +105,13 @@ class Notes:
 
 
 class Collector:
-    """Puts files into a class's folder of submissions. now: the time to note."""
+    """Puts files into a class's folder of submissions. now: the time to note; at_given: a person has given it."""
 
-    def __init__(self, submitted: Path, now: datetime.datetime, roster: Roster | None = None) -> None:
+    def __init__(self, submitted: Path, now: datetime.datetime, roster: Roster | None = None, *, at_given: bool = False) -> None:
         self.submitted = submitted.absolute()
         self.root = self.submitted.parent
         self.now = now.isoformat(timespec="seconds")
+        self.at_given = at_given
         self.roster = roster
         self.notes = Notes(self.root)
         there = student_folders(self.submitted) if self.submitted.is_dir() else []
@@ -177,11 +186,14 @@ class Collector:
         new = Entry(
             hashlib.sha256(content).hexdigest(), self.now, form, archive, found.member.name, claim.lms_id, claim.name, claim.late,
             found.member.modified.isoformat(timespec="seconds") if found.member.modified else "", list(claim.order),
+            at_given=self.at_given,
         )  # fmt: skip
         old = self.notes.entries.get((claim.student, slug))
         there = target.read_bytes() if target.is_file() else None
         if there == content:
-            self.note(target, claim.student, slug, old if old is not None and old.sha256 == new.sha256 else new)
+            if old is not None and old.sha256 == new.sha256:
+                new = self.seen_again(old)
+            self.note(target, claim.student, slug, new)
             return Outcome("same", f"{who}: unchanged")
         if there is None:
             write_whole(target, content)
@@ -200,6 +212,10 @@ class Collector:
         self.note(target, claim.student, slug, new)
         return Outcome("newer", f"{who}: newer; the one before is kept as {kept.relative_to(self.root)}")
 
+    def seen_again(self, old: Entry) -> Entry:
+        """Return what is known of a file that was there: as before, or at the time that a person has given now."""
+        return replace(old, seen=self.now, at_given=True) if self.at_given else old
+
     def keep(self, student: str, slug: str, content: bytes, when: str) -> Path:
         """Puts a file that is not, or no longer, the submission where nothing is ever deleted."""
         digest = hashlib.sha256(content).hexdigest()[:12]
@@ -215,6 +231,8 @@ class Collector:
 
     def note_in_place(self, days: Iterable[Day] | None = None) -> list[Outcome]:
         """Notes when files were first seen that another collector, such as nbgrader's, put in their place."""
+        from ..nbgrader_bridge.reading import submitted_at  # it loads nbgrader, which takes seconds
+
         outcomes = []
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"
@@ -224,10 +242,12 @@ class Collector:
             digest = file_sha256(task.path)
             old = self.notes.entries.get((task.student, task.day.slug))
             if old is not None and old.sha256 == digest:
-                write_timestamp(task.path.parent, old)
+                self.note(task.path, task.student, task.day.slug, self.seen_again(old))
                 outcomes.append(Outcome("same", f"{who}: unchanged"))
                 continue
-            entry = Entry(digest, self.now, "nbgrader", earlier=old.earlier if old else [])
+            stamp = submitted_at(task.path.parent)
+            entry = Entry(digest, self.now, "nbgrader", earlier=old.earlier if old else [], at_given=self.at_given)
+            entry.handed_in = stamp.replace(tzinfo=datetime.UTC).isoformat() if stamp is not None else ""
             if old is not None:
                 entry.earlier = [*old.earlier, {"sha256": old.sha256, "seen": old.seen, "kept": ""}]
             self.note(task.path, task.student, task.day.slug, entry)
@@ -237,13 +257,17 @@ class Collector:
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:
-    """nbgrader's timestamp.txt, from what we know; one that a student wrote does not stay.
+    """Write nbgrader's timestamp.txt, from which nbgrader counts lateness: only a time that says when the file was handed in.
 
-    nbgrader counts lateness from it, so there is none where the platform says that the file came in time.
+    That is one that a person gave, the download of what the platform calls late, or what nbgrader's exchange wrote itself.
     """
     path = folder / "timestamp.txt"
     if path.is_symlink() or path.exists():
         path.unlink()
-    if entry.lms_late is not False:
-        when = entry.seen_at.astimezone(datetime.UTC)
-        write_whole(path, when.strftime("%Y-%m-%d %H:%M:%S.%f UTC").encode())
+    if entry.lms_late or (entry.at_given and entry.lms_late is None):
+        when = entry.seen_at
+    elif entry.handed_in:
+        when = datetime.datetime.fromisoformat(entry.handed_in)
+    else:
+        return
+    write_whole(path, when.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC").encode())

@@ -1,4 +1,4 @@
-"""Due dates, and who was late: by the collector's clock or the platform's word, never by a file that a student writes."""
+"""Due dates, and who was late: by the platform's word or a time that a person gave, never by when a download happened to be made."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .collecting import Entry
 
 NAME = "due.csv"
+COLLECTED = "the time of collecting"
 Key = tuple[str, str]
 FORM = 'a date and time such as "2026-11-20 23:59" (this machine\'s time zone), 2026-11-20T23:59+01:00, or a date alone for its end'
 
@@ -93,25 +94,32 @@ def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
 
 @dataclass(frozen=True)
 class Lateness:
-    """Whether a submission was late. by: how much at the most; said_by: the platform, or the collector's clock."""
+    """Whether a submission was late. by: how much at the most; said_by: the platform, nbgrader's timestamp, or the time of collecting.
+
+    unknown: it was first seen so long after the due date, and nothing says when it was handed in; it is then not called late.
+    """
 
     late: bool
     by: datetime.timedelta | None = None
     said_by: str = ""
+    unknown: datetime.timedelta | None = None
 
     @property
     def text(self) -> str:
+        if self.unknown is not None:
+            return f"collected {duration(self.unknown)} after the due date; when it was handed in is not known"
         if not self.late:
             return ""
-        if self.by is None:
-            return f"late, says {self.said_by}"
-        return f"late by {duration(self.by)}" if self.said_by == "the collector's clock" else f"late, says {self.said_by}"
+        return f"late, says {self.said_by}" if self.by is None else f"late by {duration(self.by)}"
 
 
 def lateness(entry: Entry | None, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
-    """None where nothing is known of when it came. The platform saw the hand-in itself, the collector only its download.
+    """Return None where nothing is known of when it came.
 
-    The platform knows nothing of an extension that was given here: where there is one, what it calls late is held against that.
+    The platform saw the hand-in itself, the collector only its download. So the time of collecting proves that something came in time, and
+    that something came late only where a person has given it (`--at`) as the time of the hand-in's end. nbgrader's timestamp, which the
+    student's own process writes, is believed where it says late. The platform knows nothing of an extension that was given here: what it
+    calls late is held against that.
     """
     if entry is None:
         return None
@@ -121,8 +129,13 @@ def lateness(entry: Entry | None, due: datetime.datetime | None, extension: date
     if not dates:
         return None
     by = entry.seen_at - max(dates)
-    late = by > datetime.timedelta(0)
-    return Lateness(late, by if late else None, "the collector's clock")
+    if by <= datetime.timedelta(0):
+        return Lateness(False, None, COLLECTED)
+    if entry.at_given:
+        return Lateness(True, by, COLLECTED)
+    if entry.handed_in and max(dates) < datetime.datetime.fromisoformat(entry.handed_in) <= entry.seen_at:
+        return Lateness(True, datetime.datetime.fromisoformat(entry.handed_in) - max(dates), "nbgrader's timestamp")
+    return Lateness(False, unknown=by)
 
 
 def duration(span: datetime.timedelta) -> str:

@@ -30,7 +30,7 @@ def results(result: Result) -> dict[str, Any]:
     if record.race is not None:
         head.append(f"the race: {record.race.fault}" if record.race.score is None else f"the race: score {record.race.score:.2f}")
     made: dict[str, Any] = {
-        "score": result.points,
+        "score": result.points or 0.0,  # Gradescope wants a number, and takes an unreadable file again at once
         "execution_time": round(record.seconds, 2),
         "output": "\n".join(head) or "Each check says what it tried; checks with fresh inputs are told by number only.",
         "output_format": "text",

@@ -83,6 +83,8 @@ class DayReport:
     stopped: tuple[StoppedLine, ...]
     unreadable: tuple[Result, ...]
     late: tuple[Result, ...]
+    unknown: tuple[Result, ...]
+    """Collected after the due date, and nothing says when they were handed in."""
     persons: tuple[Result, ...]
     num_graded: int
 
@@ -105,8 +107,9 @@ def day_report(day: Day, results: Sequence[Result]) -> DayReport:
         mistakes=tuple(mistake_lines(read)),
         speeds=tuple(speed_lines(read)),
         stopped=tuple(line for r in read for line in stopped_lines(r)),
-        unreadable=tuple(r for r in graded if r.record.problem is not None),
-        late=tuple(r for r in results if r.late),
+        unreadable=tuple(r for r in results if r.record.problem is not None),
+        late=tuple(r for r in results if r.lateness is not None and r.lateness.late),
+        unknown=tuple(r for r in results if r.lateness is not None and r.lateness.unknown is not None),
         persons=tuple(need_person(results)),
         num_graded=len(graded),
     )

@@ -45,7 +45,10 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One student's one day. penalty: what the class's rule, or nbgrader where it has none, takes off for lateness."""
+    """One student's one day. penalty: what the class's rule, or nbgrader where it has none, takes off for lateness.
+
+    graded_by_hand: a person has given points in the gradebook.
+    """
 
     record: Record
     person: Person
@@ -53,11 +56,12 @@ class Result:
     penalty: float = 0.0
     entry: Entry | None = None
     lateness: Lateness | None = None
+    graded_by_hand: bool = False
 
     @property
     def points(self) -> float | None:
-        """None where the submission could not be graded: that is no zero."""
-        if self.record.infrastructure is not None:
+        """None where the submission could not be graded or read, and no person has graded it: that is no zero."""
+        if self.record.infrastructure is not None or (self.record.problem is not None and not self.graded_by_hand):
             return None
         return round(max(sum(e.points for e in self.exercises) - self.penalty, 0.0), 4)
 
@@ -141,7 +145,9 @@ def _result(
     penalty = book.penalty if book is not None else 0.0
     if rule is not None:
         penalty = rule.penalty(sum(e.points for e in exercises), when)
-    return Result(record, person, exercises, penalty, entry, when)
+    if record.problem is not None and not (book is not None and book.by_hand):
+        penalty = 0.0  # of nothing
+    return Result(record, person, exercises, penalty, entry, when, book is not None and bool(book.by_hand))
 
 
 GRADES = """

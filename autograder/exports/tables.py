@@ -10,7 +10,6 @@ from typing import Any
 
 from ..grading.records import Record
 from ..lessons import Day
-from ..render import points_text
 from .results import ClassResults, Result, lost
 from .roster import Person
 
@@ -30,13 +29,18 @@ def harmless(text: str) -> str:
 
 
 def number(points: float | None) -> str:
-    return "" if points is None else points_text(points)
+    """All four decimals that are kept: a sum of what a table says is the sum."""
+    return "" if points is None else f"{points:.4f}".rstrip("0").rstrip(".")
 
 
 def everything(results: ClassResults) -> bytes:
-    """One row a student and exercise. points is what counts, automatic what the checks gave; status is the exercise's own."""
+    """One row a student and exercise. points is what counts, automatic what the checks gave; status is the exercise's own.
+
+    late_deduction and day_points are of the whole day, the same in all of its rows; day_points is the sum of points less late_deduction.
+    """
     head = ("day", "student", "name", "email", "exercise", "points", "max_points", "automatic", "corrected_by_hand", "checks_passed",
-            "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed", "submission_status")  # fmt: skip
+            "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed", "submission_status", "late_deduction",
+            "day_points")  # fmt: skip
     rows: list[Sequence[Any]] = [head]
     for result in results.results:
         record, graded = result.record, result.points is not None
@@ -49,7 +53,31 @@ def everything(results: ClassResults) -> bytes:
                 "yes" if exercise.by_hand else "", len(verdicts) - len(failed), len(verdicts), " ".join(v.check for v in failed),
                 _status(replace(record, verdicts=verdicts, scores=[s for s in record.scores if s.exercise == exercise.exercise])),
                 result.late, f"{record.seconds:.2f}", record.isolation, record.seed, _status(record),
+                number(result.penalty) if graded else "", number(result.points),
             ))  # fmt: skip
+    return written(rows)
+
+
+def gradebook(results: ClassResults) -> bytes:
+    """One row a student, one column a day: the points that count, lateness taken off, and their sum. Empty: nothing graded.
+
+    The second row has the most that can be had. In the sum, what is empty counts for nothing, and so does its day's most.
+    """
+    most = {day: max(r.max_points for r in results.by_day[day]) for day in results.days}
+    rows: list[Sequence[Any]] = [
+        ("student", "name", "email", *(day.slug for day in results.days), "total", "of"),
+        ("(most)", "", "", *(number(most[day]) for day in results.days), number(sum(most.values())), number(sum(most.values()))),
+    ]
+    there = dict(_by_student(results))
+    for student in dict.fromkeys((*results.students, *(person.id for person in results.people))):
+        of_day = there.get(student, {})
+        person = next((result.person for result in of_day.values()), None) or next(p for p in results.people if p.id == student)
+        points = {day: of_day[day.slug].points for day in results.days if day.slug in of_day}
+        had = {day: value for day, value in points.items() if value is not None}
+        rows.append((
+            harmless(student), harmless(person.name), harmless(person.email), *(number(points.get(day)) for day in results.days),
+            number(sum(had.values())) if had else "", number(sum(most[day] for day in had)),
+        ))  # fmt: skip
     return written(rows)
 
 
@@ -87,7 +115,8 @@ def _canvas_knows(person: Person) -> bool:
 
 
 def _canvas_row(person: Person, points: Iterable[str]) -> Sequence[Any]:
-    return harmless(person.name or person.id), person.lms_id, person.sis_id, person.login, person.section, *points
+    texts = (person.name or person.id, person.lms_id, person.sis_id, person.login, person.section)
+    return *(harmless(text) for text in texts), *points
 
 
 def column(day: Day, assignment: str | None) -> str:
@@ -112,7 +141,8 @@ def moodle(results: ClassResults, day: Day) -> tuple[bytes, list[str]]:
             continue
         identifier = f"Participant {person.lms_id}" if person.lms_id else ""
         rows.append((
-            identifier, harmless(person.name), person.email, number(result.points), number(result.max_points), "-", comment(result),
+            harmless(identifier), harmless(person.name), harmless(person.email), number(result.points), number(result.max_points), "-",
+            comment(result),
         ))  # fmt: skip
     return written(rows), unknown
 

@@ -33,7 +33,7 @@ def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]
         text = render.text_table(exercise, verdicts, got, score.max_points, note=note)
         table = render.html_table(exercise, verdicts, got, score.max_points, note=note)
     table = f'<div class="{NO_TEX}">{table}</div>'
-    worth = f"{render.points_text(got)} of {render.points_text(score.max_points)} points"
+    worth = f"{render.points_text(got)} of {render.points_text(score.max_points)} points" if record.problem is None else "not graded"
     return [
         display({"text/html": table, "text/plain": text}),
         result({"text/html": f"<b>{worth}</b>", "text/plain": repr(got)}),

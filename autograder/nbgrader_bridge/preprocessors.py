@@ -203,3 +203,5 @@ def write_verdicts(nb: NotebookNode, record: Record, exercises: dict[str, str]) 
             note = cell.metadata.get("course", {}).get("note", "")
             cell.outputs = pages.outputs(record, exercise, note)
     nb.cells.insert(0, markdown_cell(pages.head(record), "verdict"))
+    if record.problem is not None:
+        nb.metadata["unreadable"] = True

@@ -55,7 +55,7 @@ FIND_NOTEBOOK = sql.select(NOTEBOOK.c.id).where(
 WRITE_GRADE = (
     sql.update(GRADE)
     .where((GRADE.c.notebook_id == sql.bindparam("of_notebook")) & (GRADE.c.cell_id == sql.bindparam("of_cell")))
-    .values(auto_score=sql.bindparam("points"), needs_manual_grade=GRADE.c.manual_score.is_not(None))
+    .values(auto_score=sql.bindparam("points"), needs_manual_grade=GRADE.c.manual_score.is_not(None) | sql.bindparam("unread"))
 )
 WRITE_COMMENT = (
     sql.update(COMMENT)
@@ -150,9 +150,10 @@ class Writer:
             if timestamp is not None:
                 connection.execute(sql.update(SUBMISSION).where(SUBMISSION.c.id == found).values(timestamp=timestamp))
             submitted = connection.execute(FIND_NOTEBOOK, {"submission": found, "notebook": day.notebook_id}).scalar_one()
-        scores = {exercise: pages.points(record, exercise) for exercise in day.exercises.values()}
+        unread = record.problem is not None  # no score, and formgrader lists it for a person
+        scores = {exercise: None if unread else pages.points(record, exercise) for exercise in day.exercises.values()}
         grades = [
-            {"of_notebook": submitted, "of_cell": cell_id, "points": scores[day.exercises[grade_id]]}
+            {"of_notebook": submitted, "of_cell": cell_id, "points": scores[day.exercises[grade_id]], "unread": unread}
             for grade_id, cell_id in day.grade_cells.items() if grade_id in day.exercises
         ]  # fmt: skip
         if grades:
