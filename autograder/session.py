@@ -24,7 +24,8 @@ class Session:
         if path is None:
             self.submission = Submission([Cell("reference", solution_source(day.topic))], {})
         else:
-            self.submission = read_submission(path, day.slug, our_cells(day))
+            exercises = [exercise.name for exercise in lesson(day).exercises]
+            self.submission = read_submission(path, day.slug, our_cells(day), exercises)
         self.given: dict[str, Verdict] = {}
         """Of each check that was asked for, by its name."""
         self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
@@ -57,7 +58,7 @@ class Session:
 
     def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
         for verdict in verdicts:
-            explain_missing(verdict, self.student, self.submission.homes)
+            explain_missing(verdict, self.student, self.submission)
         return verdicts
 
 

@@ -22,11 +22,11 @@ from .rungs import rungs
 from .runner import select
 from .screen import Place, Table, sentences, shell, show_line, show_markdown
 from .typed import typed
-from .verdicts import SKIPPED, STOPPED, Verdict, share
+from .verdicts import NOT_WRITTEN, SKIPPED, STOPPED, Verdict, share
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
 
-NOT_WRITTEN, NOT_MEASURED = "not written yet", "not measured"
+NOT_MEASURED = "not measured"
 """How a verdict's message begins, as the runner has it."""
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0

@@ -12,6 +12,8 @@ STOPPED = "stopped"
 """By hand, in a notebook."""
 NOT_RUN = "the cell that defines"
 """How every check of an exercise begins whose cell did not run to its end."""
+NOT_WRITTEN = "not written yet"
+"""The same, where the function is still the stub."""
 TOO_SLOW = "too slow"
 """The message of whoever loses a race, or is stopped in it by the time limit."""
 OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)

@@ -238,7 +238,7 @@ HOSTILE = {
     "nobody": ("day05_samplers.ipynb", notebook(), "cannot tell whose it is"),
     "no day": ("bad_1_1_homework.ipynb", b"{}", "cannot tell which day it is of"),
     "bomb": (BAD, b" " * 5_000_000, "packed to less than a 200th"),
-    "big": (BAD, b" " * 30_000_000, "30 MB, more than 21"),
+    "big": (BAD, b" " * 45_000_000, "45 MB, more than 42"),
     "nested": ("bad_1_1_submission.zip", b"PK", "an archive inside an archive is not opened"),
 }
 

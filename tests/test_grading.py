@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -493,6 +494,97 @@ def test_a_zygote_that_died_is_replaced(tmp_path):
 
 
 # A run, and taking it up again
+
+
+def exercise_cell(notebook, name="softmax"):
+    return next(cell for cell in cells_of(notebook, "exercise") if cell["metadata"]["course"]["exercise"] == name)
+
+
+def retyped(kind):
+    def change(notebook):
+        exercise_cell(notebook)["cell_type"] = kind
+
+    return change
+
+
+def deleted(notebook):
+    notebook["cells"].remove(exercise_cell(notebook))
+
+
+def again(source, *, above=False):
+    """A second cell below or above the exercise's."""
+
+    def change(notebook):
+        place = notebook["cells"].index(exercise_cell(notebook))
+        notebook["cells"].insert(place + (not above), code(source))
+
+    return change
+
+
+STUB = "def softmax(logits):\n    raise NotImplementedError('softmax')\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (retyped("markdown"), r"its cell \(\d+\) is a Markdown cell, which does not run: make it a code cell"),
+        (retyped("raw"), r"its cell \(\d+\) is a raw cell"),
+        (deleted, "its cell is gone from the notebook: copy it from a new one"),
+        (again(STUB), r"cells (\d+) and (\d+) define softmax; the last one counts"),
+    ],
+)
+def test_what_is_odd_about_an_exercises_cells_is_told_to_student_and_staff(tmp_path, change, note):
+    notebook = solved()
+    change(notebook)
+    record = graded(tmp_path, notebook)
+    assert re.match(note, record.notes.pop("softmax"))
+    assert record.notes == {}
+    first = next(v for v in record.verdicts if v.exercise == "softmax" and v.failed)
+    assert re.match(note, first.cause[0].lower() + first.cause[1:])
+    assert points(record)["log_softmax"] > 0
+
+
+@pytest.mark.parametrize("change", [again(STUB, above=True), again(OWN_SOFTMAX.replace("def softmax", "def other")), lambda notebook: None])
+def test_cells_that_cost_nothing_are_not_spoken_of(tmp_path, change):
+    notebook = solved()
+    change(notebook)
+    record = graded(tmp_path, notebook)
+    assert (record.notes, record.status) == ({}, "pass")
+
+
+def test_a_function_that_was_given_a_value_is_named(tmp_path):
+    notebook = solved()
+    again("softmax = softmax(torch.tensor([1.0, 2.0]))\n")(notebook)
+    record = graded(tmp_path, notebook)
+    first = next(v for v in record.verdicts if v.exercise == "softmax" and v.failed)
+    assert first.message == "your code raised TypeError: softmax is not a function but a Tensor"
+    assert "such as `softmax = softmax(...)`" in first.cause
+
+
+def test_a_function_under_torch_compile_is_graded_as_it_is_written(tmp_path):
+    notebook = solved()
+    cell = exercise_cell(notebook)
+    cell["source"] = "@torch.compile\n" + cell["source"]
+    assert graded(tmp_path, notebook).status == "pass"
+
+
+def test_outputs_of_25_mb_are_read(tmp_path):
+    notebook = solved()
+    exercise_cell(notebook)["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x" * 1000 + "\n"] * 25_000}]
+    assert graded(tmp_path, notebook).status == "pass"
+
+
+def test_the_notebook_format_of_2014_is_named(tmp_path):
+    record = graded(tmp_path, json.dumps({"nbformat": 3, "worksheets": [{"cells": []}]}).encode())
+    assert "is in the notebook format of 2014 (nbformat 3): open it in Jupyter, save it" in record.problem
+
+
+def test_a_check_warns_nobody_at_a_terminal(tmp_path):
+    wrong = "w = torch.nn.Parameter(torch.zeros(1))\ndef softmax(logits):\n    return torch.softmax(logits + w, -1)\n"
+    hand_in(tmp_path, "ada", solved(softmax=wrong))
+    command = [sys.executable, "-m", "autograder.cli", "grade", "day01", "--submitted", tmp_path / "submitted"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert "UserWarning" not in ran.stderr
 
 
 @pytest.mark.parametrize(("load", "processors", "says_so"), [(0.4, 2, False), (3.9, 2, False), (4.1, 2, True), (10.0, 8, False)])

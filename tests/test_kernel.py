@@ -137,6 +137,8 @@ def test_what_was_never_defined_is_told_why(day_1):
         ("while True: pass", "does it end?"),
         ("return input('what?')", "It asks for input, and nobody answers while a check runs"),
         ("import sys; sys.exit(3)", "your code raised SystemExit: 3"),
+        ("exit()", "your code raised SystemExit"),
+        ("quit()", "A function ends by"),
         ("return None", "None"),
         ("return logits.max(dim=-1)", "max"),
         ("return [1.0, 2.0]", "list"),
@@ -151,6 +153,7 @@ def test_every_slip_ends_in_a_table_that_tells_it_once(day_1, body, words):
     assert "Traceback" not in told
     assert "runner.py" not in told
     assert "execute_request" not in told  # only lines of the student's own
+    assert day_1.run("1 + 1").strip() == "2"  # and the kernel goes on
 
 
 def test_other_parameters_are_told_once_with_the_stubs_line(day_1):

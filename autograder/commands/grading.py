@@ -310,6 +310,9 @@ def raise_status(
     needs_person = [record for record in records if record.needs_person]
     for record in damaged:
         say(f"unreadable: {record.student}: {record.problem}")
+    for record in records:
+        for exercise, note in record.notes.items():
+            say(f"{record.student}, {record.slug}, {exercise}: {note}")
     for record in needs_person:
         reason = record.infrastructure or "a check was inconclusive"
         say(f"needs a person: {record.student}, {record.slug}: {reason.splitlines()[0]}")
@@ -317,7 +320,7 @@ def raise_status(
         say(f"not in the gradebook: {student}, {slug}: {reason}")
     where = f"records in {folder.records}, gradebook {shown_database(folder)}"
     tell(f"{where}; `autograder feedback` writes {folder.feedback}")
-    if damaged or bad_folders or needs_person or failures:
+    if damaged or bad_folders or needs_person or failures or any(record.notes for record in records):
         raise typer.Exit(1)
 
 

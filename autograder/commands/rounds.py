@@ -195,6 +195,7 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
         records = [record for record in ({**found, **{record.student: record for record in new}}).values() if record is not None]
         look = [f"not graded: {line}" for line in left_out(folder.submitted, [d.slug for d in syllabus()])]
         look += [f"unreadable: {record.student}: {record.problem}" for record in records if record.problem is not None]
+        look += [f"{record.student}, {exercise}: {note}" for record in records for exercise, note in record.notes.items()]
         look += [
             f"needs a person: {record.student}: {(record.infrastructure or 'a check was inconclusive').splitlines()[0]}"
             for record in records if record.needs_person

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import StatisticsError, correlation
 
-from ..verdicts import INCONCLUSIVE, INFRASTRUCTURE, NOT_RUN, SKIPPED, Verdict
+from ..verdicts import INCONCLUSIVE, INFRASTRUCTURE, NOT_RUN, NOT_WRITTEN, SKIPPED, Verdict
 from .results import ClassResults, Result
 from .tables import harmless, written
 
 MIN_TRIED, MIN_SIDE = 20, 3
 """Below so many tries, or so few who pass or who fail, a correlation is about single persons."""
 UNJUDGED = (SKIPPED, INCONCLUSIVE, INFRASTRUCTURE)
-NOT_WRITTEN = "not written yet"
 KNOWN_MISTAKE = "Yours gives just what this mistake gives: "
 """How a verdict's cause begins where the answer is a mistake that the course knows (`mistakes.tell`)."""
 

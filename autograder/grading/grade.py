@@ -15,7 +15,7 @@ from ..errors import InfrastructureFault
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
 from ..runner import run_checks, select
-from ..verdicts import ERROR, NOT_RUN, Verdict, share
+from ..verdicts import ERROR, NOT_RUN, NOT_WRITTEN, Verdict, share
 from . import zygotes
 from .far import Far
 from .handed_in import collect, file_sha256
@@ -67,7 +67,8 @@ def grade_file(task: Task, options: Options) -> Record:
 def read_task(task: Task) -> Submission:
     """What was handed in. Raises BadSubmission."""
     check_student_id(task.student)
-    return submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day))
+    exercises = [exercise.name for exercise in lesson(task.day).exercises]
+    return submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day), exercises)
 
 
 def start_cells(day: Day, submission: Submission, options: Options) -> Far:
@@ -94,7 +95,7 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
         record.timing_due = bool(select(day.topic, timing=True))
         record.cells = {name: f"{o.outcome}: {o.message}" for name, o in far.cell_outcomes.items()}
         for verdict in record.verdicts:
-            explain_missing(verdict, far, submission.homes)
+            explain_missing(verdict, far, submission)
             verdict.lines = [line for line in verdict.lines if is_line_of(line, submission)]
     except InfrastructureFault as fault:
         record.infrastructure = str(fault)
@@ -102,14 +103,21 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
         if far is not None:
             far.close()
     record.scores = scores(day, record)
+    lost = {score.exercise for score in record.scores if score.points < score.max_points}
+    record.notes = {name: note for name, note in submission.notes.items() if name in lost}
     record.seconds = round(time.perf_counter() - start, 4)
     return record
 
 
-def explain_missing(verdict: Verdict, far: Far, homes: dict[str, str]) -> None:
-    """A function that does not exist because its cell did not run: say what became of the cell."""
-    outcome = far.cell_outcomes.get(homes.get(verdict.exercise, verdict.exercise))
-    if outcome is None or verdict.outcome != ERROR or "NameError" not in verdict.message:
+def explain_missing(verdict: Verdict, far: Far, submission: Submission) -> None:
+    """Say of a function that does not exist, or is a stub, what became of its cell."""
+    missing = verdict.outcome == ERROR and "NameError" in verdict.message
+    stub = verdict.outcome == ERROR and verdict.message.startswith(NOT_WRITTEN)
+    if (missing or stub) and verdict.exercise in submission.notes:
+        note = submission.notes[verdict.exercise]
+        verdict.cause = f"{note[0].upper()}{note[1:]}."
+    outcome = far.cell_outcomes.get(submission.homes.get(verdict.exercise, verdict.exercise))
+    if outcome is None or not missing:
         return
     verdict.outcome = outcome.outcome
     verdict.message = f"{NOT_RUN} {verdict.exercise} did not run to its end: {outcome.message}"

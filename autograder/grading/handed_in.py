@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_BYTES = 20 * 1024 * 1024
+MAX_BYTES = 40 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
 
 

@@ -55,7 +55,7 @@ def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
     try:
         found = measured(task.day.topic, timing_checks(task.day), far, record.verdicts, options.seed)
         for verdict in found:
-            explain_missing(verdict, far, submission.homes)
+            explain_missing(verdict, far, submission)
             verdict.lines = [line for line in verdict.lines if is_line_of(line, submission)]
         return found
     finally:

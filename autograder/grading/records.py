@@ -72,6 +72,8 @@ class Record:
     scores: list[ExerciseScore] = field(default_factory=list)
     cells: dict[str, str] = field(default_factory=dict)
     """Cells that did not run to their end: name -> outcome and message."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """{exercise that lost points: what is odd about its cells}"""
     problem: str | None = None
     """Why the file could not be read as a submission; every score is then 0."""
     infrastructure: str | None = None

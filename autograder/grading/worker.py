@@ -47,7 +47,7 @@ import socket
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -106,6 +106,24 @@ def gradients(on: bool | None = None) -> str:
     if on is not None:
         _set_grad_enabled(on)
     return mode
+
+
+def leave(*ignored: Any) -> None:
+    raise SystemExit
+
+
+@contextlib.contextmanager
+def leaving_raises(namespace: dict[str, Any], op: str) -> Iterator[None]:
+    """Make `exit()` and `quit()` in a function end its call, as `sys.exit()` does: IPython's return, and end the kernel after the cell."""
+    stock = {} if op == "cell" else {n: v for n in ("exit", "quit") if type(v := namespace.get(n)).__name__ in EXITS}
+    namespace.update(dict.fromkeys(stock, leave))
+    try:
+        yield
+    finally:
+        namespace.update({name: value for name, value in stock.items() if namespace.get(name) is leave})
+
+
+EXITS = ("ExitAutocall", "ZMQExitAutocall")
 
 
 class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -173,7 +191,7 @@ class Worker:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
                 with virtual_asyncio(), self.counter or contextlib.nullcontext():
-                    with self.watcher or contextlib.nullcontext():
+                    with self.watcher or contextlib.nullcontext(), leaving_raises(self.namespace, request["op"]):
                         result = self.handle(request)
                     if isinstance(self.counter, counting):
                         self.counter.note_python()
@@ -218,7 +236,7 @@ class Worker:
                 setattr(request["target"], request["name"], request["value"])
                 return None
             case "value":
-                return self.function(request["name"])
+                return self.value(request["name"])
             case "dunder":
                 return DUNDERS[request["name"]](request["target"], *request["args"])
             case "generator":
@@ -260,10 +278,16 @@ class Worker:
             raise error
 
     def function(self, name: str) -> Callable[..., Any]:
-        function: Callable[..., Any] | None = self.namespace.get(name)
-        if function is None:
-            raise NameError(f"name {name!r} is not defined")
+        function: Callable[..., Any] = self.value(name)
+        if not callable(function):
+            raise TypeError(f"{name} is not a function but a {type(function).__name__}")
         return function
+
+    def value(self, name: str) -> Any:
+        value = self.namespace.get(name)
+        if value is None:
+            raise NameError(f"name {name!r} is not defined")
+        return value
 
     def call(self, request: dict[str, Any]) -> Any:
         function = self.function(request["name"])

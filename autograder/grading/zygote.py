@@ -130,6 +130,7 @@ def parent_of(pid: int) -> int | None:
 
 def warm_up() -> None:
     """Imports what submissions and setup cells import, and makes torch read the machine's properties while /proc can still be read."""
+    os.environ["TORCHDYNAMO_DISABLE"] = "1"  # a function under @torch.compile runs as it is written: there is no compiler here to start
     import bdb  # noqa: F401 - IPython's, at the first cell
 
     import ipywidgets  # noqa: F401

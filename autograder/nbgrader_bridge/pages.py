@@ -106,7 +106,10 @@ def head(record: Record) -> str:
     parts = []
     if record.problem is not None:
         parts.append(f"<p><b>This file could not be graded:</b> {_line(record.problem)}</p>")
-    elif record.cells:
+    elif record.notes:
+        items = "".join(f"<li><code>{_line(name)}</code>: {_line(text)}</li>" for name, text in record.notes.items())
+        parts.append(f"<p>What is odd about these exercises' cells:</p><ul>{items}</ul>")
+    if record.cells:
         items = "".join(f"<li><code>{_line(name)}</code>: {_line(text)}</li>" for name, text in record.cells.items())
         parts.append(f"<p>These cells did not run to their end:</p><ul>{items}</ul>")
     how = f"Isolation level {record.isolation}, course version {record.course_version}."  # the seed is the staff's
