@@ -174,3 +174,23 @@ def a_record():
     verdict = Verdict("test_a", "softmax", "title", 1.0, False, "error", evil, evil, evil, evil, lines=[evil])
     score = ExerciseScore("softmax", 0.0, 4.0)
     return Record("ada", DAY.slug, "softmax", "1", 0, "none", "here", "", "", [verdict], [score], {evil: evil})
+
+
+@pytest.mark.parametrize(
+    ("length", "stays"),
+    [
+        ("0.1667em", True), ("-0.5ex", True), ("+1em", True), ("1em 2em", True), ("120%", True), ("thickmathspace", True),
+        (".5em", True), ("100em", False), ("99999px", False), ("1e9em", False), ("1em 400em", False), ("12345", False), ("1000%", False),
+        ("-9999em", False),
+    ],
+)  # fmt: skip
+def test_no_formula_is_so_large_that_it_covers_the_page(length, stays):
+    page = sanitised(f'<math><mspace width="{length}"></mspace><mo minsize="{length}">(</mo></math>')
+    assert page.count(f'"{length}"') == 2 * stays
+
+
+def test_tex_with_an_endless_length_loses_it():
+    page = rendered(r"$\hspace{99999em} x \rule{1em}{500em}$ and $\frac{a}{b} \quad c$", None)
+    assert "99999em" not in page
+    assert "500em" not in page
+    assert "<mfrac>" in page

@@ -195,6 +195,52 @@ def test_right_versions_written_apart_are_seldom_alike():
 # Bad input, and little of it
 
 
+def each_line(source: str, before: str = "", after: str = "") -> str:
+    """A function with something before and after each of its statements of one line."""
+
+    def changed(line: str) -> str:
+        room = line[: len(line) - len(line.lstrip())]
+        plain = room and line.strip() and not line.rstrip().endswith(":") and '"""' not in line
+        return (f"{room}{before}\n" if before else "") + line + after if plain else line
+
+    return "\n".join(map(changed, source.splitlines()))
+
+
+def bracketed(source: str, times: int) -> str:
+    """What is returned or named, in so many brackets."""
+    return re.sub(r"(= |return )(.+)$", rf"\1{'(' * times}\2{')' * times}", source, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda source: each_line(source, after="; 0"),
+        lambda source: each_line(source, after="; 'nothing'"),
+        lambda source: each_line(source, before="pass"),
+        lambda source: each_line(source, before="..."),
+        lambda source: bracketed(source, 2),
+        lambda source: f"exec({source!r})",
+        lambda source: f"%%time\n{source}",
+    ],
+    ids=["; 0", "; text", "pass", "...", "brackets", "exec", "magic"],
+)
+def test_a_copy_with_what_does_nothing_between_its_lines_is_found(tmp_path, disguise):
+    copies = {name: disguise(source) for name, source in OWN.items()}
+    mine = {name: bracketed(source, 1) for name, source in OWN.items()} if "((" in copies["draw"] else OWN
+    assert names(found(tmp_path, ada=notebook(mine), bob=notebook(copies))) == [("ada", "bob")]
+
+
+@pytest.mark.parametrize("call", ["exec(base64.b64decode(b'eA=='))", "eval('so' + 'ftmax')", "get_ipython().run_cell(text)"])
+def test_a_text_that_is_made_and_then_run_is_named(tmp_path, call):
+    result = found(tmp_path, ada=notebook({**OWN, "draw": f"import base64\n{call}\n"}), bob=notebook(OWN))
+    assert result.left_out == ("ada: draw runs a text as code in line 2, which is not compared: look at it",)
+
+
+def test_calls_of_the_same_names_on_objects_are_none_of_it():
+    work = similarity.read("ada", [Cell("c", "model.eval()\nre.compile(pattern)\ncursor.execute(query)\n")])
+    assert work.left_out == ()
+
+
 def test_what_cannot_be_read_is_named_and_the_others_are_compared(tmp_path):
     torn = notebook({**OWN, "draw": "def draw(probs:\n    return ("})
     result = found(tmp_path, ada=notebook(OWN), cut=b'{"cells": [', eve=torn, none=b"")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..grading.grade import Options
     from ..grading.records import Record
     from ..grading.tasks import Task
+    from ..lessons import Day
     from ..nbgrader_bridge.bulk import ClassFolder
 
 console = Console()
@@ -149,12 +150,24 @@ def feedback(
     with progress_bar("feedback", sum(counts.values())) as advance:
         for each in days:
             failures |= write_feedback(folder, each, advance)
+    written = sum(counts.values()) - len(failures)
+    for each in days:
+        failures |= without_grade(folder, each)
     for (name, slug), reason in failures.items():
         say(f"no page: {name}, {slug}: {reason}")
-    written = sum(counts.values()) - len(failures)
     tell(f"{written} pages in {folder.feedback}")
     if failures:
         raise typer.Exit(1)
+
+
+def without_grade(folder: ClassFolder, day: Day) -> dict[tuple[str, str], str]:
+    """{(student, day): why there is no page} of a day's submissions that are not in the gradebook."""
+    from ..grading.tasks import find_tasks
+    from ..nbgrader_bridge.bulk import graded_students
+
+    graded = set(graded_students(folder, day))
+    there = [task for task in find_tasks(folder.submitted, [day]) if task.student not in graded] if folder.submitted.is_dir() else []
+    return {(task.student, day.slug): "handed in, and not graded yet" for task in there}
 
 
 def demo(

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import CourseError, InfrastructureFault
 from .course import chosen_days
-from .grading import DatabaseOption, Stop, SubmittedOption, grade_in_bulk, progress_bar, say, tell
+from .grading import DatabaseOption, Stop, SubmittedOption, grade_in_bulk, progress_bar, say, tell, without_grade
 from .grading import counts_text as counts_of_records
 from .handing_in import Source, collected, of_unknown_time
 from .handing_in import counts_text as counts_of_files
@@ -243,7 +243,7 @@ def feedback_step(day: Day, folder: ClassFolder) -> Step:
         book_penalties(folder, [day])
         students = graded_students(folder, day)
         with progress_bar("feedback", len(students)) as advance:
-            failures = write_feedback(folder, day, advance)
+            failures = write_feedback(folder, day, advance) | without_grade(folder, day)
         look = tuple(f"no page: {student}: {reason}" for (student, _), reason in failures.items())
         made = [student for student in students if (student, day.slug) not in failures]
         pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in made)

@@ -47,6 +47,7 @@ MODULUS, BASE = (1 << 61) - 1, 1_000_003
 NAME, STRING = "name", "string"
 STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_START", tokenize.STRING)}
 LAYOUT = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.NL, tokenize.COMMENT, tokenize.ENCODING, tokenize.ENDMARKER}
+SILENT = {tokenize.NL, tokenize.COMMENT}
 OPENS, CLOSES = ("(", "[", "{"), (")", "]", "}")
 FENCE = re.compile(r"^```(?:python)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
@@ -197,11 +198,18 @@ def read(student: str, cells: Iterable[Cell]) -> Work:
     """The tokens of a submission's own cells. A cell that is no Python is named and left out."""
     codes: list[tuple[Cell, str, Names]] = []
     left_out: list[str] = []
-    for cell in cells:
+    waiting = list(cells)
+    while waiting:
+        cell = waiting.pop(0)
         try:
-            codes.append((cell, *parsed(cell.source)))
+            code, names = parsed(cell.source)
         except ValueError as error:
             left_out.append(f"{cell.name} is left out: {error}")
+            continue
+        codes.append((cell, code, names))
+        texts, unknown = run_as_code(code)
+        waiting += [Cell(f"{cell.name}, text that runs in line {line}", text) for line, text in texts]
+        left_out += [f"{cell.name} runs a text as code in line {line}, which is not compared: look at it" for line in unknown]
     outside = frozenset(name for _, _, names in codes for name in names.outside)
     attributes = frozenset(name for _, _, names in codes for name in names.attributes)
     units = []
@@ -238,6 +246,36 @@ def parsed(source: str) -> tuple[str, Names]:
     raise ValueError(reason)
 
 
+RUNS_TEXT = ("exec", "eval", "compile", "run_cell")
+
+
+def run_as_code(code: str) -> tuple[list[tuple[int, str]], list[int]]:
+    """(line, text) of each text in the code that is run as code, and the lines where a text is run that is only made then."""
+    texts: list[tuple[int, str]] = []
+    unknown: list[int] = []
+    for node in ast.walk(ast.parse(code)):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name not in RUNS_TEXT or (isinstance(node.func, ast.Attribute) and name != "run_cell"):  # re.compile, model.eval
+            continue
+        match node.args[0]:
+            case ast.Constant(value=str(text)):
+                texts.append((node.lineno, text))
+            case ast.Call(func=ast.Name(id="compile")):
+                pass  # that call is looked at itself
+            case _:
+                unknown.append(node.lineno)
+    return texts, unknown
+
+
+def inert(tree: ast.Module) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """(where it begins, where it ends) of each statement that does nothing: `pass`, and a value by itself. Columns count bytes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.Name)):
+            yield (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
 def names_chosen(tree: ast.Module) -> Names:
     here: set[str | None] = set()
     attributes: set[str] = set()
@@ -263,17 +301,18 @@ def names_chosen(tree: ast.Module) -> Names:
 
 
 def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """(what it says, line) of each token. A chosen name is like any other, a string too; layout, comments and docstrings say nothing.
+    """(what it says, line) of each token. A chosen name is like any other, a string too; layout, comments, docstrings, statements that do
+    nothing, semicolons and the second of two brackets around the same say nothing.
 
     `dim=` between brackets is another's name, or a default: it stays what it is.
     """
-    alone, before, depth = True, "", 0  # alone: at the beginning of a statement, where a string by itself is a comment
-    stream = list(tokenize.generate_tokens(io.StringIO(code).readline))
-    for each, after in itertools.pairwise(stream):
-        if each.type in LAYOUT:
-            alone = alone or each.type == tokenize.NEWLINE
+    before, depth = "", 0
+    stream = [each for each in tokenize.generate_tokens(io.StringIO(code).readline) if each.type not in SILENT]
+    idle, doubled = silent_places(code), doubled_brackets(stream)
+    for place, (each, after) in enumerate(itertools.pairwise(stream)):
+        if each.type in LAYOUT or each.string == ";" or place in doubled:
             continue
-        if alone and each.type in STRINGS and after.type == tokenize.NEWLINE:
+        if any(begin <= each.start < end for begin, end in idle.get(each.start[0], ())):
             continue
         text = each.string
         depth += (text in OPENS) - (text in CLOSES) if each.type == tokenize.OP else 0
@@ -288,7 +327,35 @@ def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterat
         else:
             said = NAME if text in names and not (depth and after.string == "=") else text
         yield said, each.start[0]
-        alone, before = False, text
+        before = text
+
+
+def silent_places(code: str) -> dict[int, list[tuple[tuple[int, int], tuple[int, int]]]]:
+    """{line: the statements in it that do nothing}, as (line, column) of their begin and end in characters."""
+    lines = code.splitlines(keepends=True)
+    found: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+
+    def in_characters(place: tuple[int, int]) -> tuple[int, int]:
+        line = lines[place[0] - 1] if place[0] <= len(lines) else ""
+        return place[0], len(line.encode("utf-8", "surrogatepass")[: place[1]].decode("utf-8", "ignore"))
+
+    for begin, end in inert(ast.parse(code)):
+        for line in range(begin[0], end[0] + 1):
+            found.setdefault(line, []).append((in_characters(begin), in_characters(end)))
+    return found
+
+
+def doubled_brackets(stream: Sequence[tokenize.TokenInfo]) -> set[int]:
+    """The places of brackets directly inside of others that close directly after them: `((x))` says `(x)`."""
+    partner: dict[int, int] = {}
+    opened: list[int] = []
+    for place, each in enumerate(stream):
+        if each.string == "(" and each.type == tokenize.OP:
+            opened.append(place)
+        elif each.string == ")" and each.type == tokenize.OP and opened:
+            partner[opened.pop()] = place
+    inner = {place for place, end in partner.items() if partner.get(place - 1) == end + 1}
+    return inner | {partner[place] for place in inner}
 
 
 @cache

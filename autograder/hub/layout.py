@@ -40,7 +40,7 @@ class HubFolder:
     def exchanged(self) -> dict[Path, int]:
         """What nbgrader makes in the exchange at the first release, with its modes: made before, it is nobody else's."""
         course = self.exchange / COURSE_ID
-        return {course: 0o755, course / "outbound": 0o755, course / "inbound": 0o2733, course / "feedback": 0o711}
+        return {course: 0o755, course / "outbound": 0o755, course / "inbound": 0o3733, course / "feedback": 0o711}
 
     @property
     def released(self) -> Path:

@@ -29,6 +29,10 @@ separator separators stretchy symmetric voffset width xmlns
 """
 TEXT_TAGS, MATH_TAGS, MATH_ATTRIBUTES = (frozenset(names.split()) for names in (_TEXT_TAGS, _MATH_TAGS, _MATH_ATTRIBUTES))
 MATH_VALUE = re.compile(r"[\w .,%#+()\[\]{}|/‖⟨⟩⌈⌉⌊⌋-]{0,60}|http://www\.w3\.org/1998/Math/MathML")
+_LENGTHS = "columnspacing depth height linethickness lspace mathsize maxsize minsize rowspacing rspace voffset width"
+LENGTHS = frozenset(_LENGTHS.split())
+LENGTH = re.compile(r"(?:[+-]?(?:\d{1,2}|\d{0,2}\.\d{1,8})(?:em|ex|mu)?|[+-]?\d{1,3}(?:\.\d{1,8})?(?:px|pt|%)|[a-z]{1,20})")
+"""A length in a formula, below a hundred of its letters: a larger one would cover the page of whoever grades it."""
 ATTRIBUTES: dict[str, dict[str, re.Pattern[str]]] = {
     "a": {"title": re.compile(r".{0,300}", re.DOTALL)},
     "details": {"data-exercise": re.compile(r"\w+"), "open": re.compile("|open")},
@@ -75,6 +79,8 @@ class _AsItStands:
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     value = html.unescape(value)
     if tag in MATH_TAGS:
+        if name in LENGTHS and not all(map(LENGTH.fullmatch, value.split())):
+            return False
         return name in MATH_ATTRIBUTES and MATH_VALUE.fullmatch(value) is not None
     match name:
         case "href":
