@@ -43,7 +43,9 @@ from .grading.submission import Cell
 from .grading.threads import one_thread
 from .grading.zygotes import level
 from .learning import told
+from .lessons import find_day, lesson
 from .mistakes import DESK_SEED
+from .parsing import parse
 from .runner import Check, load_checks, run_check, run_checks, select
 from .specimen_files import SPECIMENS, Listed, find_specimens
 from .verdicts import Verdict
@@ -165,7 +167,8 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     and a right one is held against its own exercise's checks and those of exercises that use it.
     """
     selected = held_against(specimen, timing=timing, briefly=briefly)
-    cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
+    cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
+    cells.append(Cell(specimen.file, specimen.source))
     failed: list[Verdict] = []
     desk: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
@@ -211,7 +214,7 @@ def users(topic: str, exercise: str) -> set[str]:
     """The exercise, and what uses it in the reference: directly, or by way of another."""
     names_in = {
         node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        for node in ast.parse(solution_source(topic)).body
+        for node in parse(solution_source(topic)).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     found: set[str] = set()

@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from .parsing import parse
+
 
 def imported_files(
     root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False, *, package: str = "autograder"
@@ -42,7 +44,7 @@ def _module_file(root: Path, name: str, package: str) -> Path | None:
 @functools.lru_cache(maxsize=1024)
 def names_imported(source: str, package: str) -> tuple[str, ...]:
     """Names that may be modules, of what a module of this package imports: of `from a import b` both a and a.b."""
-    return tuple(_named(ast.parse(source), package))
+    return tuple(_named(parse(source), package))
 
 
 def kit_files(root: Path, files: Iterable[Path], names: Iterable[str] = ()) -> set[Path]:

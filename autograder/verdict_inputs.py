@@ -20,6 +20,7 @@ from .course_table import known_topics
 from .imports import imported_files, kit_files
 from .lessons import ROOT, Day, lesson
 from .lessons.syllabus import stamp
+from .parsing import parse
 
 GRADERS = ("autograder.grading.grade", "autograder.grading.lane", "autograder.grading.zygote")
 """Where grading begins: in the grader's process, and in the one that workers are forked from."""
@@ -100,4 +101,4 @@ def meaning(path: Path, content: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def _program(source: bytes) -> bytes:
-    return ast.dump(ast.parse(source)).encode()
+    return ast.dump(parse(source)).encode()

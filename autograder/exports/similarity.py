@@ -29,6 +29,7 @@ from ..grading.submission import BadSubmission, Cell, cell_source, submission_in
 from ..grading.tasks import Task
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.marks import Definition
+from ..parsing import parse
 from ..specimen_files import SPECIMENS, find_specimens
 
 K, WINDOW = 12, 8
@@ -238,7 +239,7 @@ def parsed(source: str) -> tuple[str, Names]:
         raise ValueError(f"it has {len(source):,} characters, more than {MAX_CELL_CHARACTERS:,}")
     for code in (source, MAGIC.sub("", source)):
         try:
-            return code, names_chosen(ast.parse(code))
+            return code, names_chosen(parse(code))
         except SyntaxError as error:
             reason = f"it does not parse ({error.msg}, line {error.lineno})"
         except (ValueError, RecursionError, MemoryError) as error:
@@ -253,7 +254,7 @@ def run_as_code(code: str) -> tuple[list[tuple[int, str]], list[int]]:
     """(line, text) of each text in the code that is run as code, and the lines where a text is run that is only made then."""
     texts: list[tuple[int, str]] = []
     unknown: list[int] = []
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parse(code)):
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -339,7 +340,7 @@ def silent_places(code: str) -> dict[int, list[tuple[tuple[int, int], tuple[int,
         line = lines[place[0] - 1] if place[0] <= len(lines) else ""
         return place[0], len(line.encode("utf-8", "surrogatepass")[: place[1]].decode("utf-8", "ignore"))
 
-    for begin, end in inert(ast.parse(code)):
+    for begin, end in inert(parse(code)):
         for line in range(begin[0], end[0] + 1):
             found.setdefault(line, []).append((in_characters(begin), in_characters(end)))
     return found

@@ -8,7 +8,6 @@ as Markdown notebooks.
 
 from __future__ import annotations
 
-import ast
 import functools
 import math
 import re
@@ -20,6 +19,8 @@ from typing import Literal, NoReturn
 from autograder.errors import CourseError
 from autograder.lessons import marks
 from autograder.lessons.syllabus import Day, stamp
+
+from ..parsing import parse
 
 HEADER = "{{ header }}"
 
@@ -294,6 +295,6 @@ class _Reader:
         if magics and re.search(r"(?m)^\s*[%!]", source):
             return  # IPython's own commands are no Python
         try:
-            ast.parse(source)
+            parse(source)
         except SyntaxError as error:
             self.fail(line + (error.lineno or 1), f"not valid Python: {error.msg}")

@@ -6,6 +6,8 @@ import ast
 import symtable
 from collections.abc import Iterator
 
+from ..parsing import parse
+
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 
@@ -22,7 +24,7 @@ class MarkError(ValueError):
 
 def definitions(source: str) -> dict[str, Definition]:
     """The functions and classes that stand at the outermost level of a module. Raises SyntaxError."""
-    return {node.name: node for node in ast.parse(source).body if isinstance(node, Definition)}
+    return {node.name: node for node in parse(source).body if isinstance(node, Definition)}
 
 
 def first_line(node: Definition) -> int:
@@ -99,7 +101,7 @@ def _owner(source: str, line: int) -> str:
     mark = source.split("\n")[line - 1]
     indent = len(mark) - len(mark.lstrip())
     names: list[str] = []
-    body: list[ast.stmt] = ast.parse(source).body
+    body: list[ast.stmt] = parse(source).body
     while True:
         # A body may end with a mark, which Python does not count to it: so, the last definition that begins above
         # the mark and less far to the right.

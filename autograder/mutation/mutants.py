@@ -22,6 +22,7 @@ from ..course_table import solution_source
 from ..errors import CourseError
 from ..grading.submission import Cell
 from ..lessons.marks import BEGIN, END
+from ..parsing import parse
 from ..specimen_files import SPECIMENS, find_specimens
 
 REFERENCE = "reference"
@@ -94,7 +95,7 @@ def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | 
 def plain(source: str) -> str | None:
     """The source as Python writes it: no comments, no docstrings, one statement a line. None where it does not compile."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
         with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
             compile(tree, "mutant", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):

@@ -62,7 +62,7 @@ def chosen(day: Day) -> dict[str, Any]:
 
 def judged(day: Day, specimen: Specimen) -> list[Verdict]:
     """Return the verdicts of the visible checks of its exercise that measure no speed, as a student sees them."""
-    cells = [Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
+    cells = [Cell("setup", lesson(day).setup), Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
     far = Far(day.topic, cells, earlier_sources(day.topic))
     try:
         with one_thread():

@@ -92,7 +92,7 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
     checks = select(which.topic, exercise=which.exercise, timing=False)
     titles = []
     for seed in range(SEEDS):
-        cells = [Cell("reference", which.reference), Cell(specimen.file, specimen.source)]
+        cells = [Cell("setup", which.setup), Cell("reference", which.reference), Cell(specimen.file, specimen.source)]
         far = Far(which.topic, cells, earlier_sources(which.topic), seed=seed)
         try:
             titles.append(fails(which.topic, [c for c in checks if not c.gpu], far, seed))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from ..parsing import parse
+
 MODULES = frozenset({
     "inspect", "dis", "gc", "sys", "os", "pathlib", "ctypes", "subprocess", "socket", "traceback", "importlib", "solutions",
 })  # fmt: skip
@@ -20,7 +22,7 @@ PATCHES = "The version runs in another process and meets it as it always is."
 def remarks(source: str) -> list[str]:
     """One sentence for each kind of thing that leads nowhere, with the first place."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError:
         return []
     found: dict[str, str] = {}

@@ -63,6 +63,24 @@ async def send_events(receive, send, events):
         await events.aclose()
 
 
+# %% right_events_closing, of right_events_plain
+# RIGHT: the generator is closed by aclosing, which the day's setup cell imports
+# -     try:
+# -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
+# -     finally:
+# -         sending.cancel()
+# -         listening.cancel()
+# -         await asyncio.gather(sending, listening, return_exceptions=True)
+# -         await events.aclose()
+# +     async with aclosing(events):
+# +         try:
+# +             await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
+# +         finally:
+# +             sending.cancel()
+# +             listening.cancel()
+# +             await asyncio.gather(sending, listening, return_exceptions=True)
+
+
 # %% right_events_anext
 # RIGHT: asks for each event in a task of its own, and waits for it or the client
 async def send_events(receive, send, events):
