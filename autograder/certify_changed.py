@@ -27,6 +27,7 @@ from course.kit.paths import ROOT
 
 from . import verdict_inputs
 from .certify import Progress, Specimen, TopicResult, judge_all, read_specimens
+from .lessons import find_day
 from .specimen_files import SPECIMENS, find_specimens
 from .verdict_inputs import LIBRARIES, NUMBERS, meaning, numbers
 
@@ -128,9 +129,22 @@ def changed_input(topic: str, commit: str | None) -> str:
             return path.as_posix()
     if NUMBERS in differ and numbers(topic, (ROOT / NUMBERS).read_bytes()) != numbers(topic, content_at(commit, NUMBERS) or b""):
         return NUMBERS.as_posix()
+    day = find_day(topic)
+    lesson_file = (day.folder / "lesson.md").relative_to(day.root)
+    if lesson_file in differ and setup_cell((ROOT / lesson_file).read_bytes()) != setup_cell(content_at(commit, lesson_file) or b""):
+        return lesson_file.as_posix()
     if LOCK in differ and pins((ROOT / LOCK).read_bytes()) != pins(content_at(commit, LOCK) or b""):
         return LOCK.as_posix()
     return ""
+
+
+SETUP = re.compile(rb"^```python setup\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def setup_cell(lesson: bytes) -> bytes:
+    """Return the source of a lesson's setup cell, in which every version runs; b"" where there is none."""
+    found = SETUP.search(lesson)
+    return found[1] if found else b""
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from autograder.certify import Judgement, Specimen
 from autograder.course_table import known_topics
 from autograder.lessons import ROOT
 
+LESSON = "{prose}\n\n```python setup\n{setup}\n```\n\n```python\nsoftmax(x)\n```\n"
 NUMBERS = "[softmax.one]\nvalue = {softmax}\n[samplers.one]\nvalue = {samplers}\n"
 LOCK = "numpy=={numpy}\nrich=={rich}\ntorch==2.13.0\n"
 VERSION = "# %% {name}\n# {kind}: in some way\ndef softmax(logits):\n    return {value}\n\n\n"
@@ -42,6 +43,8 @@ def repository(tmp_path, monkeypatch):
     write(tmp_path, "autograder/certify.py", "X = 1\n")
     write(tmp_path, "autograder/checks/helper.py", "X = 1\n")
     write(tmp_path, "datasets/hand_computed.toml", NUMBERS.format(softmax=1, samplers=1))
+    for folder in ("day01_softmax", "day05_samplers"):
+        write(tmp_path, f"course/{folder}/lesson.md", LESSON.format(setup="import torch", prose="Words."))
     write(tmp_path, "requirements.lock", LOCK.format(numpy="2.4.0", rich="1"))
     for topic in ("softmax", "samplers"):
         write(tmp_path, f"autograder/specimens/{topic}/softmax.py", versions(40))
@@ -80,6 +83,8 @@ def test_without_a_change_a_tenth_is_drawn_and_the_same_one_again(repository):
         ("requirements.lock", LOCK.format(numpy="2.5.0", rich="1"), ["softmax", "samplers"]),
         ("requirements.lock", LOCK.format(numpy="2.4.0", rich="2"), []),
         ("README.md", "another\n", []),
+        ("course/day01_softmax/lesson.md", LESSON.format(setup="import math", prose="Words."), ["softmax"]),
+        ("course/day01_softmax/lesson.md", LESSON.format(setup="import torch", prose="Other words."), []),
     ],
 )
 @pytest.mark.parametrize("committed", [False, True])
