@@ -42,7 +42,9 @@ ROSTER_HEAD = "id,lms_id,name,email\n"
 
 
 def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one class and one term.")] = Path()) -> None:
-    """Makes a folder ready for a class: nbgrader's settings, an empty roster. Overwrites nothing."""
+    """Makes a folder ready for a class: nbgrader's settings, an empty roster, what formgrader lists. Overwrites nothing."""
+    from ..lessons import build_source, syllabus
+
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("nbgrader_config.py", NBGRADER_CONFIG), ("roster.csv", ROSTER_HEAD)):
         path = folder / name
@@ -52,6 +54,9 @@ def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one cla
             path.write_text(text, encoding="utf-8")
             console.print(f"new: {path}", markup=False, highlight=False, soft_wrap=True)
     (folder / "submitted").mkdir(exist_ok=True)
+    for day in syllabus():
+        if day.ready:
+            build_source(day)
 
 
 def bundle(

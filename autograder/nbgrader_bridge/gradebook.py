@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import CourseError
-from ..lessons import Day, release_bytes, release_notebook_path
+from ..lessons import Day, build_source, release_bytes, release_notebook_path, source_path
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Update
@@ -88,6 +88,8 @@ def enter_day(day: Day, db_url: str) -> None:
             _make_file(path, desk)
         if not _has_day(day, db_url):
             _enter_day(day, db_url, desk)
+    if not source_path(day).exists():  # formgrader lists the days of which there is one
+        build_source(day)
 
 
 def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:

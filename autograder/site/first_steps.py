@@ -6,11 +6,12 @@ for; in a browser the same script draws the same again.
 
 from __future__ import annotations
 
-import functools
 import html
 import json
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from autograder.errors import CourseError
@@ -34,10 +35,13 @@ DRAWN = "JSON.stringify({ svg: svg.innerHTML, words: parts.words.textContent, wa
 
 def with_first_steps(page: str) -> str:
     """HTML with the first step drawn into each of its figures. Raises CourseError where a figure's script fails."""
-    return FIGURE.sub(lambda figure: drawn(figure["page"], figure["script"]) + f"<script>{figure['script']}</script>", page)
+    if FIGURE.search(page) is None:
+        return page
+    with engine() as js:
+        return FIGURE.sub(lambda figure: drawn(js, figure["page"], figure["script"]) + f"<script>{figure['script']}</script>", page)
 
 
-def drawn(page: str, script: str) -> str:
+def drawn(js: Any, page: str, script: str) -> str:
     from bs4 import BeautifulSoup
     from py_mini_racer import JSEvalException
 
@@ -45,7 +49,7 @@ def drawn(page: str, script: str) -> str:
     parts = {tag["data-part"]: state(tag) for tag in soup.select("[data-part]")}
     try:
         # In a function, so that its names are not those of the next figure.
-        made = json.loads(str(engine().eval(f"(function () {{{PAGE.replace('%PARTS%', json.dumps(parts))}{script};return {DRAWN};}})()")))
+        made = json.loads(str(js.eval(f"(function () {{{PAGE.replace('%PARTS%', json.dumps(parts))}{script};return {DRAWN};}})()")))
     except JSEvalException as error:
         raise CourseError(f"a figure does not draw its first step: {error}") from None
     for name in ("words", "warning"):
@@ -66,10 +70,17 @@ def state(tag: Any) -> dict[str, Any]:
     return {"selectedIndex": chosen, "value": options[chosen].get("value", options[chosen].get_text())}
 
 
-@functools.cache
-def engine() -> Any:
-    """Made in a thread of its own: where an event loop runs, it would hang on that one, and end with it."""
+@contextmanager
+def engine() -> Iterator[Any]:
+    """A V8 engine, made in a thread of its own: where an event loop runs, it would hang on that one, and end with it.
+
+    It is closed here: what is left of it when the process ends ends the process by a segmentation fault.
+    """
     from py_mini_racer import MiniRacer
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(MiniRacer).result()
+        made = pool.submit(MiniRacer).result()
+        try:
+            yield made
+        finally:
+            pool.submit(made.close).result()

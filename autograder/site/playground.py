@@ -83,7 +83,8 @@ def shown(data: dict[str, Any], settings: dict[str, float]) -> dict[str, str]:
 
 def ask(question: str) -> str:
     """The script's answer as JSON."""
-    return str(engine().eval(f"(function () {{{script()}\nreturn JSON.stringify({question});}})()"))
+    with engine() as js:
+        return str(js.eval(f"(function () {{{script()}\nreturn JSON.stringify({question});}})()"))
 
 
 def script() -> str:
