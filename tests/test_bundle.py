@@ -9,8 +9,10 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
@@ -238,6 +240,22 @@ def test_start_copies_notebooks_once_and_a_later_day_lands_beside_the_earlier(un
             assert list((work / day.slug / "figures").glob("*.svg"))
             notebook.write_text("mine")
     assert (work / "day01_softmax" / "day01_softmax.ipynb").read_text() == "mine"
+
+
+def test_after_the_start_any_kernel_of_its_environment_finds_the_course(unpacked: dict[Day, Path], tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    shutil.copytree(unpacked[SAMPLERS], place)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place / ".venv"], check=True)
+    python, libraries = place / ".venv" / "bin" / "python", Path(sysconfig.get_path("purelib"))
+    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    own = subprocess.run(asked, check=True, capture_output=True, text=True)
+    (Path(own.stdout.strip()) / "as_if_installed.pth").write_text(f"{libraries}\n")
+    where = [python, "-c", "import autograder.student; print(autograder.student.__file__)"]
+    assert "No module named 'autograder'" in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True).stderr
+    subprocess.run([python, "start.py", "--copy-only"], cwd=place, check=True, capture_output=True)
+    found = subprocess.run(where, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == str(place / "autograder" / "student.py")
+    assert not (libraries / "from_prompt_to_token.pth").exists()  # whoever else started one, with another environment
 
 
 def test_the_same_course_gives_the_same_bytes(tmp_path: Path) -> None:

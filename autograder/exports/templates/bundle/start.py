@@ -1,13 +1,22 @@
-"""Copies the notebooks that are not there yet to work/, and opens JupyterLab on day {day}."""
+"""Copies the notebooks that are not there yet to work/, and opens JupyterLab on day {day}. With --copy-only it opens nothing."""
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
 
+def show_the_course_to_kernels() -> None:
+    """Let every kernel of this folder's environment import the course, whatever opens the notebook: VS Code, another Jupyter."""
+    if HERE in Path(sys.prefix).resolve().parents:  # never in an environment that is somebody else's
+        line = Path(sysconfig.get_path("purelib")) / "from_prompt_to_token.pth"
+        line.write_text(f"{HERE}\n", encoding="utf-8")
+
+
 def main() -> None:
+    show_the_course_to_kernels()
     sys.path.insert(0, str(HERE))
     from autograder.lessons import prepare_work
 
