@@ -41,10 +41,10 @@ class Cells:
                 if cell_id := getattr(result.info, "cell_id", None):
                     self.homes[cell_id] = name
             elif error is not None:
-                self.trouble[name] = f"the cell of `{name}` failed when you last ran it ({_in_words(error)})."
+                self.trouble[name] = f"The cell of `{name}` failed when you last ran it: {_in_words(error)}."
             elif name not in defined:
                 instead = " It defines " + ", ".join(f"`{other}`" for other in defined) + "." if defined else ""
-                self.trouble[name] = f"the cell of `{name}` no longer defines it.{instead} The name must stay as in the stub."
+                self.trouble[name] = f"The cell of `{name}` no longer defines it.{instead} The name must stay as in the stub."
 
     def _concerned(self, info: Any) -> list[str]:
         """The exercises that a cell defines, or is there for."""
@@ -66,7 +66,7 @@ def _in_words(error: BaseException) -> str:
     else:
         lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
         line = lines[0] if lines else None
-    return type(error).__name__ + (f", line {line}" if line else "")
+    return type(error).__name__ + (f" in line {line}" if line else "")
 
 
 _listening: Cells | None = None
@@ -81,9 +81,6 @@ def listen(shell: Any) -> None:
         shell.events.register("post_run_cell", _listening.ended)
 
 
-def trouble(exercise: str, *, older: bool) -> str:
-    """A sentence for above the table, "" where the cell ran. older: there is a function of that name all the same."""
-    told = _listening.trouble.get(exercise, "") if _listening is not None else ""
-    if not told:
-        return ""
-    return f"Careful: {told} What is checked here is the version before." if older else told[0].upper() + told[1:]
+def trouble(exercise: str) -> str:
+    """A sentence on why there is no function of the cell's last run, or only an older one; "" where the cell ran."""
+    return _listening.trouble.get(exercise, "") if _listening is not None else ""

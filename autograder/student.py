@@ -33,6 +33,8 @@ SLOW_SECONDS = 2.0
 """After so long it is said how far the checks are."""
 _verdicts: dict[str, tuple[object, bool]] = {}
 """{exercise: (the function as it was when checked, whether it passed)}: a cell run again makes a new function."""
+_counts: dict[str, tuple[object, int, int]] = {}
+"""{exercise: (the function as it was when checked, checks that passed, checks)}"""
 _hints_shown: dict[str, int] = {}
 _said: dict[str, int | None] = {}
 """{line: the number of the cell that has printed it}"""
@@ -69,18 +71,25 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
     if whose := not_from_here(function):
         show_line(f"{exercise}: this function is {whose}. It is checked where it is written, in the notebook of Day {day.number}.")
         return
+    trouble = cells.trouble(exercise)
+    if trouble and function is not None:
+        show_line(f"{trouble} Nothing was checked. {_of_the_version_before(exercise, function)}".rstrip())
+        if os.environ.get("NBGRADER_EXECUTION"):
+            raise ChecksFailed(trouble)
+        return
     with Place() as place:
         verdicts, printed = _run(day.topic, exercise, namespace, place)
         passed = not any(v.failed for v in verdicts)
         _verdicts[exercise] = (function, passed)
+        _counts[exercise] = (function, sum(v.passed for v in verdicts), sum(v.passed or v.failed for v in verdicts))
         points = max_points * share(verdicts)
-        notes = [cells.trouble(exercise, older=function is not None)]
+        notes = []
         if stubs := _only_stubs(exercise, verdicts):
             notes.append(_what_is_to_be_written(day, exercise, stubs))
             place.put(sentences(notes))
         elif function is None:
             name_stays = f"Run the cell above first; if its first line was changed, the name must stay {exercise}."
-            place.put(sentences([f"{exercise}: not defined. {notes[0] or name_stays}"]))
+            place.put(sentences([f"{exercise}: not defined. {trouble or name_stays}"]))
         else:
             if not passed:
                 notes.append(_what_lies_beneath(day, exercise, function, namespace))
@@ -94,6 +103,12 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
             raise ChecksFailed(render.summary(exercise, verdicts, points, max_points))
     elif here in (None, day) and not any(v.outcome == STOPPED for v in verdicts):
         desk.note_standing(day.topic, exercise, round(points, 4), max_points, passed)
+
+
+def _of_the_version_before(exercise: str, function: object) -> str:
+    """What is known of the function that is still there from an earlier run of its cell."""
+    checked, passed, total = _counts.get(exercise, (None, 0, 0))
+    return f"Your last working version passed {passed} of {total} checks." if checked is function else ""
 
 
 def _table(day: Day, exercise: str, verdicts: list[Verdict], points: float, max_points: float) -> Table:
