@@ -161,6 +161,7 @@ def set_up(folder: HubFolder, *, accounts: bool) -> None:
         (folder.settings(who) / "nbgrader_config.py").write_text(config, encoding="utf-8")
         _write_json(folder.settings(who) / "jupyter_server_config.json", _server_settings(who))
         _write_json(lab / "page_config.json", _lab_settings(who))
+        shutil.copyfile(ROOT / "course" / "lab" / "labconfig" / "default_setting_overrides.json", lab / "default_setting_overrides.json")
     if accounts:
         folder.of_class.chmod(0o700)  # submissions, gradebook, records: for other accounts there is no way in
 
@@ -179,7 +180,7 @@ def _server_settings(who: str) -> dict[str, Any]:
 
 def _lab_settings(who: str) -> dict[str, Any]:
     off = {"assignment-list": who != "student", "formgrader": who != "instructor", "course-list": True, "menu": False}
-    return {"disabledExtensions": {f"{PLUGIN}{name}": wanted for name, wanted in {**off, "create-assignment": True}.items()}}
+    return {"disabledExtensions": {f"{PLUGIN}{name}": wanted for name, wanted in {**off, "create-assignment": True, "validate-assignment": True}.items()}}
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
