@@ -1,18 +1,68 @@
-"""The command `autograder`. Exit status: 0 done; 1 something was found wrong; 2 bad arguments or damaged input."""
+"""The command `autograder`. Exit status: 0 done; 1 somebody must look; 2 bad arguments or damaged input."""
 
 from __future__ import annotations
 
 import errno
 import sys
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from . import collector
+from . import __version__, collector
 from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
 from .errors import CourseError, InfrastructureFault
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+GROUPS: dict[str, dict[str, str]] = {
+    "Students": {
+        "work": "copy notebooks that are not there yet to work/",
+        "check": "run the checks on a notebook",
+        "judge-test": "hold a test of yours against right and wrong versions",
+        "progress": "days, exercises and points so far",
+        "reset": "give an exercise, or a day, back as it was released",
+        "race": "race your capstone engine against the course's",
+    },
+    "Teaching": {
+        "class": "make a folder for a class",
+        "bundle": "pack a day for students",
+        "gradescope": "pack a day's autograder for Gradescope",
+        "hub": "serve a class: JupyterHub with a log-in for each student",
+        "collect": "put a platform's downloads into submitted/",
+        "due": "say when days are due, or set it",
+        "late": "say what lateness costs, or set it",
+        "round": "collect, grade, report, feedback and export in one",
+        "grade": "grade a class",
+        "report": "write a page on the class, and tables",
+        "feedback": "write a page for each student",
+        "export": "write scores for Canvas, Moodle, Gradescope or a table",
+        "regrade": "grade again and show whose score changes",
+        "similar": "write a page on what submissions have in common",
+    },
+    "Serving": {
+        "serve": "serve a model: a chat page, and OpenAI's API",
+        "chat": "talk with a model in the terminal",
+    },
+    "Course": {
+        "doctor": "what this machine has, and what to do about what it lacks",
+        "demo": "grade a class of samples, right, wrong and hostile",
+        "build": "build the instructor's notebooks, with answers",
+        "release": "build the students' notebooks",
+        "certify": "grade the grader",
+    },
+}
+
+
+class Grouped(TyperGroup):
+    """Lists the commands in groups, a line each."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, lines in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:10}", line) for name, line in lines.items()])
+
+
+app = typer.Typer(cls=Grouped, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 stderr = Console(stderr=True)
 MACHINES = frozenset({errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EMFILE})
 """Errors of a disk or its rights, which no traceback explains any better."""
@@ -20,9 +70,17 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 
 
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"From Prompt to Token {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
-    """From Prompt to Token: checks, grading and certification."""
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=show_version)] = False,
+) -> None:
+    """From Prompt to Token: checks, grading and certification. `autograder COMMAND --help` says more of each command."""
 
 
 course.register(app)

@@ -31,7 +31,7 @@ from .grading.raised import StudentRaised, WorkerDied, is_memory
 from .grading.timing import Inconclusive, Race
 from .grading.worker import is_student_file
 from .mistakes import DESK_SEED, tell, what_was_seen
-from .verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_WRITTEN, PASS, SKIPPED, STOPPED, Verdict
+from .verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_MEASURED, NOT_WRITTEN, PASS, SKIPPED, STOPPED, Verdict
 
 MAX_MESSAGE = 4_000
 warnings.filterwarnings("ignore", module=r"autograder\.(checks|hidden)\b")  # about what a result is: they concern nobody at a terminal
@@ -137,7 +137,7 @@ def run_timing(
         here = [v for v in others if v.exercise == check.exercise]
         if here and not any(v.passed for v in here):
             verdict = _verdict_of(check)
-            verdict.outcome, verdict.message = FAIL, "not measured: no other check of this exercise passes yet"
+            verdict.outcome, verdict.message = FAIL, f"{NOT_MEASURED}: no other check of this exercise passes yet"
             verdicts.append(verdict)
         else:
             verdicts.append(run_check(topic, check, student, seed=seed, patient=patient))

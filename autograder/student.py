@@ -22,12 +22,10 @@ from .rungs import rungs
 from .runner import select
 from .screen import Place, Table, sentences, shell, show_line, show_markdown
 from .typed import typed
-from .verdicts import NOT_WRITTEN, SKIPPED, STOPPED, Verdict, share
+from .verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
 
-NOT_MEASURED = "not measured"
-"""How a verdict's message begins, as the runner has it."""
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0
 """After so long it is said how far the checks are."""
@@ -84,7 +82,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
         _counts[exercise] = (function, sum(v.passed for v in verdicts), sum(v.passed or v.failed for v in verdicts))
         points = max_points * share(verdicts)
         notes = []
-        if stubs := _only_stubs(exercise, verdicts):
+        if stubs := only_stubs(exercise, verdicts):
             notes.append(_what_is_to_be_written(day, exercise, stubs))
             place.put(sentences(notes))
         elif function is None:
@@ -193,18 +191,6 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
     more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
     print(f"{made.line}{more}")
-
-
-def _only_stubs(exercise: str, verdicts: list[Verdict]) -> list[Verdict]:
-    """Those of checks that met a stub, where there was nothing else to meet; else [].
-
-    A check may catch what a function raises, and then says something else of the stub; but where the exercise's own stub is met and
-    nothing passes, nothing is written.
-    """
-    met = [v for v in verdicts if v.message.startswith(NOT_WRITTEN)]
-    others = [v for v in verdicts if v not in met and v.outcome != SKIPPED and not v.message.startswith(NOT_MEASURED)]
-    own = all(v.message == f"{NOT_WRITTEN}: {exercise}" for v in met)
-    return met if not others or (own and all(v.failed for v in others)) else []
 
 
 def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> str:

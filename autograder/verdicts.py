@@ -14,6 +14,8 @@ NOT_RUN = "the cell that defines"
 """How every check of an exercise begins whose cell did not run to its end."""
 NOT_WRITTEN = "not written yet"
 """The same, where the function is still the stub."""
+NOT_MEASURED = "not measured"
+"""How a check of speed begins that was not run, since no other check passes."""
 TOO_SLOW = "too slow"
 """The message of whoever loses a race, or is stopped in it by the time limit."""
 OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRUCTURE, SKIPPED)
@@ -66,3 +68,15 @@ def share(verdicts: Iterable[Verdict]) -> float:
     verdicts = [v for v in verdicts if v.outcome != SKIPPED]
     total = sum(v.weight for v in verdicts)
     return sum(v.weight for v in verdicts if v.passed) / total if total else 0.0
+
+
+def only_stubs(exercise: str, verdicts: list[Verdict]) -> list[Verdict]:
+    """Those of checks that met a stub, where there was nothing else to meet; else [].
+
+    A check may catch what a function raises, and then says something else of the stub; but where the exercise's own stub is met and
+    nothing passes, nothing is written.
+    """
+    met = [v for v in verdicts if v.message.startswith(NOT_WRITTEN)]
+    others = [v for v in verdicts if v not in met and v.outcome != SKIPPED and not v.message.startswith(NOT_MEASURED)]
+    own = all(v.message == f"{NOT_WRITTEN}: {exercise}" for v in met)
+    return met if not others or (own and all(v.failed for v in others)) else []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from typer.testing import CliRunner
 
 from autograder import checking, desk, durations, ladder, rungs, student
 from autograder.course_table import solution_source
@@ -61,12 +63,11 @@ def notebook(folder: Path, topic: str, *, changed: dict[str, str] | None = None)
     return path
 
 
-def terminal(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
-    import os
-
+def terminal(*arguments: str, folder: Path, cwd: Path | None = None) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "autograder.cli", *arguments], capture_output=True, text=True, env={**os.environ, "COURSE_WORK": str(folder)}
-    )
+        [sys.executable, "-m", "autograder.cli", *arguments], capture_output=True, text=True, cwd=cwd,
+        env={**os.environ, "COURSE_WORK": str(folder)},
+    )  # fmt: skip
 
 
 def test_a_right_answer_is_a_table_of_passes_with_its_points(work, capsys):
@@ -287,6 +288,43 @@ def test_the_terminal_gives_the_same_verdicts(work, capsys):
     verdicts = [line for line in here.splitlines() if line.startswith(("  pass", "  fail", "  error"))]
     assert verdicts == [line for line in there.stdout.splitlines() if line.startswith(("  pass", "  fail", "  error"))]
     assert len(verdicts) == NUM_CHECKS
+
+
+def test_check_takes_a_path_a_day_or_stands_in_a_days_folder(work):
+    path = notebook(work, "softmax", changed={"softmax": WRONG})
+    copied = work / "mine.ipynb"  # its metadata says of which day it is
+    shutil.copy(path, copied)
+    told = [
+        terminal("check", *arguments, "--exercise", "softmax", folder=work, cwd=cwd).stdout
+        for arguments, cwd in ((("day01",), work), ((str(path),), work), ((str(copied),), work), ((), path.parent))
+    ]
+    assert "checks pass" in told[0]
+    assert len(set(told)) == 1
+    lost = terminal("check", folder=work, cwd=work)
+    assert (lost.returncode, lost.stderr) == (
+        2, "autograder: which day? Give one (day05, 5, samplers) or a notebook, or stand in a day's folder\n",
+    )  # fmt: skip
+
+
+def test_what_is_not_begun_is_one_line_for_each_exercise(work):
+    day = find_day("samplers")
+    (work / day.slug).mkdir()
+    shutil.copy(release_notebook_path(day), work / day.slug / f"{day.slug}.ipynb")
+    ran = terminal("check", "samplers", folder=work)
+    assert ran.returncode == 1
+    assert ran.stdout.splitlines() == [f"{each.name}: not written yet" for each in lesson(day).exercises]
+
+
+def test_help_names_each_command_once_in_a_group_and_in_a_line():
+    from autograder import cli
+
+    shown = CliRunner().invoke(cli.app, ["--help"], env={"COLUMNS": "80"}).output
+    grouped = [name for lines in cli.GROUPS.values() for name in lines]
+    assert sorted(grouped) == sorted(cli.typer.main.get_command(cli.app).commands)
+    for name in grouped:
+        assert len(re.findall(rf"^  {name} +\S.*$", shown, re.MULTILINE)) == 1
+    assert max(map(len, shown.splitlines())) <= 80
+    assert re.fullmatch(r"From Prompt to Token \d+\.\d+\.\d+\n", CliRunner().invoke(cli.app, ["--version"]).output)
 
 
 def test_bad_arguments_are_one_line_and_exit_2(work):

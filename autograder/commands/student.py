@@ -12,6 +12,7 @@ from rich.console import Console
 from ..errors import CourseError
 
 if TYPE_CHECKING:
+    from ..lessons import Day
     from ..verdicts import Verdict
 
 console = Console()
@@ -26,8 +27,36 @@ def register(app: typer.Typer) -> None:
     app.command()(reset)
 
 
+def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
+    """The day, and the notebook where a path was given or this is a day's folder. Raises CourseError."""
+    from ..exports.naming import day_of
+    from ..lessons import syllabus
+    from .course import chosen_days
+
+    if target is None:
+        here = Path.cwd()
+        day = next((day for day in syllabus() if day.slug == here.name or (here / f"{day.slug}.ipynb").exists()), None)
+        if day is None:
+            raise CourseError("which day? Give one (day05, 5, samplers) or a notebook, or stand in a day's folder")
+        path = here / f"{day.slug}.ipynb"
+        return day, path if path.exists() else None
+    path = Path(target)
+    if path.suffix == ".ipynb" or path.is_file():
+        try:
+            found = day_of(path.name, path.read_bytes())
+        except OSError as error:
+            raise CourseError(f"{path}: {error.strerror}") from None
+        if found is None:
+            raise CourseError(f"{path}: neither its name nor its metadata says of which day it is; rename it, as day05_samplers.ipynb")
+        return found, path
+    (day,) = chosen_days(target)
+    return day, None
+
+
 def check(
-    day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
+    target: Annotated[
+        str | None, typer.Argument(metavar="DAY|NOTEBOOK", help="day05, samplers, or a notebook's path; the day of this folder if left out.")
+    ] = None,
     exercise: Annotated[str | None, typer.Option(help="One exercise; all of the day's if left out.")] = None,
     notebook: Annotated[Path | None, typer.Option(help="Another file than work/<day>/<day>.ipynb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
@@ -36,10 +65,11 @@ def check(
     from .. import desk, render
     from ..lessons import lesson
     from ..session import Session
-    from ..verdicts import share
-    from .course import chosen_days
+    from ..verdicts import only_stubs, share
 
-    (found,) = chosen_days(day)
+    found, given = day_and_notebook(target)
+    if notebook is None and given is not None and given.resolve() != desk.notebook_path(found).resolve():
+        notebook = given
     exercises = [e for e in lesson(found).exercises if exercise in (None, e.name)]
     if not exercises:
         raise CourseError(f"no exercise {exercise!r} in {found.slug}; it has {', '.join(e.name for e in lesson(found).exercises)}")
@@ -53,7 +83,9 @@ def check(
             verdicts = session.verdicts(each.name)
             points, passed = each.points * share(verdicts), not any(v.failed for v in verdicts)
             told.append(_as_data(each.name, verdicts, points, each.points, passed))
-            if not as_json:
+            if not as_json and only_stubs(each.name, verdicts):
+                tell(f"{each.name}: not written yet")
+            elif not as_json:
                 console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)
             if notebook is None:
                 desk.note_standing(found.topic, each.name, round(points, 4), each.points, passed)
@@ -63,6 +95,10 @@ def check(
         print(json.dumps({"day": found.slug, "exercises": told}, indent=1, ensure_ascii=False))
     if not all(each["passed"] for each in told):
         raise typer.Exit(1)
+
+
+def tell(line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: float, passed: bool) -> dict[str, Any]:

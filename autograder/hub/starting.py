@@ -179,8 +179,9 @@ def _server_settings(who: str) -> dict[str, Any]:
 
 
 def _lab_settings(who: str) -> dict[str, Any]:
-    off = {"assignment-list": who != "student", "formgrader": who != "instructor", "course-list": True, "menu": False}
-    return {"disabledExtensions": {f"{PLUGIN}{name}": wanted for name, wanted in {**off, "create-assignment": True, "validate-assignment": True}.items()}}
+    off = {"assignment-list": who != "student", "formgrader": who != "instructor", "menu": False}
+    off |= dict.fromkeys(("course-list", "create-assignment", "validate-assignment"), True)
+    return {"disabledExtensions": {f"{PLUGIN}{name}": wanted for name, wanted in off.items()}}
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
