@@ -55,7 +55,7 @@ def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
 
 def check(
     target: Annotated[
-        str | None, typer.Argument(metavar="DAY|NOTEBOOK", help="day05, samplers, or a notebook's path; the day of this folder if left out.")
+        str | None, typer.Argument(metavar="DAY|NOTEBOOK", help="day05, samplers, or a notebook's path; else the day of this folder.")
     ] = None,
     exercise: Annotated[str | None, typer.Option(help="One exercise; all of the day's if left out.")] = None,
     notebook: Annotated[Path | None, typer.Option(help="Another file than work/<day>/<day>.ipynb.")] = None,
