@@ -42,6 +42,16 @@ def write_gguf(path: Path, model, *, kinds: tuple[TYPES, ...], skip: str = "", *
     writer.add_token_merges(["h e", "Ġ t"])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(0)
+    extra = metadata.pop("tensor", None)
+    if (added := metadata.pop("add", None)) is not None:
+        kind = {bool: "bool", int: "uint32", float: "float32"}[type(added[1])]
+        writer.kv_data[0].pop(added[0], None)
+        getattr(writer, f"add_{kind}")(*added)
+    for key in metadata.pop("lacks", ()):
+        writer.kv_data[0].pop(key)
+    if (merges := metadata.pop("merges", None)) is not None:
+        writer.kv_data[0].pop("tokenizer.ggml.merges")
+        writer.add_token_merges(merges)
     for key, value in metadata.items():
         writer.add_string(key.replace("__", "."), str(value))
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, LAYERS)
@@ -54,6 +64,8 @@ def write_gguf(path: Path, model, *, kinds: tuple[TYPES, ...], skip: str = "", *
             value = permuted(value, HEADS if "q_proj" in key else KV_HEADS)
         kind = kinds[index % len(kinds)] if value.ndim == 2 else TYPES.F32
         writer.add_tensor(name, gguf.quantize(value, kind), raw_dtype=kind)
+    if extra is not None:
+        writer.add_tensor(extra, np.ones(WIDTH, np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -184,6 +196,16 @@ def test_tokenizer_of_the_file(file: Path):
         ({"architecture": "gemma"}, "'gemma'"),
         ({"llama__rope__scaling__type": "yarn"}, "'yarn'"),
         ({"skip": "blk.1.attn_k.weight"}, "blk.1.attn_k.weight is not in"),
+        ({"add": ("llama.attention.sliding_window", 16)}, "sees the last 16 tokens only"),
+        ({"add": ("llama.logit_scale", 0.5)}, "llama.logit_scale is 0.5"),
+        ({"add": ("llama.final_logit_softcapping", 30.0)}, "llama.final_logit_softcapping is 30.0"),
+        ({"add": ("llama.attention.causal", False)}, "llama.attention.causal is False"),
+        ({"add": ("split.count", 2)}, "this is part 1 of 2, the kit reads a model in one file; join them"),
+        ({"add": ("tokenizer.ggml.eos_token_id", 99_999)}, "eos_token_id is 99999, and there are"),
+        ({"tensor": "blk.0.attn_q_norm.weight"}, "tensor blk.0.attn_q_norm.weight is no part of a plain Llama model"),
+        ({"tensor": "blk.7.attn_q.weight"}, "tensor blk.7.attn_q.weight is no part"),
+        ({"tensor": "blk.0.attn_q.bias"}, "tensor blk.0.attn_q.bias is no part"),
+        ({"tensor": "rope_freqs.weight"}, "tensor rope_freqs.weight is no part"),
     ],
 )
 def test_what_the_kit_does_not_run_is_named(llama, tmp_path: Path, change: dict, named: str):
@@ -199,6 +221,39 @@ def test_an_unknown_tokenizer_does_not_stop_the_model(llama, tmp_path: Path):
     model = load_model(tmp_path / "x.gguf")
     with pytest.raises(ModelError, match=r"tokenizer \('llama'.*folder with its tokenizer\.json"):
         _ = model.tokenizer
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"lacks": ["tokenizer.ggml.merges"]}, "has no tokenizer.ggml.merges"),
+        ({"lacks": ["tokenizer.ggml.tokens"]}, "has no tokenizer.ggml.tokens"),
+        ({"merges": ["q z zz"]}, "merge 'q z zz' is not of its tokens"),
+        ({"merges": ["h q"]}, "merge 'h q' is not of its tokens"),
+        ({"add": ("tokenizer.ggml.add_bos_token", True)}, "puts BOS before every text, the kit's adds nothing"),
+        ({"add": ("tokenizer.ggml.add_eos_token", True)}, "puts EOS after every text"),
+    ],
+)
+def test_what_a_tokenizer_lacks_or_does_otherwise_is_named(llama, tmp_path: Path, change: dict, named: str):
+    write_gguf(tmp_path / "x.gguf", llama, kinds=(TYPES.F32,), **change)
+    with pytest.raises(ModelError) as error:
+        load_tokenizer(tmp_path / "x.gguf")
+    assert named in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_without_types_of_tokens_has_plain_ones(llama, tmp_path: Path):
+    write_gguf(tmp_path / "x.gguf", llama, kinds=(TYPES.F32,), lacks=["tokenizer.ggml.token_type"])
+    tokenizer = load_tokenizer(tmp_path / "x.gguf")
+    assert tokenizer.encode("the") == [tokenizer.vocab["t"], 257]
+    assert tokenizer.special_tokens == {}
+
+
+def test_a_file_for_big_endian_machines_is_not_called_damaged(file: Path):
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4] + whole[4:8][::-1] + whole[8:])
+    with pytest.raises(ModelError, match="is written for big-endian machines, the kit reads little-endian files"):
+        load_model(file)
 
 
 def test_a_file_cut_anywhere_is_damaged_and_says_how_to_mend_it(file: Path, tmp_path: Path):
@@ -218,7 +273,7 @@ def test_bad_magic_and_version_are_named(file: Path):
     with pytest.raises(ModelError, match="is no GGUF file"):
         load_model(file)
     file.write_bytes(whole[:4] + b"\x09" + whole[5:])
-    with pytest.raises(ModelError, match="its version is 9"):
+    with pytest.raises(ModelError, match="is GGUF of version 9, the kit reads 2 and 3"):
         load_model(file)
 
 

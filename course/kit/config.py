@@ -1,5 +1,6 @@
 """The numbers that fix a Llama model's shape, read from a `config.json` or from a GGUF file's metadata."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,13 +64,44 @@ def config_from_hf(values: Mapping[str, Any], name: str) -> Config:
     return check(config)
 
 
+NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "llama.rope.scaling.type": ("none",),
+    "llama.rope.scale_linear": (0, 1),
+    "llama.expert_count": (0,),
+    "llama.attention.causal": (True,),
+    "llama.attention.scale": (0,),
+    "llama.attention.max_alibi_bias": (0,),
+    "llama.attention.clamp_kqv": (0,),
+    "llama.attn_logit_softcapping": (0,),
+    "llama.final_logit_softcapping": (0,),
+    "llama.logit_scale": (0, 1),
+    "llama.embedding_scale": (0, 1),
+    "llama.residual_scale": (0, 1),
+    "llama.use_parallel_residual": (False,),
+    "llama.swin_norm": (False,),
+}
+"""What a GGUF file may say of each of these for the model to be a plain Llama; it may also say nothing."""
+GGUF_TENSOR = re.compile(
+    r"(?:token_embd|output_norm|output)\.weight|blk\.(\d+)\.(?:attn_(?:norm|q|k|v|output)|ffn_(?:norm|gate|up|down))\.weight"
+)
+
+
 def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], name: str) -> Config:
-    """Config from a GGUF file's metadata and the shapes of its tensors (rows first)."""
+    """Config from a GGUF file's metadata and the shapes of its tensors (rows first).
+
+    Raises ModelError, which names the first thing that is not plain Llama: what is in a file is used, or the file is refused.
+    """
+    if (parts := metadata.get("split.count", 1)) not in (0, 1):
+        part = metadata.get("split.no", 0)
+        raise ModelError(
+            f"{name}: this is part {part + 1 if isinstance(part, int) else part} of {parts}, the kit reads a model in one file; "
+            "join them with llama.cpp's `llama-gguf-split --merge`"
+        )
     architecture = metadata.get("general.architecture")
     if architecture != "llama":
         raise ModelError(f"{name}: the architecture is {architecture!r}, the kit runs GGUF files of 'llama' only")
-    for key in ("llama.rope.scaling.type", "llama.rope.scale_linear", "llama.expert_count"):
-        if metadata.get(key) not in (None, 0, "none"):
+    for key, neutral in NEUTRAL.items():
+        if metadata.get(key) is not None and metadata[key] not in neutral:
             raise ModelError(f"{name}: {key} is {metadata[key]!r}, the kit runs plain Llama models only")
     try:
         num_heads, width = metadata["llama.attention.head_count"], metadata["llama.embedding_length"]
@@ -96,7 +128,15 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
         raise ModelError(f"{name}: the GGUF file's metadata is damaged ({error}); fetch it again") from None
     if turned != config.head_dim:
         raise ModelError(f"{name}: RoPE turns {turned} of {config.head_dim} entries, the kit runs models that turn all")
-    return check(config)
+    check(config)
+    window = metadata.get("llama.attention.sliding_window", 0)
+    if isinstance(window, int) and 0 < window < config.max_position_embeddings:
+        raise ModelError(f"{name}: a token sees the last {window:,} tokens only, the kit runs models in which it sees all before it")
+    for tensor in tensors:
+        found = GGUF_TENSOR.fullmatch(tensor)
+        if found is None or (found[1] is not None and int(found[1]) >= config.num_hidden_layers):
+            raise ModelError(f"{name}: tensor {tensor} is no part of a plain Llama model, which is all that the kit runs")
+    return config
 
 
 def check(config: Config) -> Config:
@@ -110,6 +150,10 @@ def check(config: Config) -> Config:
     if config.num_attention_heads % config.num_key_value_heads:
         heads = f"{config.num_attention_heads} query heads over {config.num_key_value_heads} key/value heads"
         raise ModelError(f"{config.name}: {heads} do not divide evenly; the config is damaged, copy it again")
+    for key in ("bos_token_id", "eos_token_id"):
+        token = getattr(config, key)
+        if token is not None and not (isinstance(token, int) and 0 <= token < config.vocab_size):
+            raise ModelError(f"{config.name}: {key} is {token!r}, and there are {config.vocab_size:,} tokens; copy the config again")
     if config.head_dim % 2:
         raise ModelError(f"{config.name}: head_dim is {config.head_dim}, RoPE needs an even one; copy the config again")
     return config

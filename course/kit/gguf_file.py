@@ -103,7 +103,9 @@ class GGUFFile:
     def _read_header(self) -> None:
         version, num_tensors, num_values = struct.unpack_from("<IQQ", self._map, 4)
         if version not in (2, 3):
-            raise self._damaged(f"its version is {version}, the kit reads 2 and 3")
+            if version and version & 0xFFFF == 0:
+                raise ModelError(f"{self.path} is written for big-endian machines, the kit reads little-endian files; fetch one of those")
+            raise ModelError(f"{self.path} is GGUF of version {version}, the kit reads 2 and 3; fetch a file of those")
         self._at = 24
         self.metadata: dict[str, Any] = {}
         for _ in range(num_values):

@@ -30,8 +30,6 @@ def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.dev
     """The model in a GGUF file; ModelError for a damaged file or anything that is not plain Llama."""
     file = GGUFFile(path)
     config = config_from_gguf(file.metadata, file.tensors, name)
-    if extra := [key for key in file.tensors if key.endswith(".bias") or key == "rope_freqs.weight"]:
-        raise ModelError(f"{name}: tensor {extra[0]} is no part of a plain Llama model, which is all that the kit runs")
     num_heads = _num_heads(config)
 
     def read(key: str) -> Tensor:
