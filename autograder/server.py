@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import torch
 
 from course.kit.errors import ModelError
+from course.kit.serving import SamplingParams
 from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
@@ -56,6 +59,10 @@ def serve(
             raise CourseError(str(error)) from None
         print(chosen.line, flush=True)
         core = EngineCore(chosen, threads=threads)
+        measures = fd is None and chosen.max_len > 2 * NUM_MEASURED  # of several replicas each would take the others' time
+        speed = asyncio.run(tokens_a_second(core, chosen.tokenizer.encode(SAID))) if measures else None
+        if speed is not None:
+            print(f"One request alone gets {speed:.0f} tokens a second here, just measured; several at once get more together.", flush=True)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
         hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # behind a router, that has looked
         server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
@@ -67,6 +74,19 @@ def serve(
             core.close()
     finally:
         opened.close()
+
+
+SAID, NUM_MEASURED = "Once upon a time", 32
+
+
+async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
+    """How fast this machine makes an answer's tokens after the first, now; None where the answer ends too early to tell."""
+    core.add("speed", ids, SamplingParams(max_tokens=NUM_MEASURED + 1, temperature=0.0))
+    made, begin = 0, 0.0
+    while core.has_work:
+        made += len(await core.step())
+        begin = begin or time.perf_counter()
+    return (made - 1) / (time.perf_counter() - begin) if made > NUM_MEASURED // 2 else None
 
 
 def parts(own: dict[str, Any]) -> Parts:

@@ -284,6 +284,8 @@ WRONG = [
     (["A", [5] * 120], {}, "prompt 1 has 120 tokens"),
     ("", {}, "the prompt is empty"),
     (["A", ""], {}, "prompt 1 is empty"),
+    ("\ud83d", {}, "the prompt has half of a surrogate pair, which is no character"),
+    (["A", "a\udc00b"], {}, "prompt 1 has half of a surrogate pair"),
     ([[5], []], {}, "prompt 1 is empty"),
     ([], {}, "there is no prompt"),
     ([5, 1024], {}, "token 1024 of the prompt is none of this model's: they are 0 to 1023"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
 import threading
 import time
 from typing import Any
@@ -13,7 +15,9 @@ import pytest
 import torch
 from prometheus_client.parser import text_string_to_metric_families
 
-from course.kit import load_model, paths
+from course.kit import load_model, load_tokenizer, paths
+from course.kit.serving import requests
+from course.kit.serving import running as running_server
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
@@ -249,6 +253,85 @@ def test_each_refusal_names_the_field(served, client):
         chat(client, model="gpt-5")
     assert (unknown.value.param, unknown.value.code) == ("model", "model_not_found")
     assert served.metrics()["fpt_tokens_total{kind=\"completion\"}"] == before  # nothing of it reached the engine
+
+
+def raw(served: Running, data: bytes) -> bytes:
+    """What comes for these bytes until the server closes, or ten seconds have gone by."""
+    host, port = served.base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(data)
+        got = b""
+        while piece := connection.recv(65536):
+            got += piece
+        return got
+
+
+def post(body: bytes, length: int | None = None) -> bytes:
+    length = len(body) if length is None else length
+    head = f"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    return head.encode() + body
+
+
+def test_a_refusal_does_not_send_a_long_request_back(served):
+    body = raw(served, post(json.dumps({"prompt": TEXT, "stop": {"x" * 500_000: 1}}).encode())).partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["error"]["param"] == "stop"
+    assert len(body) < 1_000
+
+
+def test_a_number_of_thousands_of_digits_is_named(served):
+    body = raw(served, post(b'{"prompt": "a", "seed": ' + b"9" * 5_000 + b"}")).partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["error"]["message"] == "a number in the body has too many digits"
+
+
+def test_what_no_tokens_could_hold_is_refused_without_counting_them(served, client, monkeypatch):
+    tokenizer = served.server.served.tokenizer
+    text = "7" * (served.server.served.max_len * tokenizer.longest + 1)
+    monkeypatch.setattr(type(tokenizer), "encode", lambda *_: pytest.fail("it was encoded"))
+    for ask in (lambda: complete(client, prompt=text), lambda: chat(client, messages=[{"role": "user", "content": text}])):
+        with pytest.raises(openai.BadRequestError, match="bytes, which are more than") as refused:
+            ask()
+        assert refused.value.code == "context_length_exceeded"
+
+
+def test_while_a_long_text_is_encoded_others_go_on():
+    tokenizer, turns, over = load_tokenizer("smollm2"), [0], threading.Event()
+
+    def others() -> None:
+        while not over.wait(0.001):
+            turns[0] += 1
+
+    other = threading.Thread(target=others)
+    other.start()
+    try:
+        before = turns[0]
+        ids = tokenizer.encode("7" * 300_000)
+        during = turns[0] - before
+    finally:
+        over.set()
+        other.join()
+    assert ids == tokenizer.encode("7") * 300_000
+    assert during >= 20  # where nobody else may run, it is one or none
+
+
+def test_half_a_request_is_not_kept(served, client, monkeypatch):
+    monkeypatch.setattr(running_server, "HEAD_SECONDS", 0.3)
+    assert raw(served, b"POST /v1/completions HTTP/1.1\r\nHost: 127.") == b""
+    assert raw(served, b"") == b""
+    with complete(client, stream=True, max_tokens=200) as stream:  # an answer takes the time that it takes
+        assert sum(1 for _ in stream) > 50
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.3)
+    answer = raw(served, post(b'{"prompt": ', length=500))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b'"code":"request_timeout"' in answer.replace(b" ", b"")
+
+
+def test_what_others_asked_is_told_on_this_machine_only(served):
+    async def metrics(host: str) -> int:
+        transport = httpx.ASGITransport(app=served.server.app, client=(host, 50_000))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as there:
+            return (await there.get("/metrics")).status_code
+
+    assert [asyncio.run(metrics(host)) for host in ("127.0.0.1", "::1", "10.0.0.7", "2001:db8::7")] == [200, 200, 403, 403]
 
 
 def test_what_asks_for_nothing_is_taken(client):

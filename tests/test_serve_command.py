@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -81,7 +82,8 @@ def wait_until(ready: Any, seconds: float = 20) -> None:
 @pytest.mark.slow
 def test_what_is_printed_can_be_run():
     with command("--model", "tiny") as served:
-        line, curl, python = served.printed[-3:]
+        speed, line, curl, python = served.printed[-4:]
+        assert re.fullmatch(r"One request alone gets [1-9]\d* tokens a second here, just measured; .*", speed)
         assert line == f"tiny answers at {served.base} (the chat page; Ctrl-C ends it)"
         assert served.base.startswith("http://127.0.0.1:")
         told = subprocess.run(shlex.split(curl), capture_output=True, text=True, timeout=60, check=True).stdout
@@ -96,7 +98,7 @@ def test_what_is_printed_can_be_run():
 def test_a_port_that_is_taken_is_named(capsys, monkeypatch):
     with open_port("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CannotListen, match=rf"^port {port} is taken: .* PORT={port + 1}$"):
+        with pytest.raises(CannotListen, match=rf"^port {port} is taken: .*`make serve PORT={port + 1}` or --port {port + 1}$"):
             open_port("127.0.0.1", port)
         monkeypatch.setattr("sys.argv", ["autograder", "serve", "--model", "tiny", "--port", str(port)])
         with pytest.raises(SystemExit) as ended:

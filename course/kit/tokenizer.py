@@ -11,6 +11,9 @@ from tokenizers import Tokenizer as Backend
 
 from .errors import ModelError
 
+LONG = 20_000
+"""Characters of a text from which on other threads should not wait for it to be encoded."""
+
 
 def byte_symbols() -> dict[int, str]:
     """GPT-2's printable stand-in for each of the 256 bytes: most ASCII stands for itself, a space is `Ġ`."""
@@ -58,6 +61,8 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Token ids of the text; a special token written out in it becomes its id. Nothing is added around it."""
+        if len(text) > LONG:  # a batch lets other threads run meanwhile: a megabyte takes seconds
+            return self._backend.encode_batch([text], add_special_tokens=False)[0].ids
         return self._backend.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -72,6 +77,11 @@ class Tokenizer:
     def vocab(self) -> dict[str, int]:
         """Token, written in symbols, -> id."""
         return dict(sorted(self._backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1]))
+
+    @cached_property
+    def longest(self) -> int:
+        """Bytes of the longest token: a text of more than n times as many has more than n tokens."""
+        return max(len(token.encode()) if token in self._added else len(token) for token in self.vocab)
 
     @cached_property
     def id_to_token(self) -> list[str]:

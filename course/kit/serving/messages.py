@@ -35,6 +35,10 @@ class TokenOutput:
     top_logprobs: list[tuple[int, float]] = field(default_factory=list)
 
 
+MAX_MESSAGE = 500
+"""Characters: a message that quotes the request does not send it back whole."""
+
+
 class RequestError(Exception):
     """A request that gets a status and no answer. body: what the client is sent as JSON, in the form of OpenAI's API.
 
@@ -50,6 +54,7 @@ class RequestError(Exception):
         code: str | None = None,
         kind: str = "invalid_request_error",
     ) -> None:
+        message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…"
         super().__init__(message)
         self.status = status
         self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": param, "code": code}}

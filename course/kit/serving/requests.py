@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,8 @@ from ..tokenizer import Tokenizer
 from .messages import RequestError
 
 MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 30.0
+"""So long a client may take to send a request's body."""
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 """{a client's role: the one that the model's template knows}."""
 NOT_DONE: dict[str, tuple[Any, ...]] = {
@@ -47,24 +50,30 @@ NO_MATTER = frozenset({
 
 
 async def read_body(request: Request) -> dict[str, Any]:
-    """The JSON object that a request carries. Raises RequestError: 413 for more than MAX_BODY_BYTES, 400 for anything else than an object.
+    """The JSON object that a request carries.
+
+    Raises RequestError: 413 for more than MAX_BODY_BYTES, 408 for what has not come within BODY_SECONDS, 400 for anything but an object.
 
     A body that is too large is read to its end, and forgotten: a client that is still writing would not see the answer. One that is
     ten times too large is not.
     """
     body, num_bytes = bytearray(), 0
-    async for piece in request.stream():
-        num_bytes += len(piece)
-        if num_bytes <= MAX_BODY_BYTES:
-            body += piece
-        elif num_bytes > 10 * MAX_BODY_BYTES:
-            break
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                num_bytes += len(piece)
+                if num_bytes <= MAX_BODY_BYTES:
+                    body += piece
+                elif num_bytes > 10 * MAX_BODY_BYTES:
+                    break
+    except TimeoutError:
+        raise RequestError(f"the body has not come within {BODY_SECONDS:g} s", status=408, code="request_timeout") from None
     if num_bytes > MAX_BODY_BYTES:
         raise RequestError(f"the body is larger than {MAX_BODY_BYTES:,} bytes", status=413, code="request_too_large")
     try:
         found = json.loads(bytes(body))
-    except (ValueError, RecursionError):  # no UTF-8 is a ValueError too
-        raise RequestError("the body is not JSON") from None
+    except (ValueError, RecursionError) as error:  # no UTF-8 is a ValueError too
+        raise RequestError("a number in the body has too many digits" if "digits" in str(error) else "the body is not JSON") from None
     if not isinstance(found, dict):
         raise RequestError(f"the body must be a JSON object, got {found!r:.60}")
     return found
@@ -88,12 +97,41 @@ def unknown_model(asked: Any, model: str) -> RequestError:
     return RequestError(message, status=404, param="model", code="model_not_found")
 
 
+RenderChat = Callable[[list[dict[str, str]]], str]
+
+
 def prompt_ids(
-    body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, render_chat: Callable[[list[dict[str, str]]], str]
+    body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
 ) -> list[int]:
-    """The token ids of a request's prompt, or of its messages as one text. Raises RequestError with the field that is at fault."""
+    """The token ids of a request's prompt, or of its messages as one text: fewer than max_len.
+
+    Raises RequestError with the field that is at fault.
+    """
+    param = "messages" if chat else "prompt"
+    ids = _prompt_ids(body, chat, tokenizer, vocab_size, max_len, render_chat)
+    if len(ids) >= max_len:
+        raise too_long(f"{len(ids):,} tokens", max_len, param)
+    return ids
+
+
+def too_long(has: str, max_len: int, param: str) -> RequestError:
+    message = f"the prompt has {has}, and with its answer there is room for {max_len:,}"
+    return RequestError(message, param=param, code="context_length_exceeded")
+
+
+def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[int]:
+    """The text's tokens. Raises RequestError, without counting them, where no tokens could be long enough for it to fit."""
+    num_bytes = len(text.encode())
+    if num_bytes > max_len * tokenizer.longest:
+        raise too_long(f"{num_bytes:,} bytes, which are more than {num_bytes // tokenizer.longest:,} tokens", max_len, param)
+    return tokenizer.encode(text)
+
+
+def _prompt_ids(
+    body: dict[str, Any], chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
+) -> list[int]:
     if chat:
-        return tokenizer.encode(render_chat(conversation(body.get("messages"))))
+        return encoded(render_chat(conversation(body.get("messages"))), tokenizer, max_len, "messages")
     prompt = body.get("prompt")
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
@@ -104,7 +142,7 @@ def prompt_ids(
         return prompt
     if not isinstance(prompt, str) or not prompt:
         raise RequestError(f"prompt must be one text or one list of token ids, and not empty, got {prompt!r:.60}", param="prompt")
-    return tokenizer.encode(unicode(prompt, "prompt"))
+    return encoded(unicode(prompt, "prompt"), tokenizer, max_len, "prompt")
 
 
 def conversation(messages: Any) -> list[dict[str, str]]:

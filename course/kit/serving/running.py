@@ -14,10 +14,15 @@ import threading
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .web import Server
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+HEAD_SECONDS = 30.0
+"""So long a client may take from a connection, or the answer before, to the end of its request's head."""
 
 
 class CannotListen(Exception):
@@ -40,7 +45,9 @@ def open_port(host: str, port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:
-            raise CannotListen(f"port {port} is taken: end what runs there, or name another one, PORT={port % 65535 + 1}") from None
+            other = port % 65535 + 1
+            message = f"port {port} is taken: end what runs there, or name another one, `make serve PORT={other}` or --port {other}"
+            raise CannotListen(message) from None
         if error.errno in (errno.EACCES, errno.EPERM):
             raise CannotListen(f"port {port} is not yours to open: name one above 1023, PORT=8000") from None
         raise CannotListen(f"HOST={host} cannot be listened at: {error.strerror}") from None
@@ -80,6 +87,35 @@ def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *
     return 1 if server.failed.is_set() else 0
 
 
+class HeadInTime(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request's head does not come: half a request would be kept for ever."""
+
+    waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.wait_for_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+        super().connection_lost(exc)
+
+    def wait_for_head(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+        self.waiting = self.loop.call_later(HEAD_SECONDS, self.no_head)
+
+    def no_head(self) -> None:
+        """The time is up: what is answered goes on, and whoever has sent no whole head is let go."""
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
+
+
 class Runner(uvicorn.Server):
     """uvicorn, which on a signal would stop listening at once, and whoever comes would find nobody."""
 
@@ -87,7 +123,7 @@ class Runner(uvicorn.Server):
         # h11 and asyncio's own loop, whatever else is installed: one way to run is one way to test.
         super().__init__(
             uvicorn.Config(
-                server.app, http="h11", loop="asyncio", ws="none", lifespan="on", log_level="error", access_log=False,
+                server.app, http=HeadInTime, loop="asyncio", ws="none", lifespan="on", log_level="error", access_log=False,
                 server_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
             )
         )  # fmt: skip
@@ -129,6 +165,8 @@ class Runner(uvicorn.Server):
         if self.server.num_open:
             what = "1 answer is" if self.server.num_open == 1 else f"{self.server.num_open} answers are"
             print(f"Ending: {what} finished first, for at most {self.patience:g} s. Ctrl-C again ends at once.", flush=True)
+        else:
+            print("Ended.", flush=True)
         until = asyncio.get_running_loop().time() + self.patience
         while self.server.num_open and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.02)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import ipaddress
 import sys
 import time
 import uuid
@@ -165,6 +166,9 @@ class Server:
         return JSONResponse({"status": "ok"})
 
     async def tell_metrics(self, request: Request) -> Response:
+        """For this machine alone: counts of cached tokens, and times, tell what others have asked."""
+        if request.client is not None and not ipaddress.ip_address(request.client.host).is_loopback:
+            return refusal(RequestError("/metrics is answered on this machine only", status=403, code="only_loopback"))
         return Response(self.metrics.page(), media_type=CONTENT_TYPE)
 
     async def models(self, request: Request) -> Response:
@@ -209,11 +213,9 @@ class Server:
         served, parts = self.served, self.parts
         # In a thread: a long prompt would keep everybody else's tokens waiting.
         ids = await asyncio.to_thread(
-            prompt_ids, body, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, render_chat=parts.render_chat
-        )
-        if len(ids) >= served.max_len:
-            message = f"the prompt has {len(ids):,} tokens, and with its answer there is room for {served.max_len:,}"
-            raise RequestError(message, param="messages" if chat else "prompt", code="context_length_exceeded")
+            prompt_ids, body, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, max_len=served.max_len,
+            render_chat=parts.render_chat,
+        )  # fmt: skip
         params = parts.parse_params(body, chat=chat, room=served.max_len - len(ids))
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
         answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
