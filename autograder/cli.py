@@ -28,6 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "bundle": "pack a day for students",
         "gradescope": "pack a day's autograder for Gradescope",
         "hub": "serve a class: JupyterHub with a log-in for each student",
+        "roster": "put the people of Canvas's or Moodle's list into roster.csv",
         "collect": "put a platform's downloads into submitted/",
         "due": "say when days are due, or set it",
         "late": "say what lateness costs, or set it",

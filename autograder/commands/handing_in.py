@@ -25,20 +25,40 @@ class Source(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for function in (collect, due, late):
+    for function in (roster, collect, due, late):
         app.command()(function)
+
+
+def roster(
+    files: Annotated[list[Path], typer.Argument(help="Canvas's gradebook export, or Moodle's grading worksheet or participants.")],
+    submitted: SubmittedOption = Path("submitted"),
+) -> None:
+    """Puts the people of a platform's list into roster.csv. Lines that are there stay; what they lack is filled in."""
+    from ..exports.roster import NAME, added, find_roster, people_of_platform, write_roster
+
+    root = submitted.absolute().parent
+    before = find_roster(root)
+    people = list(before.by_id.values()) if before is not None else []
+    for file in files:
+        found = people_of_platform(file, root)
+        people, new = added(people, found)
+        tell(f"{file}: {len(found)} people, {new} of them new")
+    write_roster(root / NAME, people)
+    tell(f"{root / NAME}: {len(people)} people")
 
 
 def collect(
     sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders as the platform gives them.")] = None,
     form: Annotated[Source, typer.Option("--from", help="Where they come from; nbgrader: note what it collected.")] = Source.folder,
     day: Annotated[str | None, typer.Option(help="The day they are of; else told from the files' names, or the notebooks.")] = None,
-    roster: Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; else roster.csv of the class.")] = None,
+    by_roster: Annotated[
+        Path | None, typer.Option("--roster", help="CSV with id, lms_id, name, email; else roster.csv of the class.")
+    ] = None,
     at: Annotated[str | None, typer.Option(help="The time to note: when these files were handed in, at the latest.")] = None,
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
     """Puts downloads into submitted/<student>/<day>/, and notes when they were first seen."""
-    collector, outcomes = collected(sources or [], form, day, roster, at, submitted)
+    collector, outcomes = collected(sources or [], form, day, by_roster, at, submitted)
     for outcome in outcomes:
         if outcome.kind in ("refused", "newer", "older"):
             say(f"left out: {outcome.line}" if outcome.kind == "refused" else outcome.line)

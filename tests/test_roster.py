@@ -1,0 +1,97 @@
+"""A class's roster from what Canvas and Moodle export: ids that fit the folders, nothing lost that stood there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.errors import CourseError
+from autograder.exports.roster import find_roster
+
+CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Day 01 Softmax (12)
+    Points Possible,,,,,10
+"Lovelace, Ada",4711,S1,ada@uni.edu,A,
+"Hopper, Grace",4712,S2,grace@uni.edu,B,9
+"Student, Test",1,,x,A,
+"""
+WORKSHEET = """Identifier,Full name,Email address,Status,Grade
+Participant 77,Ada Lovelace,ada@uni.edu,Submitted,
+Participant 78,Jun Ōe,jun@uni.edu,No submission,
+"""
+PARTICIPANTS = """First name,Last name,ID number,Email address
+Ada,Lovelace,S1,ada@uni.edu
+Grace,Hopper,S2,grace@uni.edu
+"""
+
+
+def imported(root: Path, *texts: str):
+    files = []
+    for number, text in enumerate(texts):
+        files.append(root / f"list{number}.csv")
+        files[-1].write_text(text, encoding="utf-8")
+    return CliRunner().invoke(app, ["roster", *map(str, files), "--submitted", str(root / "submitted")])
+
+
+def people(root: Path) -> dict[str, tuple[str, str, str]]:
+    found = find_roster(root)
+    assert found is not None
+    return {person.id: (person.lms_id, person.name, person.email) for person in found.by_id.values()}
+
+
+def test_canvas_s_gradebook_makes_a_roster(tmp_path):
+    ran = imported(tmp_path, CANVAS)
+    assert ran.exit_code == 0, ran.output
+    assert "2 people, 2 of them new" in ran.output
+    assert people(tmp_path) == {"ada": ("4711", "Lovelace, Ada", ""), "grace": ("4712", "Hopper, Grace", "")}
+    ada = find_roster(tmp_path).by_id["ada"]
+    assert (ada.sis_id, ada.login, ada.section) == ("S1", "ada@uni.edu", "A")
+
+
+def test_moodle_s_worksheet_and_participants_make_one(tmp_path):
+    imported(tmp_path, WORKSHEET)
+    assert people(tmp_path) == {"ada": ("77", "Ada Lovelace", "ada@uni.edu"), "jun": ("78", "Jun Ōe", "jun@uni.edu")}
+    ran = imported(tmp_path, PARTICIPANTS)  # ada is known by her address
+    assert "2 people, 1 of them new" in ran.output
+    assert people(tmp_path).keys() == {"ada", "jun", "grace"}
+
+
+def test_lines_that_are_there_stay_and_what_they_lack_is_filled_in(tmp_path):
+    (tmp_path / "roster.csv").write_text("id,lms_id,name,email\ncountess,4711,Ada,\nzoe,,Zoë,zoe@uni.edu\n", encoding="utf-8")
+    imported(tmp_path, CANVAS)
+    assert people(tmp_path) == {
+        "countess": ("4711", "Ada", ""), "zoe": ("", "Zoë", "zoe@uni.edu"), "grace": ("4712", "Hopper, Grace", ""),
+    }  # fmt: skip
+    assert find_roster(tmp_path).by_id["countess"].section == "A"
+    before = (tmp_path / "roster.csv").read_text(encoding="utf-8")
+    assert "0 of them new" in imported(tmp_path, CANVAS).output
+    assert (tmp_path / "roster.csv").read_text(encoding="utf-8") == before
+
+
+def test_who_has_handed_in_keeps_the_folder_s_name(tmp_path):
+    (tmp_path / "submitted" / "lovelaceada_4711").mkdir(parents=True)
+    imported(tmp_path, CANVAS)
+    assert people(tmp_path).keys() == {"lovelaceada_4711", "grace"}
+
+
+def test_a_file_that_is_no_list_is_one_line_and_changes_nothing(tmp_path):
+    ran = imported(tmp_path, "a,b\n1,2\n")
+    assert isinstance(ran.exception, CourseError)
+    assert "is no list of a platform that is known here. Canvas: the gradebook's export" in str(ran.exception)
+    assert "\n" not in str(ran.exception)
+    assert not (tmp_path / "roster.csv").exists()
+
+
+def test_two_people_of_one_id_are_named(tmp_path):
+    ran = imported(tmp_path, CANVAS + '"Other, Ada",9,S9,ada@other.edu,A,\n')
+    assert isinstance(ran.exception, CourseError)
+    assert "Other, Ada and somebody else would both be ada" in str(ran.exception)
+
+
+@pytest.mark.parametrize("text", [CANVAS.replace(",", ";"), CANVAS.replace("\n", "\r\n")])
+def test_other_spreadsheets_forms_are_read(tmp_path, text):
+    imported(tmp_path, re.sub(r'"(\w+); (\w+)"', r'"\1, \2"', text))
+    assert people(tmp_path).keys() == {"ada", "grace"}
