@@ -36,6 +36,8 @@ def of_type(got: Any) -> str | None:
         return f"A tuple of {len(got)} came back: is there a comma too many behind `return`?"
     if isinstance(got, list):
         return "A list came back: make a tensor of it."
+    if (name or type(got).__name__) in ("ndarray", "float64", "float32", "int64"):
+        return "A number or array of numpy's came back: torch's own functions give tensors, and `torch.as_tensor` makes one of it."
     return None
 
 
