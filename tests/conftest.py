@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from autograder import cache
+from autograder import cache, collector
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
@@ -36,6 +36,7 @@ STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 """Python's audit events of a process that is about to start."""
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
+last_file = ""
 left_out: Counter[str] = Counter()
 """{file: number of its tests with one of these marks that this run leaves out}."""
 
@@ -87,9 +88,23 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt what is there now from garbage collection: it stays to the end."""
-    gc.freeze()
+    """Exempt what is there now from garbage collection, which stays to the end, and collect the rest as often as Python does by itself.
+
+    What students import makes it seldom; the notebooks that tests run would then pile up to gigabytes.
+    """
+    collector.as_usual()
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Collect once between two files: what a file's fixtures held is in the oldest generation, which is looked at last."""
+    global last_file
+    file = nodeid.partition("::")[0]
+    if file != last_file:
+        gc.collect()
+        gc.set_threshold(*collector.USUAL)  # importing a command may have made it seldom again
+    last_file = file
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
