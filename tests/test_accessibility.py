@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from autograder.cli import app
 from autograder.exports import similar_page, similarity
 from autograder.grading.tasks import find_tasks
-from autograder.lessons import find_day
+from autograder.lessons import find_day, syllabus
 from autograder.nbgrader_bridge.bulk import ClassFolder
 
 from . import lab, test_similarity
@@ -89,9 +89,15 @@ def test_a_grading_page_in_formgrader(browser, folder, tmp_path):
     """The notebook with its tables and boxes. The bar above it, and formgrader's lists, are nbgrader's own."""
     with instructors_lab(folder.root, tmp_path) as formgrader:
         submissions = json.loads(formgrader.get(f"/formgrader/api/submitted_notebooks/{SLUG}/{SLUG}"))
-        bob = next(s["id"] for s in submissions if s["student"] == "bob")
+        number = 1 + next(s["index"] for s in submissions if s["student"] == "bob")
         page = browser.new_page()
-        page.goto(f"{formgrader.address}/formgrader/submissions/{bob}/?index=0")
+        page.goto(f"{formgrader.address}/formgrader")  # from the first list that an instructor sees
+        page.get_by_role("link", name=SLUG, exact=True).wait_for()
+        assert page.get_by_role("link", name=re.compile(r"^day\d\d_")).count() == sum(day.ready for day in syllabus())
+        page.get_by_role("link", name="Manual Grading").click()
+        page.get_by_role("link", name=SLUG, exact=True).click()
+        page.get_by_role("link", name=SLUG, exact=True).click()  # the day's one notebook
+        page.get_by_role("link", name=f"Submission #{number}", exact=True).click()
         page.wait_for_selector("input.score")
         assert violations(page, "#notebook") == []
         assert page.locator("html").get_attribute("lang") == "en"

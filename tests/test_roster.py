@@ -1,4 +1,4 @@
-"""A class's roster from what Canvas and Moodle export: ids that fit the folders, nothing lost that stood there."""
+"""A class's beginning: what formgrader lists, and a roster from what Canvas and Moodle export, with nothing lost that stood there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from autograder import lessons
 from autograder.cli import app
 from autograder.errors import CourseError
 from autograder.exports.roster import find_roster
+from autograder.nbgrader_bridge import gradebook
 
 CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Day 01 Softmax (12)
     Points Possible,,,,,10
@@ -95,3 +97,14 @@ def test_two_people_of_one_id_are_named(tmp_path):
 def test_other_spreadsheets_forms_are_read(tmp_path, text):
     imported(tmp_path, re.sub(r'"(\w+); (\w+)"', r'"\1, \2"', text))
     assert people(tmp_path).keys() == {"ada", "grace"}
+
+
+def test_a_new_class_has_a_source_of_every_day_without_which_formgrader_lists_nothing(tmp_path, monkeypatch):
+    built = []
+    monkeypatch.setattr(lessons, "build_source", lambda day: built.append(day.slug))
+    assert CliRunner().invoke(app, ["class", str(tmp_path / "class2026")]).exit_code == 0
+    assert built == [day.slug for day in lessons.syllabus() if day.ready]
+    monkeypatch.setattr(gradebook, "source_path", lambda day: tmp_path / "is" / "not")
+    monkeypatch.setattr(gradebook, "build_source", lambda day: built.append(f"again {day.slug}"))
+    gradebook.enter_day(lessons.find_day("day01"), f"sqlite:///{tmp_path / 'gradebook.db'}")
+    assert built[-1] == "again day01_softmax"
