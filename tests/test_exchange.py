@@ -30,7 +30,7 @@ def nbgrader(folder: Path, command: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_what_nbgrader_collects_is_graded_and_its_time_is_ours(tmp_path):
+def test_what_nbgrader_collects_is_graded_and_a_given_time_counts(tmp_path):
     exchange, teacher, student = tmp_path / "exchange", tmp_path / "class", tmp_path / "student"
     exchange.mkdir()
     exchange.chmod(0o777)
@@ -53,7 +53,10 @@ def test_what_nbgrader_collects_is_graded_and_its_time_is_ours(tmp_path):
     submitted = teacher / "submitted"
     (task,) = find_tasks(submitted, [SOFTMAX])
     assert left_out(submitted, [day.slug for day in syllabus()]) == []
+    stamp = (task.path.parent / "timestamp.txt").read_text().strip()
     now = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
     assert [outcome.kind for outcome in Collector(submitted, now).note_in_place()] == ["new"]
+    assert (task.path.parent / "timestamp.txt").read_text()[:19] == stamp[:19]  # nbgrader's own
+    assert [outcome.kind for outcome in Collector(submitted, now, at_given=True).note_in_place()] == ["same"]
     assert (task.path.parent / "timestamp.txt").read_text().startswith("2030-01-01 00:00:00")
     assert grade_file(task, QUICK).points == lesson(SOFTMAX).points
