@@ -110,7 +110,8 @@ def similar(
         write_if_changed(page.with_suffix(".csv"), similar_page.similar_csv(each, found))
         for line in found.left_out:
             say(f"left out: {line}")
-        tell(f"{each.slug}: {found.compared} submissions, {len(found.pairs)} {'pair' if len(found.pairs) == 1 else 'pairs'} for a person to look at; {page} and .csv")
+        pairs = "1 pair" if len(found.pairs) == 1 else f"{len(found.pairs)} pairs"
+        tell(f"{each.slug}: {found.compared} submissions, {pairs} for a person to look at; {page} and .csv")
 
 
 def export(

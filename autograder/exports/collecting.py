@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -231,8 +232,6 @@ class Collector:
 
     def note_in_place(self, days: Iterable[Day] | None = None) -> list[Outcome]:
         """Notes when files were first seen that another collector, such as nbgrader's, put in their place."""
-        from ..nbgrader_bridge.reading import submitted_at  # it loads nbgrader, which takes seconds
-
         outcomes = []
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"
@@ -245,15 +244,29 @@ class Collector:
                 self.note(task.path, task.student, task.day.slug, self.seen_again(old))
                 outcomes.append(Outcome("same", f"{who}: unchanged"))
                 continue
-            stamp = submitted_at(task.path.parent)
             entry = Entry(digest, self.now, "nbgrader", earlier=old.earlier if old else [], at_given=self.at_given)
-            entry.handed_in = stamp.replace(tzinfo=datetime.UTC).isoformat() if stamp is not None else ""
+            entry.handed_in = handed_in(task.path.parent)
             if old is not None:
                 entry.earlier = [*old.earlier, {"sha256": old.sha256, "seen": old.seen, "kept": ""}]
             self.note(task.path, task.student, task.day.slug, entry)
             outcomes.append(Outcome("newer" if old else "new", f"{who}: noted"))
         self.notes.save()
         return outcomes
+
+
+STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) UTC")
+
+
+def handed_in(folder: Path) -> str:
+    """The time in nbgrader's timestamp.txt, ISO 8601 with zone; "" where there is none, or something else."""
+    path = folder / "timestamp.txt"
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > 1000:
+            return ""
+        found = STAMP.fullmatch(path.read_text(encoding="utf-8").strip())
+        return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.UTC).isoformat() if found else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:
