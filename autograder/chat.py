@@ -36,14 +36,17 @@ END, ANEW = "/quit", "/new"
 
 
 def parts(mine: bool) -> tuple[Any, list[str]]:
-    """(the functions by name, lines that say whose they are). mine: a student's own of each day whose checks pass."""
+    """(the functions by name, lines that say whose they are). mine: those of a student's own whose checks pass."""
     found: dict[str, Any] = {}
     lines: list[str] = []
     for topic, (module, names) in TAKEN.items():
         day = find_day(topic)
-        own = own_functions(day) if mine and day.ready else None
-        found |= {name: getattr(own or module, name) for name in names}
-        lines.append(f"Day {day.number}: {', '.join(names)} ({'your own' if own else 'the course’s'})")
+        of_day = own_functions(day) if mine and day.ready else None
+        where, own = of_day if of_day is not None else (module, [])
+        found |= {name: getattr(where, name) for name in names}
+        for whose, some in (("your own", [n for n in names if n in own]), ("the course’s", [n for n in names if n not in own])):
+            if some:
+                lines.append(f"Day {day.number}: {', '.join(some)} ({whose})")
     return SimpleNamespace(**found), lines
 
 

@@ -1,4 +1,4 @@
-"""A student's own functions for later days: theirs if that day's checks pass, else the course's."""
+"""A student's own functions for later days: each of theirs whose checks pass, and the course's for the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from .desk import desk_folder, read_progress, standings, write_progress
 from .errors import CourseError
 from .grading.near import Near
-from .grading.submission import Cell, read_submission
+from .grading.submission import read_submission
 from .lessons import Day, lesson, syllabus
 from .runner import reference, run_checks, select
 
@@ -25,44 +25,55 @@ def not_from_here(function: object) -> str | None:
     return "yours of an earlier day" if module.startswith(OWN) else None
 
 
-def own_functions(day: Day) -> types.ModuleType | None:
-    """The student's functions of an earlier day, if every visible check of it passes; else None.
+def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
+    """The functions of an earlier day, and which of them are the student's: those whose visible checks pass. None where none does.
 
-    A notebook is held against the checks once; the verdict is kept with the notebook's checksum.
+    The others are the course's, for the student's own too, which call them. A function is held against its checks once for each state of
+    its notebook; the verdict is kept with the notebook's checksum.
     """
     folder = desk_folder()
-    if folder is None:
+    path = folder / day.slug / f"{day.slug}.ipynb" if folder is not None else None
+    if folder is None or path is None or not path.exists():
         return None
-    path = folder / day.slug / f"{day.slug}.ipynb"
-    passed = {name for name, standing in standings(folder).items() if standing.passed}
-    if not path.exists() or any(f"{day.topic}/{e.name}" not in passed for e in lesson(day).exercises):
+    standing = {name for name, found in standings(folder).items() if found.passed}
+    asked = [exercise.name for exercise in lesson(day).exercises if f"{day.topic}/{exercise.name}" in standing]
+    if not asked or (module := exercise_module(day, path, passing_over=True)) is None:
         return None
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     table = read_progress(folder)
     known = table.setdefault("notebooks", {}).get(day.topic, {})
-    if known.get("sha256") == digest and not known.get("passed"):
-        return None
-    module = exercise_module(day, path)
-    if module is not None and known.get("sha256") != digest:
-        verdicts = run_checks(day.topic, select(day.topic, hidden=False), Near(vars(module)))
-        passed_now = not any(v.failed for v in verdicts)
-        table["notebooks"][day.topic] = {"sha256": digest, "passed": passed_now}
+    verdicts = dict(known.get("verdicts", {})) if known.get("sha256") == digest else {}
+    for name in asked:
+        if name not in verdicts:
+            found = run_checks(day.topic, select(day.topic, exercise=name, hidden=False), Near(vars(module)))
+            verdicts[name] = not any(verdict.failed for verdict in found)
+    if known != (now := {"sha256": digest, "verdicts": verdicts}):
+        table["notebooks"][day.topic] = now
         write_progress(folder, table)
-        return module if passed_now else None
-    return module
+    own = [name for name in asked if verdicts[name]]
+    course = reference(day.topic)
+    vars(module).update({e.name: getattr(course, e.name) for e in lesson(day).exercises if e.name not in own})
+    return (module, own) if own else None
 
 
-def exercise_module(day: Day, path: Path) -> types.ModuleType | None:
-    """A module made of a notebook's setup and the cells that define something; None if they do not run."""
+def exercise_module(day: Day, path: Path, *, passing_over: bool = False) -> types.ModuleType | None:
+    """A module made of a notebook's setup and the cells that define something; None if they do not run.
+
+    passing_over: a cell that does not run is left out, and the others are run all the same.
+    """
     module = types.ModuleType(OWN + day.topic)
     try:
         cells = read_submission(path, day.slug, {}).cells
-        names = {e.name for e in lesson(day).exercises}
-        wanted = [Cell("setup", lesson(day).setup), *(c for c in cells if _defines(c.source, names))]
-        for cell in wanted:
-            exec(compile(cell.source, f"<cell {cell.name} of {day.slug}>", "exec"), module.__dict__)
+        exec(compile(lesson(day).setup, f"<cell setup of {day.slug}>", "exec"), module.__dict__)
     except Exception:
         return None
+    names = {e.name for e in lesson(day).exercises}
+    for cell in (cell for cell in cells if _defines(cell.source, names)):
+        try:
+            exec(compile(cell.source, f"<cell {cell.name} of {day.slug}>", "exec"), module.__dict__)
+        except Exception:
+            if not passing_over:
+                return None
     return module
 
 
@@ -84,9 +95,21 @@ def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
     day = next((d for d in syllabus() if d.topic == topic), None)
     if day is None or not day.solutions_path.exists():
         raise CourseError(f"there is no topic {topic!r}; there are {', '.join(d.topic for d in syllabus())}")
-    own = own_functions(day) if day.ready else None
-    module, whose = (own, "your own") if own is not None else (reference(topic), "the course's")
+    found = own_functions(day) if day.ready else None
+    module, own = found if found is not None else (reference(topic), [])
+    others = [exercise.name for exercise in lesson(day).exercises if exercise.name not in own] if day.ready else []
+    here = f"Day {day.number} ({day.title})"
+    if not own:
+        whose, line = "the course's functions", "using the course's functions; each of yours takes its place once its checks pass."
+    elif not others:
+        whose, line = "your own functions", "using your own functions."
+    else:
+        whose = f"your own {_and(own)} and the course's other functions"
+        line = f"using your own {_and(own)}; {_and(others)} {'is' if len(others) == 1 else 'are'} the course's until the checks pass."
     module.__class__ = Functions
-    module.whose = f"{whose} functions of Day {day.number} ({day.title})"  # type: ignore[attr-defined]
-    line = f"Day {day.number} ({day.title}): using {whose} functions"
-    return module, f"{line}." if own is not None else f"{line}; yours take their place once that day's checks pass."
+    module.whose = f"{whose} of {here}"  # type: ignore[attr-defined]
+    return module, f"{here}: {line}"
+
+
+def _and(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

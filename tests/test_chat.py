@@ -83,13 +83,13 @@ def test_the_speed_is_that_of_the_decode_steps():
     assert Answer(num_tokens=1, num_read=5, first_seconds=0.5).line == "[5 read, first token after 0.50 s; 1 made]"
 
 
-def test_mine_takes_a_day_whose_checks_pass_and_says_so(monkeypatch):
+def test_mine_takes_what_passes_its_checks_and_says_so(monkeypatch):
     class Own:
         @staticmethod
         def sample_next_token(logits: torch.Tensor, **settings: Any) -> torch.Tensor:
             return torch.tensor([[0]])
 
-    monkeypatch.setattr(chatting, "own_functions", lambda day: Own if day.topic == "samplers" else None)
+    monkeypatch.setattr(chatting, "own_functions", lambda day: (Own, ["sample_next_token"]) if day.topic == "samplers" else None)
     found, lines = parts(mine=True)
     assert found.sample_next_token is Own.sample_next_token
     assert found.prefill is TAKEN["kv_cache"][0].prefill

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from autograder import checking, desk, durations, ladder, rungs, student
+from autograder import checking, desk, durations, earlier, ladder, rungs, student
 from autograder.course_table import solution_source
 from autograder.grading.worker import student_stub
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
@@ -230,24 +230,67 @@ def test_nbgraders_validate_sees_a_failure_as_an_error(work, monkeypatch):
     assert desk.standings(work) == {}
 
 
-def test_earlier_gives_the_reference_until_ones_own_pass(work, capsys):
+def test_earlier_gives_each_function_of_ones_own_that_passes(work, capsys):
     notebook(work, "softmax", changed={"entropy": "def entropy(probs):\n    return probs.sum(-1)\n"})
-    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
+    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"  # nothing was checked yet
     assert "the course's functions" in capsys.readouterr().out
-
-    notebook(work, "softmax")
-    for exercise in ("softmax", "log_softmax", "entropy"):
+    for exercise in ("softmax", "log_softmax"):
         call(names(), f'check("{exercise}")')
     capsys.readouterr()
     own = call(names(), 'earlier("softmax")')
-    assert own.__name__ == "earlier_softmax"
-    assert "your own functions" in capsys.readouterr().out
+    assert capsys.readouterr().out == (
+        "Day 1 (Softmax): using your own softmax and log_softmax; entropy is the course's until the checks pass.\n"
+    )
+    assert [getattr(own, name).__module__ for name in ("softmax", "log_softmax", "entropy")] == [
+        "earlier_softmax", "earlier_softmax", "solutions.softmax",
+    ]  # fmt: skip
+    assert repr(own) == "your own softmax and log_softmax and the course's other functions of Day 1 (Softmax)"
+
+    notebook(work, "softmax")
+    call(names(), 'check("entropy")')
+    capsys.readouterr()
+    assert call(names(), 'earlier("softmax")').entropy.__module__ == "earlier_softmax"
+    assert capsys.readouterr().out == "Day 1 (Softmax): using your own functions.\n"
+
+
+def test_a_function_of_ones_own_calls_the_course_s_where_ones_own_fails(work):
+    own_entropy = "def entropy(probs):\n    return -torch.xlogy(probs.to(softmax(probs).dtype), probs).sum(dim=-1)\n"
+    path = notebook(work, "softmax", changed={"softmax": WRONG, "entropy": own_entropy})
+    for name in ("softmax", "entropy"):
+        desk.note_standing("softmax", name, 3, 3, True)
+    before = earlier.exercise_module(find_day("softmax"), path)
+    assert before.entropy.__globals__["softmax"].__module__ == "earlier_softmax"
+    module, own = earlier.own_functions(find_day("softmax"))
+    assert own == ["entropy"]
+    assert module.entropy.__globals__["softmax"].__module__ == "solutions.softmax"
+
+
+def test_a_verdict_of_a_notebook_is_asked_once_for_each_of_its_states(work, monkeypatch):
+    notebook(work, "softmax")
+    asked = []
+    stock = earlier.run_checks
+
+    def counted(topic, checks, student):
+        asked.append(checks[0].exercise)
+        return stock(topic, checks, student)
+
+    monkeypatch.setattr(earlier, "run_checks", counted)
+    call(names(), 'check("softmax")')
+    for _ in range(2):
+        call(names(), 'earlier("softmax")')
+    call(names(), 'check("entropy")')
+    for _ in range(2):
+        call(names(), 'earlier("softmax")')
+    assert asked == ["softmax", "entropy"]
+    notebook(work, "softmax", changed={"log_softmax": "def log_softmax(x):\n    return x\n"})
+    call(names(), 'earlier("softmax")')
+    assert asked == ["softmax", "entropy", "softmax", "entropy"]
 
 
 def test_earlier_says_whose_functions_they_are_once_a_cell(work, capsys, monkeypatch):
     notebook = types.SimpleNamespace(execution_count=1)
     monkeypatch.setattr(student, "shell", lambda: notebook)
-    line = "Day 1 (Softmax): using the course's functions; yours take their place once that day's checks pass.\n"
+    line = "Day 1 (Softmax): using the course's functions; each of yours takes its place once its checks pass.\n"
     for count in (1, 2):
         notebook.execution_count = count
         call(names(), '[earlier("softmax"), earlier("softmax")]')
@@ -257,10 +300,11 @@ def test_earlier_says_whose_functions_they_are_once_a_cell(work, capsys, monkeyp
 def test_earlier_does_not_trust_a_notebook_that_was_broken_after_it_passed(work, capsys):
     for exercise in ("softmax", "log_softmax", "entropy"):
         call(names(), f'check("{exercise}")')
-    notebook(work, "softmax", changed={"softmax": WRONG})
-    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
-    notebook(work, "softmax", changed={"softmax": "def softmax(logits:\n"})
-    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"
+    for broken in (WRONG, "def softmax(logits:\n"):
+        notebook(work, "softmax", changed={"softmax": broken})
+        found = call(names(), 'earlier("softmax")')
+        assert found.softmax.__module__ == "solutions.softmax"
+        assert found.entropy.__module__ == "earlier_softmax"
 
 
 def test_progress_counts_points_and_names_what_is_next(work, capsys):
