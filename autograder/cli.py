@@ -81,7 +81,10 @@ def show_version(wanted: bool) -> None:
 def about(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=show_version)] = False,
 ) -> None:
-    """From Prompt to Token: checks, grading and certification. `autograder COMMAND --help` says more of each command."""
+    """From Prompt to Token: checks, grading and certification. `autograder COMMAND --help` says more of each command.
+
+    Exit status: 0 done; 1 somebody must look; 2 a wrong argument or a damaged file.
+    """
 
 
 course.register(app)
