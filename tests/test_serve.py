@@ -325,6 +325,29 @@ def test_half_a_request_is_not_kept(served, client, monkeypatch):
     assert b'"code":"request_timeout"' in answer.replace(b" ", b"")
 
 
+def test_only_requests_of_one_salt_share_the_cache(served, client):
+    text = "HAMLET:\n" + "the rest is silence, " * 12  # nobody else here asks for it
+
+    def cached(salt: str | None) -> float:
+        before = served.metrics()["fpt_cached_tokens_total"]
+        complete(client, prompt=text, max_tokens=2, extra_body={} if salt is None else {"cache_salt": salt})
+        return served.metrics()["fpt_cached_tokens_total"] - before
+
+    assert cached("ada") == 0
+    assert cached("ada") > 0
+    assert cached("bob") == 0
+    assert cached(None) == 0
+    assert cached(None) == cached("bob") > 0
+    assert served.core.salts == {}
+
+
+def test_a_salt_that_is_none_is_refused(client):
+    for salt in ("", 5, ["a"]):
+        with pytest.raises(openai.BadRequestError) as refused:
+            complete(client, extra_body={"cache_salt": salt})
+        assert refused.value.param == "cache_salt"
+
+
 def test_what_others_asked_is_told_on_this_machine_only(served):
     async def metrics(host: str) -> int:
         transport = httpx.ASGITransport(app=served.server.app, client=(host, 50_000))

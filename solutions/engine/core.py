@@ -23,6 +23,7 @@ class EngineCore:
 
     While a step is under way, the scheduler is its own: who comes and who goes is written down, and takes effect when it has ended.
     An answer depends on its prompt, its parameters and its seed, and not on who is in the batch.
+    salts: {id of a request that is about to be added: its salt}; requests with different ones do not share the cache.
     num_cached_tokens: of the prompts that have been read, so many tokens were found in memory.
     """
 
@@ -34,6 +35,7 @@ class EngineCore:
         self._asked: dict[str, SamplingParams] = {}
         self._arriving: list[str] = []
         self._leaving: list[str] = []
+        self.salts: dict[str, bytes] = {}
         self.num_cached_tokens = 0
         self._step: asyncio.Future[list[tuple[NewToken, TokenOutput]]] | None = None
         # torch counts its threads for each thread that computes
@@ -72,6 +74,7 @@ class EngineCore:
             temperature=params.temperature if params.temperature >= COLDEST else 0.0,
             top_p=params.top_p if params.top_p < 1 else None,
             generator=generator,
+            salt=self.salts.pop(request_id, b""),
         )
         self._requests[request_id], self._ids[request], self._asked[request_id] = request, request_id, params
         self._arriving.append(request_id)

@@ -1,13 +1,41 @@
-"""Who is fed, how much, and who gives way: Day 14's functions. `update` is written anew, to hash each block once."""
+"""Who is fed, how much, and who gives way: Day 14's functions. `update` is written anew, to hash each block once, `admit` for the salt."""
 
 from __future__ import annotations
 
 import hashlib
 
-from solutions.continuous_batching import Plan, Scheduler, abort
+from solutions import continuous_batching
+from solutions.continuous_batching import Plan, abort, feed_running
 from solutions.engine.sequence import Request
+from solutions.paging import start_sequence
 
 __all__ = ["Plan", "Scheduler", "abort", "update"]
+
+
+class Scheduler(continuous_batching.Scheduler):
+    """Day 14's, for requests with a salt: only requests with the same salt share blocks."""
+
+    def schedule(self) -> Plan:
+        plan = feed_running(self)
+        if not plan.preempted:
+            admit(self, plan)
+        return plan
+
+
+def admit(scheduler: Scheduler, plan: Plan) -> None:
+    """Day 14's `admit`. There all texts share what the pool knows; here those of one salt do."""
+    while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
+        request = scheduler.waiting[0]
+        assert isinstance(request, Request)
+        sequence = start_sequence(scheduler.pool, request.tokens, scheduler.block_size, request.salt)
+        n = min(len(request.tokens) - sequence.length, scheduler.token_budget - plan.num_tokens)
+        if sequence.blocks_for(n) > scheduler.pool.num_free:
+            sequence.free()
+            break
+        sequence.grow(n)
+        request.sequence = sequence
+        scheduler.running.append(scheduler.waiting.pop(0))
+        plan.chunks.append((request, n))
 
 
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
@@ -34,7 +62,7 @@ def publish_new_blocks(scheduler: Scheduler, request: Request, n: int) -> None:
     """Make the blocks findable that have become whole with the last n tokens. Their keys are those of `block_keys`."""
     size, sequence, keys, text = scheduler.block_size, request.sequence, request.block_keys, request.tokens
     for end in range((len(keys) + 1) * size, sequence.length + 1, size):
-        before = keys[-1] if keys else hashlib.sha256(b"").digest()
+        before = keys[-1] if keys else hashlib.sha256(request.salt).digest()
         keys.append(hashlib.sha256(before + b"".join(token.to_bytes(8, "little") for token in text[end - size : end])).digest())
     for place in range((sequence.length - n) // size, sequence.length // size):
         scheduler.pool.publish(sequence.blocks[place], keys[place])

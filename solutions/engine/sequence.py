@@ -32,6 +32,7 @@ class Request(continuous_batching.Request):
     repetition_penalty: float = field(default=1.0, kw_only=True)
     presence_penalty: float = field(default=0.0, kw_only=True)
     frequency_penalty: float = field(default=0.0, kw_only=True)
+    salt: bytes = field(default=b"", kw_only=True)  # blocks of the cache are shared with requests of the same salt
     block_keys: list[bytes] = field(default_factory=list, init=False, repr=False)  # of the whole blocks named so far: a text only grows
     num_cached: int | None = field(default=None, init=False, repr=False)  # tokens that lay in memory when it was first let in
 

@@ -41,7 +41,7 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
 nothing."""
 READ = frozenset({
     "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
-    "top_logprobs", "stream", "stream_options",
+    "top_logprobs", "stream", "stream_options", "cache_salt",
 })  # fmt: skip
 NO_MATTER = frozenset({
     "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
@@ -90,6 +90,21 @@ def check_fields(body: dict[str, Any], model: str) -> None:
     for name, value in body.items():
         if value is not None and name not in READ and name not in NOT_DONE and name not in NO_MATTER:
             raise RequestError(f"{name!r:.80} is not supported", param=f"{name:.80}", code="unsupported_parameter")
+
+
+def cache_salt(body: dict[str, Any], knows: bool) -> bytes:
+    """The salt of a request, as vLLM has it: only requests with the same one share the cache. b"" for none.
+
+    knows: whether the core has salts. Raises RequestError.
+    """
+    salt = body.get("cache_salt")
+    if salt is None:
+        return b""
+    if not knows:
+        raise RequestError("cache_salt is not supported", param="cache_salt", code="unsupported_parameter")
+    if not isinstance(salt, str) or not salt:
+        raise RequestError(f"cache_salt must be a text, and not empty, got {salt!r:.60}", param="cache_salt")
+    return unicode(salt, "cache_salt").encode()
 
 
 def unknown_model(asked: Any, model: str) -> RequestError:

@@ -31,7 +31,7 @@ from .core import Core
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
-from .requests import check_fields, prompt_ids, read_body, unknown_model
+from .requests import cache_salt, check_fields, prompt_ids, read_body, unknown_model
 from .shapes import Answer
 
 PAGE = Path(__file__).with_name("chat.html")
@@ -217,9 +217,12 @@ class Server:
             render_chat=parts.render_chat,
         )  # fmt: skip
         params = parts.parse_params(body, chat=chat, room=served.max_len - len(ids))
+        salt = cache_salt(body, hasattr(self.core, "salts"))
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
         answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
         stream = parts.TextStream(served.tokenizer, params)
+        if salt:
+            self.core.salts[name] = salt  # type: ignore[attr-defined]
         reading = Reading(self.engine.generate(name, ids, params), stream, self.metrics, started)
         try:
             await unless_client_leaves(request.receive, reading.begin())
@@ -234,6 +237,8 @@ class Server:
         except BaseException:
             await reading.close()
             raise
+        finally:
+            getattr(self.core, "salts", {}).pop(name, None)  # of a request that the engine did not take
         return JSONResponse(answer.whole(pieces))
 
 
