@@ -7,6 +7,7 @@ leaves out tests with the marks `slow` and `browser`, and its last lines say whi
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -37,6 +38,7 @@ STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
 last_file = ""
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 left_out: Counter[str] = Counter()
 """{file: number of its tests with one of these marks that this run leaves out}."""
 
@@ -103,6 +105,8 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
     file = nodeid.partition("::")[0]
     if file != last_file:
         gc.collect()
+        if hasattr(LIBC, "malloc_trim"):  # glibc keeps what was freed; other systems have no such call
+            LIBC.malloc_trim(0)
         gc.set_threshold(*collector.USUAL)  # importing a command may have made it seldom again
     last_file = file
 

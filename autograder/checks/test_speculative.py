@@ -503,18 +503,15 @@ def test_passes_are_saved(student, hand):
         between(work.slow_bytes, (passes - 1) * weights, most, f"bytes of weights with a draft that is always {name}")
 
 
-# The same tokens, each round a pass over everything: no cache, and so nothing to truncate.
+# The same tokens; before each round the model reads once more as many tokens as the cache has.
 READ_ANEW = """
-def generate_speculative(model, idx, *, max_new_tokens, block_size, draft, k=4, temperature=1.0):
-    ids, goal = idx[0].tolist(), idx.shape[1] + max_new_tokens
-    with torch.no_grad():
-        while len(ids) < goal:
-            room = min(k, goal - len(ids) - 1) if len(ids) > idx.shape[1] else 0
-            guess = draft(list(ids), room)[0] if room else []
-            cache = KVCache(model.config, 1, len(ids) + len(guess), model.weights.embed_tokens.dtype)
-            logits = forward_cached(model, torch.tensor([ids + guess]), cache)[0, -len(guess) - 1 :]
-            ids += greedy_verify(filtered_probs(logits, temperature=temperature), torch.tensor(guess, dtype=torch.int64))
-    return torch.tensor([ids])
+_read = forward_cached
+
+def forward_cached(model, ids, cache):
+    if cache.length:
+        again = KVCache(model.config, 1, cache.length, model.weights.embed_tokens.dtype)
+        _read(model, torch.zeros(1, cache.length, dtype=torch.int64), again)
+    return _read(model, ids, cache)
 """
 
 
