@@ -267,7 +267,7 @@ def test_a_missing_file_a_folder_a_link_and_a_giant_are_refused_too(tmp_path):
     path.unlink()
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
-    with pytest.raises(BadSubmission, match="21 MB"):
+    with pytest.raises(BadSubmission, match="42 MB"):
         read(path)
 
 
@@ -927,7 +927,7 @@ def test_a_file_over_the_limit_is_not_read_to_its_end(tmp_path):
     with path.open("wb") as file:
         file.truncate(2**40)  # a terabyte that takes no room: whoever reads it is not done today
     file = handed_in.collect(path)
-    assert "more than 21" in (file.problem or "")
+    assert "more than 42" in (file.problem or "")
     assert file.sha256
     with path.open("ab") as grown:
         grown.truncate(2**40 + 1)

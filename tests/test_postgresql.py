@@ -112,7 +112,7 @@ def command(monkeypatch, capsys, folder: Path, *arguments: str) -> tuple[int, st
     return int(ended.value.code or 0), said.out + said.err
 
 
-def booked(url: str) -> dict[str, dict[str, float]]:
+def booked(url: str) -> dict[str, dict[str, float | None]]:
     """{student: {cell: score}} by nbgrader's own reading."""
     from nbgrader.api import Gradebook
 
@@ -123,9 +123,13 @@ def booked(url: str) -> dict[str, dict[str, float]]:
         }
 
 
-def due() -> dict[str, dict[str, float]]:
+def due() -> dict[str, dict[str, float | None]]:
+    """A damaged file has no score, which is no zero."""
     points = {e.name: e.points for e in lesson(SOFTMAX).exercises}
-    return {student: {f"check_{name}": points[name] * shares.get(name, 0) for name in points} for student, (_, shares) in CLASS.items()}
+    return {
+        student: {f"check_{name}": None if content == "{" else points[name] * shares.get(name, 0) for name in points}
+        for student, (content, shares) in CLASS.items()
+    }
 
 
 def rows(ask: Callable) -> list[tuple]:

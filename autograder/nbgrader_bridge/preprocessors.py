@@ -1,4 +1,4 @@
-"""The two steps of ours among nbgrader's: put its cells right, and write the record's verdicts into them."""
+"""The steps of ours among nbgrader's: put its cells right, write the record's verdicts into them, score nothing that cannot be read."""
 
 from __future__ import annotations
 
@@ -162,6 +162,19 @@ class WriteVerdicts(NbGraderPreprocessor):
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
             raise RuntimeError(f"not graded, a person must look: {fault}") from None
         return grade_one(task, options, records)
+
+
+class LeaveUngraded(NbGraderPreprocessor):
+    """Takes the points of a file that could not be read out of the gradebook again: it has no score, and a person is asked."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
+        names = resources["nbgrader"]
+        if nb.metadata.get("unreadable"):
+            with Gradebook(names["db_url"]) as gradebook:
+                for grade in gradebook.find_submission_notebook(names["notebook"], names["assignment"], names["student"]).grades:
+                    grade.auto_score, grade.needs_manual_grade = None, True
+                gradebook.db.commit()
+        return nb, resources
 
 
 @functools.cache

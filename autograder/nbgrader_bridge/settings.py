@@ -39,9 +39,11 @@ def configure(config: Config) -> None:
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         f"{STOCK}.LimitOutput",
         f"{STOCK}.SaveAutoGrades",
+        f"{OURS}.preprocessors.LeaveUngraded",
         f"{STOCK}.AssignLatePenalties",
         f"{STOCK}.CheckCellMetadata",
     ]
+    config.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "unreadable"}
     config.OverwriteCells.add_missing_cells = True
     config.GenerateFeedback.exporter_class = f"{OURS}.feedback.FeedbackExporter"
     # formgrader makes its pages with a plain HTMLExporter; nbgrader sets its template, we what the template loads.
