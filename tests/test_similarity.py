@@ -360,7 +360,7 @@ def test_the_command_writes_both_and_says_who_is_left_out(tmp_path):
     done = CliRunner().invoke(app, ["similar", DAY.slug, "--submitted", str(submitted)])
     assert done.exit_code == 0, done.output
     assert "left out: cut: " in done.stderr
-    assert f"{DAY.slug}: 2 submissions, 1 pairs for a person to look at" in done.stdout
+    assert f"{DAY.slug}: 2 submissions, 1 pair for a person to look at" in done.stdout
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [f"similar_{DAY.slug}.csv", f"similar_{DAY.slug}.html"]
 
 

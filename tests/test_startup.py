@@ -33,13 +33,14 @@ WITHOUT = (
     ["class", "another"],
     ["bundle", DAY],
     ["gradescope", DAY],
+    ["feedback", DAY],  # before somebody is collected who has no page
     ["collect", "downloads"],
+    ["roster", "people.csv"],
     ["due", DAY, "2026-12-01 23:59"],
     ["due"],
     ["due", DAY, "2026-12-08 23:59", "--student", "ada"],
     ["late", "10% a day, at most 50%"],
     ["late"],
-    ["feedback", DAY],
     ["report", DAY],
     ["similar", DAY],
     ["export", DAY],
@@ -86,6 +87,7 @@ def graded(tmp_path: Path) -> Path:
     assert writer.failures == {}
     downloads = tmp_path / "downloads" / "bob" / DAY
     downloads.mkdir(parents=True)
+    (tmp_path / "people.csv").write_text("Identifier,Full name,Email address\nParticipant 1,Ada Lovelace,ada@uni.edu\n", encoding="utf-8")
     (downloads / f"{DAY}.ipynb").write_text(json.dumps(solved()), encoding="utf-8")
     return tmp_path
 
