@@ -37,7 +37,7 @@ STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 """Python's audit events of a process that is about to start."""
 at_test = False
 """Whether a test is run, or its set-up: what pytest itself starts is not stopped."""
-last_file = ""
+last_file: Path | None = None
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 left_out: Counter[str] = Counter()
 """{file: number of its tests with one of these marks that this run leaves out}."""
@@ -56,14 +56,25 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.addaudithook(skip_at_a_process)  # for good: there is no way to take one back
 
 
+def collect_garbage() -> None:
+    """Free what the fixtures of the last file held: it is in the oldest generation, which Python looks at last."""
+    gc.collect()
+    if hasattr(LIBC, "malloc_trim"):  # glibc keeps what was freed; other systems have no such call
+        LIBC.malloc_trim(0)
+    gc.set_threshold(*collector.USUAL)  # importing a command may have made it seldom again
+
+
 def skip_at_a_process(event: str, arguments: tuple[Any, ...]) -> None:
     if at_test and event in STARTS:
         pytest.skip("it starts a process: `make test` runs it")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Iterator[None]:
-    global at_test
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    global at_test, last_file
+    if item.path != last_file:
+        collect_garbage()
+        last_file = item.path
     at_test = True
     try:
         return (yield)
@@ -96,19 +107,6 @@ def pytest_collection_finish() -> None:
     """
     collector.as_usual()
     gc.enable()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Collect once between two files: what a file's fixtures held is in the oldest generation, which is looked at last."""
-    global last_file
-    file = nodeid.partition("::")[0]
-    if file != last_file:
-        gc.collect()
-        if hasattr(LIBC, "malloc_trim"):  # glibc keeps what was freed; other systems have no such call
-            LIBC.malloc_trim(0)
-        gc.set_threshold(*collector.USUAL)  # importing a command may have made it seldom again
-    last_file = file
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
