@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .desk import desk_folder, read_progress, standings, write_progress
 from .errors import CourseError
+from .evidence import all_of
 from .grading.near import Near
 from .grading.submission import read_submission
 from .lessons import Day, lesson, syllabus
@@ -32,8 +33,7 @@ def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
     its notebook; the verdict is kept with the notebook's checksum.
     """
     folder = desk_folder()
-    path = folder / day.slug / f"{day.slug}.ipynb" if folder is not None else None
-    if folder is None or path is None or not path.exists():
+    if folder is None or not (path := folder / day.slug / f"{day.slug}.ipynb").exists():
         return None
     standing = {name for name, found in standings(folder).items() if found.passed}
     asked = [exercise.name for exercise in lesson(day).exercises if f"{day.topic}/{exercise.name}" in standing]
@@ -104,12 +104,8 @@ def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
     elif not others:
         whose, line = "your own functions", "using your own functions."
     else:
-        whose = f"your own {_and(own)} and the course's other functions"
-        line = f"using your own {_and(own)}; {_and(others)} {'is' if len(others) == 1 else 'are'} the course's until the checks pass."
+        whose = f"your own {all_of(own)} and the course's other functions"
+        line = f"using your own {all_of(own)}; {all_of(others)} {'is' if len(others) == 1 else 'are'} the course's until the checks pass."
     module.__class__ = Functions
     module.whose = f"{whose} of {here}"  # type: ignore[attr-defined]
     return module, f"{here}: {line}"
-
-
-def _and(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

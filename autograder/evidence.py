@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -53,7 +54,7 @@ def of_shape(got: Tensor, want: Tensor) -> str | None:
             turned = g.permute(order)
             if turned.shape == w.shape and _near(turned, w):
                 moved = [d for d, other in enumerate(order) if d != other]
-                return f"The numbers are right, with dimensions {_and(moved)} exchanged."
+                return f"The numbers are right, with dimensions {all_of(moved)} exchanged."
     if _near(g.flatten(), w.flatten()):
         if [s for s in got.shape if s != 1] == [s for s in want.shape if s != 1]:
             return "The numbers are right; a dimension of size 1 is " + ("too many." if got.dim() > want.dim() else "missing or elsewhere.")
@@ -187,11 +188,12 @@ def _some_rows(g: Tensor, w: Tensor) -> str | None:
     wrong = [row for row in range(g.shape[0]) if row not in right]
     if not right or not wrong:
         return None
-    return f"Row{'s' * (len(right) > 1)} {_and(right)} {_is(right)} right; {_and(wrong)} {_is(wrong)} not."
+    return f"Row{'s' * (len(right) > 1)} {all_of(right)} {_is(right)} right; {all_of(wrong)} {_is(wrong)} not."
 
 
-def _and(numbers: list[int]) -> str:
-    *first, last = map(str, numbers)
+def all_of(things: Sequence[object]) -> str:
+    """`0, 1 and 2`."""
+    *first, last = map(str, things)
     return f"{', '.join(first)} and {last}" if first else last
 
 

@@ -1,6 +1,7 @@
 """Reading GGUF: the weights that the package `gguf` reads, rows in Hugging Face's order, damage told in one line."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import gguf
@@ -21,6 +22,14 @@ def permuted(weight: np.ndarray, num_heads: int) -> np.ndarray:
     """Rows as llama.cpp's converter stores them: within a head, row i and row i + Dh/2 become neighbours."""
     halves = weight.reshape(num_heads, 2, weight.shape[0] // num_heads // 2, weight.shape[1])
     return halves.swapaxes(1, 2).reshape(weight.shape)
+
+
+def is_refused(load: Callable[[Path], object], path: Path, named: str) -> None:
+    """One line that names what is wrong."""
+    with pytest.raises(ModelError) as error:
+        load(path)
+    assert named in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def write_gguf(path: Path, model, *, kinds: tuple[TYPES, ...], skip: str = "", **metadata: object) -> None:
@@ -210,10 +219,7 @@ def test_tokenizer_of_the_file(file: Path):
 )
 def test_what_the_kit_does_not_run_is_named(llama, tmp_path: Path, change: dict, named: str):
     write_gguf(tmp_path / "x.gguf", llama, kinds=(TYPES.F32,), **change)
-    with pytest.raises(ModelError) as error:
-        load_model(tmp_path / "x.gguf")
-    assert named in str(error.value)
-    assert "\n" not in str(error.value)
+    is_refused(load_model, tmp_path / "x.gguf", named)
 
 
 def test_an_unknown_tokenizer_does_not_stop_the_model(llama, tmp_path: Path):
@@ -236,10 +242,7 @@ def test_an_unknown_tokenizer_does_not_stop_the_model(llama, tmp_path: Path):
 )
 def test_what_a_tokenizer_lacks_or_does_otherwise_is_named(llama, tmp_path: Path, change: dict, named: str):
     write_gguf(tmp_path / "x.gguf", llama, kinds=(TYPES.F32,), **change)
-    with pytest.raises(ModelError) as error:
-        load_tokenizer(tmp_path / "x.gguf")
-    assert named in str(error.value)
-    assert "\n" not in str(error.value)
+    is_refused(load_tokenizer, tmp_path / "x.gguf", named)
 
 
 def test_a_file_without_types_of_tokens_has_plain_ones(llama, tmp_path: Path):

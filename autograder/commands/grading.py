@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -142,17 +142,17 @@ def feedback(
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
     check_gradebook(folder.db_url)
-    counts = {each: len(graded_students(folder, each)) for each in days}
-    if not any(counts.values()):
+    graded = {each: graded_students(folder, each) for each in days}
+    if not any(graded.values()):
         raise CourseError(f"nothing graded under {folder.autograded}: run `autograder grade` first")
     book_penalties(folder, days)
     failures: dict[tuple[str, str], str] = {}
-    with progress_bar("feedback", sum(counts.values())) as advance:
+    with progress_bar("feedback", sum(map(len, graded.values()))) as advance:
         for each in days:
             failures |= write_feedback(folder, each, advance)
-    written = sum(counts.values()) - len(failures)
+    written = sum(map(len, graded.values())) - len(failures)
     for each in days:
-        failures |= without_grade(folder, each)
+        failures |= without_grade(folder, each, graded[each])
     for (name, slug), reason in failures.items():
         say(f"no page: {name}, {slug}: {reason}")
     tell(f"{written} pages in {folder.feedback}")
@@ -160,12 +160,10 @@ def feedback(
         raise typer.Exit(1)
 
 
-def without_grade(folder: ClassFolder, day: Day) -> dict[tuple[str, str], str]:
-    """{(student, day): why there is no page} of a day's submissions that are not in the gradebook."""
+def without_grade(folder: ClassFolder, day: Day, graded: Sequence[str]) -> dict[tuple[str, str], str]:
+    """{(student, day): why there is no page} of a day's submissions that are not among the graded ones."""
     from ..grading.tasks import find_tasks
-    from ..nbgrader_bridge.bulk import graded_students
 
-    graded = set(graded_students(folder, day))
     there = [task for task in find_tasks(folder.submitted, [day]) if task.student not in graded] if folder.submitted.is_dir() else []
     return {(task.student, day.slug): "handed in, and not graded yet" for task in there}
 

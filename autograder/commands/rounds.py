@@ -243,7 +243,7 @@ def feedback_step(day: Day, folder: ClassFolder) -> Step:
         book_penalties(folder, [day])
         students = graded_students(folder, day)
         with progress_bar("feedback", len(students)) as advance:
-            failures = write_feedback(folder, day, advance) | without_grade(folder, day)
+            failures = write_feedback(folder, day, advance) | without_grade(folder, day, students)
         look = tuple(f"no page: {student}: {reason}" for (student, _), reason in failures.items())
         made = [student for student in students if (student, day.slug) not in failures]
         pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in made)

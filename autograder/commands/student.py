@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ..errors import CourseError
+from .grading import tell
 
 if TYPE_CHECKING:
     from ..lessons import Day
@@ -95,10 +96,6 @@ def check(
         print(json.dumps({"day": found.slug, "exercises": told}, indent=1, ensure_ascii=False))
     if not all(each["passed"] for each in told):
         raise typer.Exit(1)
-
-
-def tell(line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: float, passed: bool) -> dict[str, Any]:

@@ -81,9 +81,19 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "llama.swin_norm": (False,),
 }
 """What a GGUF file may say of each of these for the model to be a plain Llama; it may also say nothing."""
-GGUF_TENSOR = re.compile(
-    r"(?:token_embd|output_norm|output)\.weight|blk\.(\d+)\.(?:attn_(?:norm|q|k|v|output)|ffn_(?:norm|gate|up|down))\.weight"
-)
+GGUF_NAMES = {
+    "input_layernorm": "attn_norm",
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "down_proj": "ffn_down",
+}
+"""{a layer's weight: its name in a GGUF file}"""
+GGUF_TENSOR = re.compile(rf"(?:token_embd|output_norm|output)\.weight|blk\.(\d+)\.(?:{'|'.join(GGUF_NAMES.values())})\.weight")
 
 
 def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], name: str) -> Config:

@@ -5,25 +5,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from .config import Config, config_from_gguf
+from .config import GGUF_NAMES, Config, config_from_gguf
 from .errors import ModelError
 from .gguf_file import Q4_1, Q8_0, GGUFFile
 from .gguf_tokenizer import tokenizer_json
 from .model import Model
 from .tokenizer import Tokenizer
 from .weights import build_weights, layer_shapes
-
-GGUF_NAMES = {
-    "input_layernorm": "attn_norm",
-    "q_proj": "attn_q",
-    "k_proj": "attn_k",
-    "v_proj": "attn_v",
-    "o_proj": "attn_output",
-    "post_attention_layernorm": "ffn_norm",
-    "gate_proj": "ffn_gate",
-    "up_proj": "ffn_up",
-    "down_proj": "ffn_down",
-}
 
 
 def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:

@@ -268,8 +268,11 @@ class Engine:
         prompt = _listed(prompt, name)
         if not isinstance(prompt, str) and prompt and _is_message(prompt[0]):
             prompt = self._conversation(prompt, name)
-        if isinstance(prompt, str) and any("\ud800" <= letter <= "\udfff" for letter in prompt):
-            raise ValueError(f"{name} has half of a surrogate pair, which is no character")
+        try:
+            if isinstance(prompt, str):
+                prompt.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} has half of a surrogate pair, which is no character") from None
         ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
         if not ids:
             raise ValueError(f"{name} is empty: the first token has to come from somewhere")

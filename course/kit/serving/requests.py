@@ -123,7 +123,10 @@ def prompt_ids(
     Raises RequestError with the field that is at fault.
     """
     param = "messages" if chat else "prompt"
-    ids = _prompt_ids(body, chat, tokenizer, vocab_size, max_len, render_chat)
+    if chat:
+        ids = encoded(render_chat(conversation(body.get("messages"))), tokenizer, max_len, param)
+    else:
+        ids = completion_ids(body.get("prompt"), tokenizer, vocab_size, max_len)
     if len(ids) >= max_len:
         raise too_long(f"{len(ids):,} tokens", max_len, param)
     return ids
@@ -142,12 +145,8 @@ def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[i
     return tokenizer.encode(text)
 
 
-def _prompt_ids(
-    body: dict[str, Any], chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
-) -> list[int]:
-    if chat:
-        return encoded(render_chat(conversation(body.get("messages"))), tokenizer, max_len, "messages")
-    prompt = body.get("prompt")
+def completion_ids(prompt: Any, tokenizer: Tokenizer, vocab_size: int, max_len: int) -> list[int]:
+    """The tokens of a text, or token ids as they are."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
     if isinstance(prompt, list) and prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
