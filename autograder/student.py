@@ -29,10 +29,8 @@ __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "r
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0
 """After so long it is said how far the checks are."""
-_verdicts: dict[str, tuple[object, bool]] = {}
-"""{exercise: (the function as it was when checked, whether it passed)}: a cell run again makes a new function."""
-_counts: dict[str, tuple[object, int, int]] = {}
-"""{exercise: (the function as it was when checked, checks that passed, checks)}"""
+_verdicts: dict[str, tuple[object, list[Verdict]]] = {}
+"""{exercise: (the function as it was when checked, its verdicts)}: a cell run again makes a new function."""
 _hints_shown: dict[str, int] = {}
 _said: dict[str, int | None] = {}
 """{line: the number of the cell that has printed it}"""
@@ -78,8 +76,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
     with Place() as place:
         verdicts, printed = _run(day.topic, exercise, namespace, place)
         passed = not any(v.failed for v in verdicts)
-        _verdicts[exercise] = (function, passed)
-        _counts[exercise] = (function, sum(v.passed for v in verdicts), sum(v.passed or v.failed for v in verdicts))
+        _verdicts[exercise] = (function, verdicts)
         points = max_points * share(verdicts)
         notes = []
         if stubs := only_stubs(exercise, verdicts):
@@ -105,8 +102,9 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
 
 def _of_the_version_before(exercise: str, function: object) -> str:
     """What is known of the function that is still there from an earlier run of its cell."""
-    checked, passed, total = _counts.get(exercise, (None, 0, 0))
-    return f"Your last working version passed {passed} of {total} checks." if checked is function else ""
+    checked, verdicts = _verdicts.get(exercise, (None, []))
+    passed, failed = sum(v.passed for v in verdicts), sum(v.failed for v in verdicts)
+    return f"Your last working version passed {passed} of {passed + failed} checks." if checked is function else ""
 
 
 def _table(day: Day, exercise: str, verdicts: list[Verdict], points: float, max_points: float) -> Table:
@@ -214,7 +212,7 @@ def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dic
         new = [name for name in names if name in used and name != exercise and name not in beneath and name in namespace]
         beneath += new
         waiting += [namespace[name] for name in new]
-    known = {name: passed for name, (checked, passed) in _verdicts.items() if checked is namespace.get(name)}
+    known = {name: not any(v.failed for v in found) for name, (checked, found) in _verdicts.items() if checked is namespace.get(name)}
     fail = [name for name in names if name in beneath and known.get(name) is False]
     if fail:
         have = "has failing checks" if len(fail) == 1 else "have failing checks"
@@ -261,13 +259,12 @@ def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | No
 def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
     if not_from_here(namespace.get(exercise)):
         return False
-    function, passed = _verdicts.get(exercise, (None, False))
+    function, verdicts = _verdicts.get(exercise, (None, []))
     if function is None or function is not namespace.get(exercise):
         day, _ = desk.find_exercise(exercise)
         verdicts, _ = _run(day.topic, exercise, namespace)
-        passed = not any(v.failed for v in verdicts)
-        _verdicts[exercise] = (namespace.get(exercise), passed)
-    return passed
+        _verdicts[exercise] = (namespace.get(exercise), verdicts)
+    return not any(v.failed for v in verdicts)
 
 
 def _caller_namespace() -> dict[str, Any]:

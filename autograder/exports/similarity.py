@@ -197,25 +197,25 @@ def winnowed(grams: Sequence[int]) -> set[int]:
 
 def read(student: str, cells: Iterable[Cell]) -> Work:
     """The tokens of a submission's own cells. A cell that is no Python is named and left out."""
-    codes: list[tuple[Cell, str, Names]] = []
+    codes: list[tuple[Cell, str, ast.Module, Names]] = []
     left_out: list[str] = []
     waiting = list(cells)
     while waiting:
         cell = waiting.pop(0)
         try:
-            code, names = parsed(cell.source)
+            code, tree, names = parsed(cell.source)
         except ValueError as error:
             left_out.append(f"{cell.name} is left out: {error}")
             continue
-        codes.append((cell, code, names))
-        texts, unknown = run_as_code(code)
+        codes.append((cell, code, tree, names))
+        texts, unknown = run_as_code(tree)
         waiting += [Cell(f"{cell.name}, text that runs in line {line}", text) for line, text in texts]
         left_out += [f"{cell.name} runs a text as code in line {line}, which is not compared: look at it" for line in unknown]
-    outside = frozenset(name for _, _, names in codes for name in names.outside)
-    attributes = frozenset(name for _, _, names in codes for name in names.attributes)
+    outside = frozenset(name for *_, names in codes for name in names.outside)
+    attributes = frozenset(name for *_, names in codes for name in names.attributes)
     units = []
-    for cell, code, names in codes:
-        both = list(told(code, names.here | outside, attributes))
+    for cell, code, tree, names in codes:
+        both = list(told(code, tree, names.here | outside, attributes))
         tokens, lines = [text for text, _ in both], array("l", (line for _, line in both))
         units.append(Unit(cell.name, cell.source, tokens, lines, hashed(tokens)))
     return Work(student, tuple(units), tuple(left_out))
@@ -233,13 +233,14 @@ class Names:
     attributes: frozenset[str]
 
 
-def parsed(source: str) -> tuple[str, Names]:
-    """A cell without its magics, and the names that it chooses itself. Raises ValueError where it is no Python."""
+def parsed(source: str) -> tuple[str, ast.Module, Names]:
+    """A cell without its magics, its tree, and the names that it chooses itself. Raises ValueError where it is no Python."""
     if len(source) > MAX_CELL_CHARACTERS:
         raise ValueError(f"it has {len(source):,} characters, more than {MAX_CELL_CHARACTERS:,}")
     for code in (source, MAGIC.sub("", source)):
         try:
-            return code, names_chosen(parse(code))
+            tree = parse(code)
+            return code, tree, names_chosen(tree)
         except SyntaxError as error:
             reason = f"it does not parse ({error.msg}, line {error.lineno})"
         except (ValueError, RecursionError, MemoryError) as error:
@@ -250,11 +251,11 @@ def parsed(source: str) -> tuple[str, Names]:
 RUNS_TEXT = ("exec", "eval", "compile", "run_cell")
 
 
-def run_as_code(code: str) -> tuple[list[tuple[int, str]], list[int]]:
+def run_as_code(tree: ast.Module) -> tuple[list[tuple[int, str]], list[int]]:
     """(line, text) of each text in the code that is run as code, and the lines where a text is run that is only made then."""
     texts: list[tuple[int, str]] = []
     unknown: list[int] = []
-    for node in ast.walk(parse(code)):
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -301,7 +302,7 @@ def names_chosen(tree: ast.Module) -> Names:
     return Names(frozenset(name for name in here if name), frozenset(outside), frozenset(attributes))
 
 
-def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
+def told(code: str, tree: ast.Module, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
     """(what it says, line) of each token. A chosen name is like any other, a string too; layout, comments, docstrings, statements that do
     nothing, semicolons and the second of two brackets around the same say nothing.
 
@@ -309,7 +310,7 @@ def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterat
     """
     before, depth = "", 0
     stream = [each for each in tokenize.generate_tokens(io.StringIO(code).readline) if each.type not in SILENT]
-    idle, doubled = silent_places(code), doubled_brackets(stream)
+    idle, doubled = silent_places(code, tree), doubled_brackets(stream)
     for place, (each, after) in enumerate(itertools.pairwise(stream)):
         if each.type in LAYOUT or each.string == ";" or place in doubled:
             continue
@@ -331,7 +332,7 @@ def told(code: str, names: frozenset[str], attributes: frozenset[str]) -> Iterat
         before = text
 
 
-def silent_places(code: str) -> dict[int, list[tuple[tuple[int, int], tuple[int, int]]]]:
+def silent_places(code: str, tree: ast.Module) -> dict[int, list[tuple[tuple[int, int], tuple[int, int]]]]:
     """{line: the statements in it that do nothing}, as (line, column) of their begin and end in characters."""
     lines = code.splitlines(keepends=True)
     found: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
@@ -340,7 +341,7 @@ def silent_places(code: str) -> dict[int, list[tuple[tuple[int, int], tuple[int,
         line = lines[place[0] - 1] if place[0] <= len(lines) else ""
         return place[0], len(line.encode("utf-8", "surrogatepass")[: place[1]].decode("utf-8", "ignore"))
 
-    for begin, end in inert(parse(code)):
+    for begin, end in inert(tree):
         for line in range(begin[0], end[0] + 1):
             found.setdefault(line, []).append((in_characters(begin), in_characters(end)))
     return found
