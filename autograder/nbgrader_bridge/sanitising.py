@@ -32,7 +32,7 @@ MATH_VALUE = re.compile(r"[\w .,%#+()\[\]{}|/‖⟨⟩⌈⌉⌊⌋-]{0,60}|http:
 _LENGTHS = "columnspacing depth height linethickness lspace mathsize maxsize minsize rowspacing rspace voffset width"
 LENGTHS = frozenset(_LENGTHS.split())
 LENGTH = re.compile(r"(?:[+-]?(?:\d{1,2}|\d{0,2}\.\d{1,8})(?:em|ex|mu)?|[+-]?\d{1,3}(?:\.\d{1,8})?(?:px|pt|%)|[a-z]{1,20})")
-"""A length in a formula, below a hundred of its letters: a larger one would cover the page of whoever grades it."""
+"""A length in a formula, below a hundred of its letters: a larger one would cover the grader's page."""
 ATTRIBUTES: dict[str, dict[str, re.Pattern[str]]] = {
     "a": {"title": re.compile(r".{0,300}", re.DOTALL)},
     "details": {"data-exercise": re.compile(r"\w+"), "open": re.compile("|open")},

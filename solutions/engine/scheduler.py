@@ -1,4 +1,4 @@
-"""Who is fed, how much, and who gives way: Day 14's functions. `update` is written anew, to hash each block once, `admit` for the salt."""
+"""Who is fed, how much, and who gives way: Day 14's functions. `update` is rewritten to hash each block once, `admit` for the salt."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class HeadInTime(H11Protocol):
         self.waiting = self.loop.call_later(HEAD_SECONDS, self.no_head)
 
     def no_head(self) -> None:
-        """The time is up: what is answered goes on, and whoever has sent no whole head is let go."""
+        """The time is up: an answer goes on, and a client without a whole head is let go."""
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
 
