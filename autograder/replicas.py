@@ -28,6 +28,8 @@ Process = asyncio.subprocess.Process
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 LAST_LINES_SECONDS = 1.0
+HANG_SECONDS = 10.0
+"""A replica that has answered nothing for so long is killed. One that works or drains answers /health meanwhile."""
 
 
 def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, route: str) -> int:
@@ -83,7 +85,9 @@ class Group:
             for number in range(1, count + 1):
                 self.replicas.append(await self.start_replica(number, options, threads))
             watching = [asyncio.create_task(self.watch(replica)) for replica in self.replicas]
-            if await self.unless_over(asyncio.gather(*(self.answer(f"http://{replica.where}") for replica in self.replicas))):
+            up = await self.unless_over(asyncio.gather(*(self.answer(f"http://{replica.where}") for replica in self.replicas)))
+            watching += [asyncio.create_task(self.kill_if_it_hangs(replica)) for replica in self.replicas]
+            if up:
                 self.is_up = True
                 print("\n".join(self.replicas[0].lines))  # all of them say the same
                 await self.route_to_them(figures)
@@ -99,6 +103,11 @@ class Group:
 
     def end(self) -> None:
         """Let the replicas finish what they answer, and take nobody new; called again, end at once."""
+        if self.over.is_set():
+            for process in self.processes:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+            return
         self.over.set()
         for replica in self.replicas:
             with contextlib.suppress(ProcessLookupError):
@@ -163,6 +172,21 @@ class Group:
         if left == 0:
             self.status = 1
             self.end()
+
+    async def kill_if_it_hangs(self, replica: Replica) -> None:
+        """Watch a replica until it has ended, and kill it when it has not answered for HANG_SECONDS."""
+        clock = asyncio.get_running_loop().time
+        last = clock()
+        while replica.process.returncode is None:
+            with contextlib.suppress(httpx.HTTPError):
+                await self.client.get(f"http://{replica.where}/health", timeout=HANG_SECONDS)
+                last = clock()
+            if replica.process.returncode is None and clock() - last >= HANG_SECONDS:
+                print(f"Replica {replica.number} has not answered for {HANG_SECONDS:g} s and is killed.", file=sys.stderr, flush=True)
+                replica.process.kill()
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(replica.process.wait(), 1)
 
     async def pass_on(self, replica: Replica) -> None:
         assert replica.process.stdout is not None

@@ -284,7 +284,7 @@ def all_ended(process: psutil.Process) -> Iterator[list[psutil.Process]]:
 def test_one_is_killed_the_others_go_on_and_ctrl_c_ends_all_that_was_started():
     with command("--model", "tiny", "--replicas", "2", "--patience", "60") as served, all_ended(psutil.Process(served.process.pid)) as them:
         assert "1 thread; the weights of tiny" in next(line for line in served.printed if line.startswith("Engine: float32"))
-        servers = sorted((each for each in them if "--fd" in each.cmdline()), key=psutil.Process.create_time)
+        servers = replicas_of(served.process)
         assert (len(servers), len(them)) == (2, 3)
         asked = [completion(served.base, text) for text in BEGINNINGS]
         assert set(asked) == {"replica-1", "replica-2"}
@@ -304,6 +304,42 @@ def test_one_is_killed_the_others_go_on_and_ctrl_c_ends_all_that_was_started():
             assert [line for line in events if line][-1] == "data: [DONE]"
         assert served.process.wait(15) == 0
         assert printed.read() == ""
+
+
+def replicas_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The servers behind a router, in the order of their numbers."""
+    servers = [each for each in psutil.Process(process.pid).children() if "--fd" in each.cmdline()]
+    return sorted(servers, key=psutil.Process.create_time)
+
+
+@routes
+@pytest.mark.slow
+def test_a_replica_that_hangs_is_killed_and_its_requests_go_elsewhere():
+    """While all serve, and again at the end: neither a client nor SIGTERM waits for it."""
+    with command("--model", "tiny", "--replicas", "2") as served, all_ended(psutil.Process(served.process.pid)):
+        first, second = replicas_of(served.process)
+        first.suspend()
+        with ThreadPoolExecutor(len(BEGINNINGS)) as people:
+            assert set(people.map(lambda text: completion(served.base, text), BEGINNINGS)) == {"replica-2"}
+        printed = served.process.stdout
+        assert printed.readline() == "Replica 1 has not answered for 10 s and is killed.\n"
+        assert printed.readline() == "Replica 1 has ended (SIGKILL). The other one goes on.\n"
+        second.suspend()
+        served.process.terminate()
+        assert served.process.wait(30) == 0
+        assert printed.read() == "Replica 2 has not answered for 10 s and is killed.\n"
+
+
+@routes
+@pytest.mark.slow
+def test_a_second_signal_waits_for_no_replica():
+    with command("--model", "tiny", "--replicas", "2") as served, all_ended(psutil.Process(served.process.pid)):
+        first, second = replicas_of(served.process)
+        first.suspend()
+        served.process.terminate()
+        wait_until(lambda: not second.is_running() or second.status() == psutil.STATUS_ZOMBIE)
+        served.process.terminate()
+        assert served.process.wait(5) == 0
 
 
 @routes
@@ -331,6 +367,7 @@ def test_what_no_replica_starts_with_is_told_once(capfd, monkeypatch):
     [
         (["--replicas", "2"], router.MISSING),
         (["--dtype", "float16"], "DTYPE must be auto or float32, got float16"),
+        (["--route", "turns"], "ROUTE chooses between replicas: add REPLICAS=2 (--replicas 2), or leave ROUTE out"),
     ],
 )
 def test_what_it_cannot_do_is_one_line(options, says, capsys, monkeypatch):
