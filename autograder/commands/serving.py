@@ -24,7 +24,7 @@ def serve(
         str | None, typer.Option(help="auto: a file's own blocks of 4 bits where it can; float32: numbers, in a cache that texts share.")
     ] = None,
     replicas: Annotated[int, typer.Option(min=1, help="So many servers side by side, and HAProxy in front; float32 by default.")] = 1,
-    route: Annotated[str, typer.Option(help="Which replica answers: by a text's beginning, or in turns.")] = "beginning",
+    route: Annotated[str | None, typer.Option(help="How replicas divide requests: beginning (of the text), or turns.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="Requests that run at a time.")] = 8,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; who comes then is told 429.")] = 64,
     max_len: Annotated[int | None, typer.Option(min=2, help="Tokens of prompt and answer together; 2048 or the model's limit.")] = None,
@@ -36,12 +36,14 @@ def serve(
         raise CourseError(f"ENGINE must be reference or mine, got {engine}")
     if dtype not in (None, "auto", "float32"):
         raise CourseError(f"DTYPE must be auto or float32, got {dtype}")
+    if route is not None and replicas == 1:
+        raise CourseError("ROUTE chooses between replicas: add REPLICAS=2 (--replicas 2), or leave ROUTE out")
     if replicas > 1:
         from ..replicas import serve_replicas
 
         each = {"model": model, "engine": engine, "dtype": dtype or "float32", "rows": rows, "waiting": waiting, "patience": patience}
         options = [word for name, value in {**each, "max-len": max_len}.items() if value is not None for word in (f"--{name}", str(value))]
-        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route))
+        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning"))
     from ..server import serve as run
 
     status = run(
