@@ -57,6 +57,14 @@ GROUPS: dict[str, dict[str, str]] = {
 class Grouped(TyperGroup):
     """Lists the commands in groups, a line each."""
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. An invalid argument is named without the prefix that pydantic gives every message of a validator."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, lines in GROUPS.items():
             with formatter.section(title):

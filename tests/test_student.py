@@ -220,6 +220,8 @@ def test_if_solved_waits_and_opens(work, capsys):
     assert call(names(), 'if_solved("softmax")') is True
     assert call(names(WRONG), 'if_solved("softmax")') is False
     assert "waits for softmax" in capsys.readouterr().out
+    assert call(names(WRONG), 'if_solved("softmax", say=False)') is False
+    assert capsys.readouterr().out == ""
 
 
 def test_nbgraders_validate_sees_a_failure_as_an_error(work, monkeypatch):
@@ -357,6 +359,14 @@ def test_what_is_not_begun_is_one_line_for_each_exercise(work):
     ran = terminal("check", "samplers", folder=work)
     assert ran.returncode == 1
     assert ran.stdout.splitlines() == [f"{each.name}: not written yet" for each in lesson(day).exercises]
+
+
+def test_an_invalid_choice_is_named_without_the_librarys_prefix():
+    from autograder import cli
+
+    shown = CliRunner().invoke(cli.app, ["race", "--model", "nope"])
+    assert shown.exit_code == 2
+    assert "Invalid value for '--model': 'nope' is not one of 'tiny', 'smollm2'." in shown.output
 
 
 def test_help_names_each_command_once_in_a_group_and_in_a_line():

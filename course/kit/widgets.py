@@ -70,7 +70,7 @@ def sampler_playground(
         slider.observe(redraw, names="value")
     reset.on_click(restore)
     redraw()
-    note = [ipywidgets.HTML(f"<p>Switched off until it is written: {', '.join(missing)}.</p>")] if missing else []
+    note = [ipywidgets.HTML(f"<p>Switched off until the checks pass: {', '.join(missing)}.</p>")] if missing else []
     playground = ipywidgets.VBox([tau, k, p, reset, *note, said, shown])
     playground.add_class("sampler-playground")
     said.add_class(READ_ALOUD)
