@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
-	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb
+	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb --FileContentsManager.preferred_dir=work
 
 # The engine behind OpenAI's API, and a chat page: `make serve MODEL=tiny PORT=8001`. MODEL: smollm2, tiny, or a path; ENGINE: reference, or mine.
 # REPLICAS=2: two of them, and HAProxy in front.

@@ -1,5 +1,6 @@
 """A student's day in a real browser: Lab as `make lab` starts it, the notebook solved and wrong, the playground moved."""
 
+import json
 import re
 import time
 from pathlib import Path
@@ -83,6 +84,13 @@ def test_lab_opens_on_the_map_of_the_course(page, desk, shots):
     page.wait_for_selector(".jp-NotebookPanel:visible h1", timeout=60_000)
     assert "From Prompt to Token" in page.locator(".jp-NotebookPanel:visible h1").first.inner_text()
     page.screenshot(path=shots / "start_here.png")
+
+
+def test_labs_file_browser_begins_in_work_and_its_root_stays_the_checkout(page, desk):
+    """Beside work/ in the root lies solutions/; paths in lessons and addresses begin at the root."""
+    assert json.loads(page.locator("#jupyter-config-data").text_content())["preferredPath"] == "work"
+    notebook = page.request.get(f"{desk[1]}/api/contents/work/start_here.ipynb?content=0")
+    assert notebook.json()["path"] == "work/start_here.ipynb"
 
 
 def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(page, desk, shots):
