@@ -350,6 +350,8 @@ def test_on_paper_nothing_is_cut(visit):
     boxes = "[...document.querySelectorAll('article pre, article .table-wrapper, .picture, .drawing')]"
     assert page.evaluate(f"{boxes}.filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth + 1).length") == 0
     assert page.evaluate("[...document.querySelectorAll('article pre')].every((box) => getComputedStyle(box).maxHeight === 'none')")
+    fixed = "[...document.querySelectorAll('body *')].filter((e) => getComputedStyle(e).position === 'fixed' && e.getClientRects().length)"
+    assert page.evaluate(f"{fixed}.length") == 0  # a fixed element is printed over every page
 
 
 @slow
@@ -363,6 +365,21 @@ def test_on_a_phone_figures_keep_their_letters_and_scroll_in_a_box_with_a_name(v
         assert box.get_attribute("tabindex") == "0"
         assert box.get_attribute("role") == "group"
         assert re.match("Picture under “.+”, scrolls", box.get_attribute("aria-label"))
+
+
+@slow
+@browser
+def test_on_a_phone_the_front_page_shows_its_picture_whole(visit):
+    box = visit("index.html", viewport={"width": 390, "height": 800}).locator("img[src$='/check.png']").bounding_box()
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+
+
+@slow
+@browser
+def test_a_search_from_the_disk_says_how_to_get_excerpts(visit):
+    page = visit("search.html?q=softmax")
+    page.wait_for_selector("ul.search li a")
+    assert "python -m http.server" in page.locator(".no-excerpts").inner_text()
 
 
 @slow

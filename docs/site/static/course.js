@@ -12,3 +12,14 @@ function nameWhatScrolls() {
 }
 document.addEventListener("DOMContentLoaded", nameWhatScrolls);
 document.addEventListener("toggle", nameWhatScrolls, true);  // what was folded has had no size
+
+// A browser lets no page read another one from the disk, and Sphinx's search takes its excerpts from the pages.
+document.addEventListener("DOMContentLoaded", () => {
+  const results = document.getElementById("search-results");
+  if (!results || location.protocol !== "file:") return;
+  const note = document.createElement("p");
+  note.className = "no-excerpts";
+  note.innerHTML = "The search shows titles only, because this page was opened from the disk. For excerpts, run <code>python -m http.server</code> " +
+    "in the site's folder and open <code>http://localhost:8000</code>.";
+  results.before(note);
+});
