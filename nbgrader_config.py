@@ -1,5 +1,5 @@
-"""nbgrader's settings for this course: see autograder/nbgrader_bridge/settings.py."""
+"""nbgrader's settings for this course: see autograder/gradebook/books/settings.py."""
 
-from autograder.nbgrader_bridge.settings import configure
+from autograder.gradebook.books.settings import configure
 
 configure(get_config())  # noqa: F821 - nbgrader gives it

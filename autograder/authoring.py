@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from . import evidence
+from .base import evidence
 
 Suspects = Sequence[tuple[Any, str]]
 """(values, what it is called): the values that a known mistake gives, and a sentence that is true of whoever gives them."""

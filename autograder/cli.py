@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from . import __version__, collector
+from . import __version__
+from .base import collector
+from .base.errors import CourseError, InfrastructureFault
 from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
-from .errors import CourseError, InfrastructureFault
 
 GROUPS: dict[str, dict[str, str]] = {
     "Students": {

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from .errors import InfrastructureFault
+from .base.errors import InfrastructureFault
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def isolation() -> Finding:
     if not hasattr(os, "fork"):
         remedy = "grade in WSL, a Linux container or a virtual machine; notebooks work here"
         return Finding("grading", "missing", "this system cannot fork", remedy)
-    from .grading import zygotes
+    from .sandbox.process import zygotes
 
     try:
         level = zygotes.level()
@@ -129,8 +129,8 @@ def isolation() -> Finding:
 
 def exposed() -> Iterator[Finding]:
     """Answers that are installed where every submission could read them."""
-    from .grading.confine import exposed_answers
-    from .grading.isolation import EXPOSED, REMEDY
+    from .sandbox.confine.confine import exposed_answers
+    from .sandbox.confine.isolation import EXPOSED, REMEDY
 
     for copy in exposed_answers():
         yield Finding("answers", "missing", EXPOSED.format(copy), REMEDY)

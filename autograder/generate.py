@@ -11,15 +11,15 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from . import cheat_sheet, readme
-from .certify import at_the_desk
-from .certify_changed import FIGURES, commits_of, is_commit, means_otherwise, specimens_at
-from .course_table import known_topics
-from .learning import learn
+from .base.course_table import known_topics
+from .base.specimen_files import SPECIMENS, find_specimens
+from .certification.certify import at_the_desk
+from .certification.certify_changed import FIGURES, commits_of, is_commit, means_otherwise, specimens_at
+from .certification.learning import learn
+from .grading.verdict_inputs import files
 from .lessons import ROOT, build_capstone, build_release, build_source, build_start, syllabus
-from .site import certification
-from .specimen_files import SPECIMENS, find_specimens
-from .verdict_inputs import files
+from .notebook import cheat_sheet
+from .site import certification, readme
 
 
 def notebooks() -> None:
@@ -51,7 +51,7 @@ def has_changed(topic: str, commit: str) -> bool:
     """Return whether checks, reference or incorrect versions of a topic differ from this commit."""
     if not is_commit(commit):
         return True
-    checks = [path for path in files(topic) if path.parts[1] in ("checks", "hidden") and path.suffix == ".py"]
+    checks = [path for path in files(topic) if path.parent.name in ("checks", "helpers", "hidden") and path.suffix == ".py"]
     if any(means_otherwise(path, commit) for path in [*checks, Path("solutions", f"{topic}.py")]):
         return True
     before = specimens_at(commit, topic)
@@ -67,7 +67,7 @@ def main() -> None:
     before = contents()
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
         told_apart, to_review = learn(topic, at_the_desk(topic))
-        print(f"{topic}: {told_apart} mistakes can be told apart; {to_review} claims to review in autograder/specimens/{topic}/causes.json")
+        print(f"{topic}: {told_apart} mistakes can be told apart; {to_review} claims to review in specimens/{topic}/causes.json")
     for names, write in PAGES.items():
         write()
         print(f"written: {names}")

@@ -12,17 +12,18 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import cells, collector, desk, durations, ladder, render
-from .checking import run_for_a_person
-from .earlier import earlier_module, not_from_here
-from .errors import CourseError, InfrastructureFault
+from .base import collector
+from .base.errors import CourseError, InfrastructureFault
+from .base.verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
+from .checking.runner import select
 from .lessons import Day, lesson
-from .progress import progress
-from .rungs import rungs
-from .runner import select
-from .screen import Place, Table, sentences, shell, show_line, show_markdown
-from .typed import typed
-from .verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
+from .notebook import cells, desk, durations, ladder, render
+from .notebook.checking import run_for_a_person
+from .notebook.earlier import earlier_module, not_from_here
+from .notebook.progress import progress
+from .notebook.rungs import rungs
+from .notebook.screen import Place, Table, sentences, shell, show_line, show_markdown
+from .notebook.typed import typed
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
 

@@ -35,7 +35,7 @@ from llama import FORMATS, LlamaCpp, build, quantize
 from peers import transformers_twin
 
 from course.kit import load_model, paths
-from course.kit.model import WeightsOnly
+from course.kit.models.model import WeightsOnly
 from solutions.batching import decode_batch, prefill_batch
 from solutions.costs import kv_cache_bytes, measure_machine
 from solutions.engine import PackedModel, StaticEngine

@@ -21,13 +21,13 @@ from torch import Tensor
 
 sys.path.append(str(ROOT))
 from autograder.authoring import show
-from autograder.grading.gpu import Rehearsed
-from autograder.grading.near import Near
+from autograder.base.verdicts import Verdict
+from autograder.checking.runner import load_checks, reference, run_check
 from autograder.lessons import syllabus
-from autograder.runner import load_checks, reference, run_check
-from autograder.verdicts import Verdict
+from autograder.sandbox.measure.gpu import Rehearsed
+from autograder.sandbox.process.near import Near
 from course.kit import Config, Weights, WeightsOnly
-from course.kit.weights import build_weights, layer_shapes
+from course.kit.models.weights import build_weights, layer_shapes
 from solutions.batching import capture_decode, decode_batch, prefill_batch
 from solutions.costs import decode_flops, kv_cache_bytes, prefill_flops, roofline_seconds, weight_bytes
 from solutions.kv_cache import KVCache

@@ -69,7 +69,7 @@ for seed in range(20):
 
 
 def contents() -> dict[str, str]:
-    from autograder.demo import samples
+    from autograder.demo.demo import samples
     from autograder.lessons import find_day
 
     return {sample.student: sample.content for sample in samples(find_day("softmax")) if sample.student in STUDENTS}
@@ -103,7 +103,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
     os.chdir(folder)
     workers: list[Any] = [0.0]
     if path == "stock":
-        from autograder.nbgrader_bridge.gradebook import put_alembic_on_path
+        from autograder.gradebook.books.gradebook import put_alembic_on_path
 
         put_alembic_on_path()
         from nbgrader.apps.api import NbGraderAPI
@@ -131,14 +131,14 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         with Gradebook(config.CourseDirectory.db_url) as gradebook:
             scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
     else:
-        from autograder.grading import zygotes
+        from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store
+        from autograder.gradebook.books.gradebook import enter_day
+        from autograder.gradebook.books.writer import WriterThread
         from autograder.grading.executors.processes import Processes
         from autograder.grading.grade import Options
         from autograder.grading.run import grade_all
         from autograder.grading.tasks import find_tasks
-        from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store
-        from autograder.nbgrader_bridge.gradebook import enter_day
-        from autograder.nbgrader_bridge.writer import WriterThread
+        from autograder.sandbox.process import zygotes
 
         place = ClassFolder.of(folder / "submitted")
         tasks = list(find_tasks(place.submitted, [day]))
@@ -166,8 +166,8 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 
 def count_workers(total: list[float]) -> None:
     """Adds the processor time of each worker to total[0], read from the kernel as the worker ends."""
-    from autograder.grading.limits import cpu_seconds
-    from autograder.grading.remote import Connection
+    from autograder.sandbox.confine.limits import cpu_seconds
+    from autograder.sandbox.process.remote import Connection
 
     close, lock = Connection.close, threading.Lock()
 
@@ -223,7 +223,7 @@ def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
 def runs_a_submission(process: Any) -> bool:
     """A worker, whose command line is that of the warm process it was forked from; or a kernel of stock nbgrader's."""
     line, parent = process.cmdline(), process.parent()
-    return "ipykernel_launcher" in line or ("autograder.grading.zygote" in line and parent is not None and parent.cmdline() == line)
+    return "ipykernel_launcher" in line or ("autograder.sandbox.process.zygote" in line and parent is not None and parent.cmdline() == line)
 
 
 def proportional_bytes(pid: int) -> int:

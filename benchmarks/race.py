@@ -13,9 +13,9 @@ from common import ROOT, machine, save
 
 sys.path.append(str(ROOT))
 from autograder.grading.records import FLOAT32
-from autograder.grading.threads import one_thread
 from autograder.race.rivals import Rivals
 from autograder.race.running import RATES, TINY, Outcome, race
+from autograder.sandbox.confine.threads import one_thread
 
 SEEDS = tuple(range(31, 37))
 ENGINES = {"the course's engine": SEEDS, "the starting engine": SEEDS[:2]}

@@ -22,8 +22,8 @@ from common import ROOT, machine, save
 from server import free_port, started
 
 sys.path.append(str(ROOT))
-from autograder.replicas import share
-from autograder.router import haproxy
+from autograder.serving.replicas import share
+from autograder.serving.router import haproxy
 from course.kit import load_tokenizer, paths
 from solutions.latency import percentile
 from solutions.serving import SSEParser, poisson_arrivals, run_load

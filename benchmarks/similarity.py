@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder.exports.similarity import alike
+from autograder.gradebook.reports.similarity import alike
 from autograder.grading.tasks import find_tasks
 from autograder.lessons import find_day, release_notebook_path
 

@@ -25,13 +25,13 @@ from common import RESULTS, ROOT, processor, save
 
 sys.path.append(str(ROOT))
 from autograder.authoring import CheckFailed
-from autograder.certify import read_specimen, specimen_named
-from autograder.course_table import earlier_sources, solution_source
-from autograder.grading.far import Cell, Far
-from autograder.grading.timing import Inconclusive, Race
+from autograder.base.course_table import earlier_sources, solution_source
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.certification.certify import read_specimen, specimen_named
+from autograder.checking.runner import Check, fixtures, load_checks
 from autograder.lessons import syllabus
-from autograder.runner import Check, fixtures, load_checks
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.sandbox.measure.timing import Inconclusive, Race
+from autograder.sandbox.process.far import Cell, Far
 
 SLOW = {
     "test_faster_than_without_a_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from autograder import cache, collector
+from autograder.base import cache, collector
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 

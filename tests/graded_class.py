@@ -8,12 +8,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.books.gradebook import enter_day
+from autograder.gradebook.books.writer import WriterThread
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import find_tasks
 from autograder.lessons import lesson
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.nbgrader_bridge.gradebook import enter_day
-from autograder.nbgrader_bridge.writer import WriterThread
 
 from .submissions import QUICK, SOFTMAX, hand_in, released, solved
 

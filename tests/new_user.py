@@ -24,9 +24,9 @@ from typing import Any
 import nbformat
 import psutil
 
+from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.lessons import Day, find_day, prepare_work, release_notebook_path, syllabus
 from autograder.site.execute import high_water
-from autograder.specimen_files import SPECIMENS, find_specimens
 from benchmarks.common import ROOT, machine, save
 
 from . import lab

@@ -19,7 +19,7 @@ import httpx
 import openai
 import torch
 
-from autograder.server import parts
+from autograder.serving.server import parts
 from course.kit import WeightsOnly, load_model, load_tokenizer
 from course.kit.serving import EchoCore
 from course.kit.serving.running import LOOPBACK, Runner, address, open_port

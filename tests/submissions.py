@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.grade import Options, grade_file
-from autograder.grading.limits import Limits
 from autograder.grading.records import Record
 from autograder.grading.tasks import Task
 from autograder.lessons import Day, find_day, release_notebook_path, solved_notebook
+from autograder.sandbox.confine.limits import Limits
 
 SOFTMAX = find_day("softmax")
 QUICK = Options(limits=Limits(call_seconds=1.0, cell_seconds=2.0))

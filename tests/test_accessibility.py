@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.exports import similar_page, similarity
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.reports import similar_page, similarity
 from autograder.grading.tasks import find_tasks
 from autograder.lessons import find_day, syllabus
-from autograder.nbgrader_bridge.bulk import ClassFolder
 
 from . import lab, test_similarity
 from .axe import violations
@@ -112,19 +112,19 @@ CELLS = (
     """import torch
 from IPython.display import HTML, display
 from ipywidgets import FloatSlider
-from autograder import ladder, render, student
-from autograder.runner import run_checks, select
-from autograder.grading.near import Near
+from autograder.notebook import ladder, render; from autograder import student
+from autograder.checking.runner import run_checks, select
+from autograder.sandbox.process.near import Near
 from course.kit import load_model, widgets
-from course.kit.batch_stepper import batch_by_batch
-from course.kit.block_stepper import blocks_in_use
-from course.kit.cache_stepper import cache_filling
-from course.kit.draft_stepper import round_by_round
-from course.kit.request_timeline import request_timeline
-from course.kit.ring_stepper import round_of_messages
-from course.kit.roofline_steps import up_the_roof
-from course.kit.stepper import prefill_and_decode
-from course.kit.tile_stepper import tile_by_tile
+from course.kit.steppers.batch_stepper import batch_by_batch
+from course.kit.steppers.block_stepper import blocks_in_use
+from course.kit.steppers.cache_stepper import cache_filling
+from course.kit.steppers.draft_stepper import round_by_round
+from course.kit.steppers.request_timeline import request_timeline
+from course.kit.steppers.ring_stepper import round_of_messages
+from course.kit.steppers.roofline_steps import up_the_roof
+from course.kit.steppers.stepper import prefill_and_decode
+from course.kit.steppers.tile_stepper import tile_by_tile
 from solutions import samplers, softmax
 model = load_model("tiny")""",
     """def top_p_probs(logits, p):

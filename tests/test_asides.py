@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.datafiles import hand_computed
-from autograder.grading.near import Near
+from autograder.base.datafiles import hand_computed
+from autograder.base.specimen_files import listed
+from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
-from autograder.runner import run_checks, select
-from autograder.specimen_files import listed
-from autograder.typed import NotOfTheForm
+from autograder.notebook.typed import NotOfTheForm
+from autograder.sandbox.process.near import Near
 from course.kit import Tokenizer, load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"

@@ -15,21 +15,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder import attack_suite, cli
+from autograder import cli
 from autograder.authoring import CheckFailed, checks, show
-from autograder.course_table import earlier_sources
-from autograder.errors import CourseError
-from autograder.grading import isolation, remote, warm, wire, zygotes
-from autograder.grading.comparing import same
-from autograder.grading.far import Cell, Far
+from autograder.base.course_table import earlier_sources
+from autograder.base.errors import CourseError
+from autograder.certification import attack_suite
+from autograder.checking.runner import Check, more_checks, run_check, select
 from autograder.grading.lane import grade_one
-from autograder.grading.limits import Limits
-from autograder.grading.line import MAX_DEATHS
-from autograder.grading.near import Near
-from autograder.grading.raised import WorkerDied
-from autograder.grading.remote import Connection
 from autograder.lessons import find_day
-from autograder.runner import Check, more_checks, run_check, select
+from autograder.sandbox.confine import isolation
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.process import remote, warm, zygotes
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.line import MAX_DEATHS
+from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.remote import Connection
+from autograder.sandbox.protocol import wire
+from autograder.sandbox.protocol.comparing import same
+from autograder.sandbox.protocol.raised import WorkerDied
 from tests.submissions import QUICK, hand_in, only_lost, solved, with_cell
 
 SOFTMAX = find_day("softmax")
@@ -278,7 +281,7 @@ def test_same_knows_nan_infinity_and_nested_values():
 
 def test_replacing_the_workers_comparisons_hides_nothing(far):
     student = far(
-        "import torch, autograder.grading.worker as w\n"
+        "import torch, autograder.sandbox.process.worker as w\n"
         "w.same = torch.equal = lambda *a: True\nw.snapshot = lambda v: v\ntorch.get_rng_state = lambda: torch.zeros(1)\n"
         "def softmax(x):\n    x.zero_()\n    return x\ndef draw(x):\n    return torch.rand(1)\n"
     )
@@ -312,7 +315,7 @@ def test_a_byte_now_and_then_does_not_stop_the_clock(far):
 
 
 def test_an_iterator_that_never_ends_is_not_waited_for(far, monkeypatch):
-    monkeypatch.setattr("autograder.grading.budget.MAX_REQUESTS", 200)
+    monkeypatch.setattr("autograder.sandbox.confine.budget.MAX_REQUESTS", 200)
     student = far("import itertools\ndef softmax(x):\n    return itertools.repeat(x)\n")
     assert judged(student, lambda s: list(s.softmax(1))) == "timeout"
     assert judged(student, lambda s: next(s.softmax(1))) in ("pass", "timeout")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from autograder.grading.limits import Limits
-from autograder.grading.raised import WorkerDied
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.protocol.raised import WorkerDied
 from tests.ways import student_of, way
 
 __all__ = ["student_of", "way"]

@@ -21,14 +21,14 @@ import pytest
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, Configurable
 
-from autograder import verdict_inputs
+from autograder.checking.runner import load_checks
+from autograder.gradebook.books import preprocessors
+from autograder.gradebook.books.pages import NO_TEX
+from autograder.gradebook.books.preprocessors import WriteVerdicts
+from autograder.grading import verdict_inputs
 from autograder.grading.records import read_record
-from autograder.grading.remote import Connection
 from autograder.lessons import ROOT, lesson, release_notebook_path
-from autograder.nbgrader_bridge import preprocessors
-from autograder.nbgrader_bridge.pages import NO_TEX
-from autograder.nbgrader_bridge.preprocessors import WriteVerdicts
-from autograder.runner import load_checks
+from autograder.sandbox.process.remote import Connection
 from tests.submissions import QUICK, SOFTMAX, Notebook, cells_of, code, hand_in, released, solved, with_cell
 
 BIN = Path(sys.executable).parent
@@ -205,7 +205,7 @@ def test_formgraders_button_grades_too(class_folder, tmp_path):
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
 
-    from autograder.nbgrader_bridge.settings import configure
+    from autograder.gradebook.books.settings import configure
 
     root = tmp_path / "button"
     shutil.copytree(class_folder, root)
@@ -307,8 +307,8 @@ def test_a_page_of_a_damaged_file_says_in_one_line_what_is_wrong(class_folder):
 
 
 def test_no_page_and_no_graded_notebook_holds_a_hidden_checks_source(class_folder):
-    hidden = (ROOT / "autograder" / "hidden" / "test_softmax.py").read_text()
-    visible = (ROOT / "autograder" / "checks" / "test_softmax.py").read_text()
+    hidden = (ROOT / "autograder" / "checking" / "hidden" / "test_softmax.py").read_text()
+    visible = (ROOT / "autograder" / "checking" / "checks" / "test_softmax.py").read_text()
     lesson_text = release_notebook_path(SOFTMAX).read_text()
     secret = {line.strip() for line in hidden.splitlines()} - {line.strip() for line in visible.splitlines()}
     secret = {line for line in secret if len(line) > 25 and not line.startswith(('"""', "from ", "import ")) and line not in lesson_text}
@@ -323,7 +323,7 @@ def test_no_page_and_no_graded_notebook_holds_a_hidden_checks_source(class_folde
 
 def test_values_of_hidden_checks_are_not_shown(class_folder):
     record = read_record(class_folder / "records" / SLUG / "chidi_first_only.json")
-    from autograder.nbgrader_bridge.pages import shown
+    from autograder.gradebook.books.pages import shown
 
     for verdict in record.verdicts:
         if verdict.hidden:
@@ -395,9 +395,9 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero_under_nbgrader_either(t
 
 
 def test_a_class_in_bulk_gets_the_same_scores_as_by_the_command(class_folder, tmp_path):
+    from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store
     from autograder.grading.run import grade_all
     from autograder.grading.tasks import find_tasks
-    from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store
 
     shutil.copytree(class_folder / "submitted", tmp_path / "submitted")
     (tmp_path / "submitted" / "ada_right" / SLUG / "timestamp.txt").write_text("the day before yesterday")
@@ -413,7 +413,7 @@ def test_a_class_in_bulk_gets_the_same_scores_as_by_the_command(class_folder, tm
 def test_the_day_is_entered_once_and_its_points_follow_the_lesson(tmp_path, monkeypatch):
     from nbgrader.api import Gradebook
 
-    from autograder.nbgrader_bridge import gradebook
+    from autograder.gradebook.books import gradebook
 
     url = gradebook.gradebook_url(tmp_path / "gradebook.db")
     calls: list[str] = []

@@ -205,7 +205,7 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(page, desk, shots):
 def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(page, desk, shots):
     """The figure of one query follows its tiles and what it sees without a kernel; a sum kept under the old maximum is told."""
     slip = ("absorb", "state.l * fade", "state.l")
-    with_a_slip(page, desk, "flash_attention", slip, until="from course.kit.tile_stepper", right=("finish",))
+    with_a_slip(page, desk, "flash_attention", slip, until="from course.kit.steppers.tile_stepper", right=("finish",))
     table = scroll_to_all(page, "absorb:")
     page.screenshot(path=shots / "day12_wrong.png")
     assert "fail" in table

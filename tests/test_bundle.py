@@ -21,11 +21,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.datafiles import hand_computed
-from autograder.errors import CourseError
-from autograder.exports import bundle
+from autograder.base.datafiles import hand_computed
+from autograder.base.errors import CourseError
+from autograder.checking.runner import Check, select
+from autograder.gradebook.lms import bundle
 from autograder.lessons import ROOT, Day, find_day, lesson, marks, solved_notebook, syllabus
-from autograder.runner import Check, select
 
 READY = [day for day in syllabus() if day.ready]
 SAMPLERS = find_day("samplers")
@@ -100,12 +100,12 @@ def test_a_line_of_an_answer_would_be_found(unpacked: dict[Day, Path]) -> None:
 def test_nothing_hidden_is_inside(day: Day, unpacked: dict[Day, Path]) -> None:
     place = unpacked[day]
     names = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
-    assert {n for n in names if n.startswith("autograder/hidden")} == {"autograder/hidden/__init__.py"}
-    assert (place / "autograder/hidden/__init__.py").read_text() == ""
-    assert not [n for n in names if "specimens" in n or "nbgrader_bridge" in n or n.endswith((".pyc", "figures.py", "gradebook.py"))]
+    assert {n for n in names if n.startswith("autograder/checking/hidden")} == {"autograder/checking/hidden/__init__.py"}
+    assert (place / "autograder/checking/hidden/__init__.py").read_text() == ""
+    assert not [n for n in names if "specimens" in n or "gradebook/" in n or n.endswith((".pyc", "figures.py", "gradebook.py"))]
     hidden = {
         node.name
-        for module in (ROOT / "autograder" / "hidden").glob("test_*.py")
+        for module in (ROOT / "autograder" / "checking" / "hidden").glob("test_*.py")
         for node in ast.walk(ast.parse(module.read_text()))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     }
@@ -134,7 +134,7 @@ def check(place, slug, notebook):
     os.makedirs(place + "/work", exist_ok=True)
     os.chdir(place + "/work")
     import autograder, course, solutions
-    from autograder import desk, student
+    from autograder.notebook import desk; from autograder import student
     from autograder.lessons import find_day
     for module in (autograder, course, solutions):
         assert module.__file__.startswith(place), module.__file__
@@ -272,9 +272,9 @@ def test_the_same_course_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_module_that_no_student_may_have_stops_the_bundle(tmp_path: Path) -> None:
-    (tmp_path / "autograder").mkdir()
-    for name in ("__init__", "doctor", "authoring", "certify"):
+    (tmp_path / "autograder" / "demo").mkdir(parents=True)
+    for name in ("__init__", "doctor", "authoring", "demo/__init__", "demo/demo"):
         (tmp_path / "autograder" / f"{name}.py").write_text("")
-    (tmp_path / "autograder" / "student.py").write_text("def f():\n    from . import certify\n")
-    with pytest.raises(CourseError, match=r"leads to autograder\.certify"):
+    (tmp_path / "autograder" / "student.py").write_text("def f():\n    from .demo import demo\n")
+    with pytest.raises(CourseError, match=r"leads to autograder\.demo"):
         bundle.imported_modules(tmp_path)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from autograder import cache
+from autograder.base import cache
 
 
 @pytest.fixture

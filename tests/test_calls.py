@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed, raises
-from autograder.grading import wire
-from autograder.grading.far import Cell, Far
-from autograder.grading.near import Near
-from autograder.grading.raised import StudentRaised, WorkerDied
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
+from autograder.sandbox.protocol import wire
+from autograder.sandbox.protocol.raised import StudentRaised, WorkerDied
 from tests.submissions import QUICK
 from tests.test_attacks import FIND_WORKER
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import cache, verdict_inputs
-from autograder.errors import InfrastructureFault
+from autograder.base import cache
+from autograder.base.errors import InfrastructureFault
 from autograder.grading import canaries as cached
-from autograder.grading import grade, zygotes
+from autograder.grading import grade, verdict_inputs
 from autograder.grading.grade import Options
-from autograder.grading.limits import Limits
 from autograder.lessons import find_day
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.process import zygotes
 
 DAY = find_day("softmax")
 OPTIONS = Options(seed=5)

@@ -14,9 +14,9 @@ from torch import Tensor
 import solutions.batching
 import solutions.costs
 from autograder.authoring import show
-from autograder.grading.near import Near
-from autograder.runner import load_checks, reference, run_check
-from autograder.verdicts import PASS
+from autograder.base.verdicts import PASS
+from autograder.checking.runner import load_checks, reference, run_check
+from autograder.sandbox.process.near import Near
 from course.kit import load_model
 from solutions.batching import capture_decode, generate_batch, left_pad, prefill_batch
 from solutions.kv_cache import KVCache

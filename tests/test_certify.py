@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import certify
-from autograder.errors import CourseError
-from autograder.grading.limits import Limits
+from autograder.base.errors import CourseError
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.certification import certify
 from autograder.lessons import ROOT
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.sandbox.confine.limits import Limits
 
 RIGHT = "# exercise: softmax\n# RIGHT: torch's own\ndef softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "# exercise: softmax\n# WRONG: over the first dimension\ndef softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
@@ -131,7 +131,7 @@ def test_unknown_topic_or_folder_is_one_line_and_exit_2(tmp_path):
 def test_published_figures_need_a_commit(tmp_path):
     here = tmp_path / "course"
     subprocess.run(["git", "clone", "-q", ROOT, here], check=True)
-    code = "from autograder import certify; certify.require_commit()"
+    code = "from autograder.certification import certify; certify.require_commit()"
 
     def require() -> str:
         environment = os.environ | {"PYTHONPATH": str(here)}

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import certify, certify_changed, cli, verdict_inputs
-from autograder.certify import Judgement, Specimen
-from autograder.course_table import known_topics
+from autograder import cli
+from autograder.base.course_table import known_topics
+from autograder.certification import certify, certify_changed
+from autograder.certification.certify import Judgement, Specimen
+from autograder.grading import verdict_inputs
 from autograder.lessons import ROOT
 
 LESSON = "{prose}\n\n```python setup\n{setup}\n```\n\n```python\nsoftmax(x)\n```\n"
@@ -40,18 +42,18 @@ def versions(count: int) -> str:
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """(root, the commit of its figures). One helper belongs to softmax alone, `certify.py` to all topics."""
-    write(tmp_path, "autograder/certify.py", "X = 1\n")
-    write(tmp_path, "autograder/checks/helper.py", "X = 1\n")
+    write(tmp_path, "autograder/certification/certify.py", "X = 1\n")
+    write(tmp_path, "autograder/checking/checks/helper.py", "X = 1\n")
     write(tmp_path, "datasets/hand_computed.toml", NUMBERS.format(softmax=1, samplers=1))
     for folder in ("day01_softmax", "day05_samplers"):
         write(tmp_path, f"course/{folder}/lesson.md", LESSON.format(setup="import torch", prose="Words."))
     write(tmp_path, "requirements.lock", LOCK.format(numpy="2.4.0", rich="1"))
     for topic in ("softmax", "samplers"):
-        write(tmp_path, f"autograder/specimens/{topic}/softmax.py", versions(40))
+        write(tmp_path, f"specimens/{topic}/softmax.py", versions(40))
     git(tmp_path, "init", "-q")
     monkeypatch.setattr(certify_changed, "ROOT", tmp_path)
-    monkeypatch.setattr(certify_changed, "SPECIMENS", tmp_path / "autograder" / "specimens")
-    monkeypatch.setattr(verdict_inputs, "files", lambda topic: [Path("autograder/checks/helper.py")] if topic == "softmax" else [])
+    monkeypatch.setattr(certify_changed, "SPECIMENS", tmp_path / "specimens")
+    monkeypatch.setattr(verdict_inputs, "files", lambda topic: [Path("autograder/checking/checks/helper.py")] if topic == "softmax" else [])
     for cached in ("means_otherwise", "is_commit", "differing", "specimens_at"):
         getattr(certify_changed, cached).cache_clear()
     return tmp_path, commit(tmp_path)
@@ -60,7 +62,7 @@ def repository(tmp_path, monkeypatch):
 def chosen(root: Path, at: str | None, draw: int = 7) -> certify_changed.Draw:
     found = []
     for topic in ("softmax", "samplers"):
-        for listed in certify.find_specimens(root / "autograder" / "specimens", [topic]):
+        for listed in certify.find_specimens(root / "specimens", [topic]):
             found.append(Specimen(topic, listed.file, "softmax", listed.right, "", listed.text))
     return certify_changed.choose(found, {"softmax": at, "samplers": at} if at else {}, draw)
 
@@ -76,9 +78,9 @@ def test_without_a_change_a_tenth_is_drawn_and_the_same_one_again(repository):
 @pytest.mark.parametrize(
     ("name", "text", "changed"),
     [
-        ("autograder/checks/helper.py", "X = 2\n", ["softmax"]),
-        ("autograder/checks/helper.py", "X = 1  # a reason\n", []),
-        ("autograder/certify.py", "X = 2\n", ["softmax", "samplers"]),
+        ("autograder/checking/checks/helper.py", "X = 2\n", ["softmax"]),
+        ("autograder/checking/checks/helper.py", "X = 1  # a reason\n", []),
+        ("autograder/certification/certify.py", "X = 2\n", ["softmax", "samplers"]),
         ("datasets/hand_computed.toml", NUMBERS.format(softmax=1, samplers=2), ["samplers"]),
         ("requirements.lock", LOCK.format(numpy="2.5.0", rich="1"), ["softmax", "samplers"]),
         ("requirements.lock", LOCK.format(numpy="2.4.0", rich="2"), []),
@@ -101,9 +103,9 @@ def test_a_topic_whose_input_has_changed_is_judged_as_far_as_time_allows(reposit
 
 def test_topics_are_drawn_evenly_and_a_changed_specimen_comes_first(repository):
     root, at = repository
-    write(root, "autograder/certify.py", "X = 2\n")
+    write(root, "autograder/certification/certify.py", "X = 2\n")
     new = VERSION.format(name="wrong_new", kind="WRONG", value=40)
-    write(root, "autograder/specimens/samplers/softmax.py", versions(40).replace("return 3\n", "return 33\n") + new)
+    write(root, "specimens/samplers/softmax.py", versions(40).replace("return 3\n", "return 33\n") + new)
     draw = chosen(root, at)
     assert {s.file for s in draw.own} == {"wrong_3.py", "wrong_new.py"}
     assert draw.order[:2] == draw.own
@@ -122,7 +124,7 @@ def test_figures_of_an_unknown_commit_make_everything_changed(repository, at):
 
 def test_what_there_was_no_time_for_is_counted_and_not_judged(repository, monkeypatch):
     root, at = repository
-    write(root, "autograder/certify.py", "X = 2\n")
+    write(root, "autograder/certification/certify.py", "X = 2\n")
     draw = chosen(root, at)
     seen = []
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import chat as chatting
-from autograder.chat import TAKEN, Answer, Conversation, chat, parts
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
+from autograder.serving import chat as chatting
+from autograder.serving.chat import TAKEN, Answer, Conversation, chat, parts
 from course.kit import load_model
 from course.kit.paths import SMOLLM2
 from solutions.kv_cache import generate_cached

@@ -2,8 +2,8 @@
 
 import re
 
-from autograder import cheat_sheet
-from autograder.datafiles import hand_computed
+from autograder.base.datafiles import hand_computed
+from autograder.notebook import cheat_sheet
 
 
 def test_every_ready_day_has_formulas_and_all_of_its_numbers():
@@ -11,7 +11,7 @@ def test_every_ready_day_has_formulas_and_all_of_its_numbers():
     for day in cheat_sheet.ready():
         section = formulas.split(f"## Day {day.number} ·")[1].split("## Day")[0]
         assert "| what | formula | check |" in section
-        assert section.count("autograder/checks/") >= 1, day.topic
+        assert section.count("autograder/checking/checks/") >= 1, day.topic
         for name in hand_computed(day.topic):
             assert f"**{name.replace('_', ' ')}.** " in numbers.split(f"## Day {day.number} ·")[1].split("## Day")[0]
 

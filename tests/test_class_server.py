@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from tornado.web import HTTPError
 
+from autograder.base.errors import CourseError
 from autograder.commands.handing_out import make_class
-from autograder.desk import standings
-from autograder.errors import CourseError
-from autograder.exports.bundle import ANSWERS_ARE_LEFT_OUT
+from autograder.gradebook.lms.bundle import ANSWERS_ARE_LEFT_OUT
 from autograder.hub import config, course, people, starting
 from autograder.hub.layout import HubFolder
 from autograder.lessons import lesson
+from autograder.notebook.desk import standings
 
 from . import class_server, lab
 from .class_server import BIN, Instructor, Student
@@ -140,7 +140,7 @@ def test_students_have_the_course_up_to_the_last_day_released_and_no_answer_of_i
     assert ANSWERS_ARE_LEFT_OUT not in (folder.course / "solutions" / "softmax.py").read_text()
     assert ANSWERS_ARE_LEFT_OUT in (folder.course / "solutions" / "attention.py").read_text()
     assert not (folder.course / "solutions" / "samplers.py").exists()
-    assert [path.name for path in (folder.course / "autograder" / "hidden").iterdir()] == ["__init__.py"]
+    assert [path.name for path in (folder.course / "autograder" / "checking" / "hidden").iterdir()] == ["__init__.py"]
     (folder.released / "day03_attention").rmdir()
     assert course.lay_out(folder) == third  # whoever fetched it works on it still
     assert first.exists()  # for whoever imports from it just now

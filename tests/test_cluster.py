@@ -19,12 +19,13 @@ import psutil
 import pytest
 
 from autograder import cli
-from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import executors, records, zygotes
+from autograder.base.errors import CourseError, InfrastructureFault
+from autograder.grading import executors, records
 from autograder.grading.grade import Options
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import Task
 from autograder.lessons import ROOT, lesson
+from autograder.sandbox.process import zygotes
 from tests.submissions import SOFTMAX, hand_in, released, solved, with_cell
 from tests.test_resume import lives
 
@@ -274,10 +275,10 @@ def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_ref
 
 def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path):
     other = tmp_path / "other"
-    ignore = shutil.ignore_patterns("__pycache__", "models", "specimens", "*.ipynb")
+    ignore = shutil.ignore_patterns("__pycache__", "*.gguf", "*.ipynb")
     for name in ("autograder", "course", "solutions", "datasets"):
         shutil.copytree(ROOT / name, other / name, ignore=ignore)
-    grader = other / "autograder" / "grading" / "timing.py"
+    grader = other / "autograder" / "sandbox" / "measure" / "timing.py"
     grader.write_text(grader.read_text() + "\nMORE = 1\n")
     hand_in(tmp_path, "ada", solved())
     with scheduler(tmp_path / "scheduler") as address, worker(tmp_path / "worker", address, PYTHONPATH=str(other)):

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from autograder.base.errors import CourseError
 from autograder.cli import app
-from autograder.errors import CourseError
-from autograder.exports import archives, deadlines, naming
-from autograder.exports.collecting import Collector, Entry, Notes
-from autograder.exports.roster import read_roster
+from autograder.gradebook.lms import archives, naming
+from autograder.gradebook.lms.collecting import Collector, Entry, Notes
+from autograder.gradebook.policy import deadlines
+from autograder.gradebook.policy.roster import read_roster
 from autograder.grading.tasks import find_tasks, is_student_id
 from autograder.lessons import find_day, syllabus
 
@@ -582,7 +583,7 @@ def test_collect_tells_what_was_left_out_and_exits_with_1(tmp_path):
 def test_due_sets_the_date_in_the_table_and_in_the_gradebook(tmp_path):
     from nbgrader.api import Gradebook
 
-    from autograder.nbgrader_bridge.gradebook import enter_day
+    from autograder.gradebook.books.gradebook import enter_day
 
     assert run(tmp_path, "due", "day05", "2026-11-20T23:59+01:00").exit_code == 0
     assert deadlines.due_dates(tmp_path) == {DAY.slug: deadlines.parse_time("2026-11-20T22:59Z")}

@@ -273,7 +273,7 @@ def test_the_template_is_the_one_in_the_model_file() -> None:
     assert importlib.util.find_spec("gguf"), "gguf is a requirement of the course"
     from gguf import GGUFReader
 
-    from autograder.hidden.test_tokenizer import CHAT_TEMPLATE
+    from autograder.checking.hidden.test_tokenizer import CHAT_TEMPLATE
 
     field = GGUFReader(paths.SMOLLM2).fields["tokenizer.chat_template"]
     assert field.contents().replace("\\n", "\n") == CHAT_TEMPLATE.replace("\\n", "\n")

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.grading.near import Near
-from autograder.runner import run_checks, select
-from autograder.verdicts import PASS
+from autograder.base.verdicts import PASS
+from autograder.checking.runner import run_checks, select
+from autograder.sandbox.process.near import Near
 from course.kit import Model, ModelUnavailable, load_model, paths
-from course.kit.attention_maps import best_head, queries_and_keys, without_heads
+from course.kit.steppers.attention_maps import best_head, queries_and_keys, without_heads
 from solutions.attention import attention, causal_mask, merge_heads, rotary, sinusoidal_positions, split_heads
 from solutions.softmax import softmax
 

@@ -14,9 +14,9 @@ import torch
 import solutions.tokenizer
 import solutions.transformer
 from autograder.lessons import find_day, lesson
-from autograder.typed import NotOfTheForm, typed
+from autograder.notebook.typed import NotOfTheForm, typed
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
-from course.kit.weights import layer_shapes
+from course.kit.models.weights import layer_shapes
 from solutions.softmax import softmax
 from solutions.transformer import decoder_block, feed_forward, forward, rms_norm
 

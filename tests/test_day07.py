@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 import torch
 
-from autograder.grading.far import Cell, Far
-from autograder.grading.near import Near
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
 from course.kit import load_model, paths
 from solutions.generation import generate, stream
 from solutions.samplers import draw

@@ -8,7 +8,7 @@ from itertools import accumulate
 import pytest
 import torch
 
-from autograder.datafiles import hand_computed
+from autograder.base.datafiles import hand_computed
 from autograder.lessons import find_day, lesson
 from course.kit import paths
 from solutions.latency import Trace, goodput, percentile, summarize

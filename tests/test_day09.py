@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.grading.work import counting
+from autograder.sandbox.measure.work import counting
 from course.kit import Config, load_model, paths
 from course.kit.hardware import HARDWARE
-from course.kit.stepper import SHAPES
+from course.kit.steppers.stepper import SHAPES
 from solutions.costs import (
     arithmetic_intensity,
     cached_positions,

@@ -7,8 +7,8 @@ import torch
 
 import solutions.batching
 import solutions.samplers
-from autograder.grading.gpu import Rehearsed
-from autograder.grading.work import counting
+from autograder.sandbox.measure.gpu import Rehearsed
+from autograder.sandbox.measure.work import counting
 from course.kit import load_model, paths
 from course.kit.hardware import HARDWARE
 from solutions.attention import rotary

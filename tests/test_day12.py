@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.checks.test_flash_attention import ONE_KEY_AT_A_TIME
-from autograder.checks.tiles import planned
-from autograder.course_table import solution_source
-from autograder.grading.near import Near
-from autograder.grading.work import counting
+from autograder.base.course_table import solution_source
+from autograder.checking.checks.test_flash_attention import ONE_KEY_AT_A_TIME
+from autograder.checking.helpers.tiles import planned
+from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
-from autograder.runner import run_checks, select
+from autograder.sandbox.measure.work import counting
+from autograder.sandbox.process.near import Near
 from course.kit import paths
 from course.kit.hardware import HARDWARE
-from course.kit.tile_map import draw_tiles
+from course.kit.steppers.tile_map import draw_tiles
 from solutions.attention import attention, causal_mask
 from solutions.flash_attention import State, absorb, combine, finish, flash_attention, flash_bytes, standard_bytes, tile_plan
 
@@ -235,7 +235,7 @@ def test_the_map_of_tiles_shows_each_tile_once() -> None:
     import matplotlib.pyplot as plt
     from matplotlib.colors import to_hex
 
-    from course.kit.tile_map import MASKED, READ, SKIPPED
+    from course.kit.steppers.tile_map import MASKED, READ, SKIPPED
 
     case = HAND["square_plan"]
     draw_tiles([[tuple(tile) for tile in row] for row in case["tiles"]], case["t"], case["t"], case["block"])

@@ -9,9 +9,9 @@ import zlib
 import pytest
 import torch
 
-from autograder.checks.cached import whole
-from autograder.grading.work import counting
+from autograder.checking.helpers.cached import whole
 from autograder.lessons import find_day, lesson
+from autograder.sandbox.measure.work import counting
 from course.kit import Config, paths
 from solutions import paging
 from solutions.attention import attention

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import solutions.continuous_batching as engine
-from autograder.checks.cached import whole
-from autograder.grading.work import counting
+from autograder.checking.helpers.cached import whole
+from autograder.sandbox.measure.work import counting
 from course.kit import paths
 from solutions.continuous_batching import (
     Plan,

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 import solutions.speculative as speculative
-from autograder.checks.cached import PROMPTS, tiny_ids, unrolled, whole
-from autograder.checks.guessed import Books, Drawn, Lookup, Oracle, has_the_law, joint_law, law_of, trials
-from autograder.grading.near import Near
-from autograder.grading.work import counting
+from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole
+from autograder.checking.helpers.guessed import Books, Drawn, Lookup, Oracle, has_the_law, joint_law, law_of, trials
+from autograder.sandbox.measure.work import counting
+from autograder.sandbox.process.near import Near
 from course.kit import WeightsOnly, paths
 from solutions.kv_cache import KVCache, forward_cached, generate_cached
 from solutions.samplers import draw, sample_next_token

@@ -15,10 +15,10 @@ from torch import Tensor
 
 import solutions.kv_cache as day10
 import solutions.speculative as speculative
-from autograder.grading.work import counting
 from autograder.lessons import find_day, lesson
+from autograder.sandbox.measure.work import counting
 from course.kit import WeightsOnly, load_model, paths, plots
-from course.kit.drafts import bigram_table
+from course.kit.models.drafts import bigram_table
 from solutions.speculative import acceptance_probs, expected_tokens, residual_probs, speedup, verify_sampled
 
 from .demo_cells import DemoCells, earlier, public
@@ -172,7 +172,7 @@ def test_every_draft_gives_the_same_tokens_at_another_price(capsys) -> None:
 
 @pytest.mark.slow
 def test_the_bigrams_cover_some_of_p(capsys) -> None:
-    said = run_cell("from course.kit.drafts", capsys, before=(EXACT_CELL, LADDER_CELL))
+    said = run_cell("from course.kit.models.drafts", capsys, before=(EXACT_CELL, LADDER_CELL))
     a_pass, alpha = (float(x) for x in re.findall(r"([\d.]+) a pass; alpha.* is ([\d.]+)", said)[0])
     assert 0.3 < alpha < 0.5
     assert a_pass == pytest.approx(expected_tokens(alpha, 2), abs=0.25)

@@ -16,7 +16,7 @@ import solutions.parallel as parallel
 from autograder.lessons import find_day, lesson, marks
 from course.kit import load_model, paths
 from course.kit.ranks import run_ranks
-from course.kit.ring_stepper import WAYS
+from course.kit.steppers.ring_stepper import WAYS
 from solutions.parallel import (
     all_reduce_seconds,
     column_shard,

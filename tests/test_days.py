@@ -8,10 +8,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograder.checking.runner import load_checks, reference
 from autograder.grading.grade import Options, grade_file
 from autograder.grading.tasks import Task
 from autograder.lessons import lesson, release_notebook_path, solved_notebook, syllabus
-from autograder.runner import load_checks, reference
 from autograder.site.execute import Peak, executed, needed
 
 READY = [day for day in syllabus() if day.ready]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import demo
+from autograder.base.errors import CourseError
 from autograder.commands.grading import Lines
-from autograder.errors import CourseError
+from autograder.demo import demo
 from autograder.grading.records import ExerciseScore
 from autograder.lessons import find_day, lesson
 

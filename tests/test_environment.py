@@ -77,12 +77,11 @@ ANSWERS = ROOT / "tests" / "written_tests"
 """What students might write for a test to be judged: some of it is not even Python."""
 WHO_NEEDS = {
     "autograder/site": ["docs"],
-    "autograder/mutation": ["dev"],
-    "autograder/grading/cluster.py": ["cluster"],
+    "autograder/certification/mutation": ["dev"],
     "autograder/hub": ["hub"],
     "autograder/grading/executors/errands.py": ["cluster"],
     "autograder/grading/executors/cluster.py": ["cluster"],
-    "autograder/pytest_plugin.py": ["dev"],
+    "autograder/notebook/pytest_plugin.py": ["dev"],
     "benchmarks": ["docs", "dev", "llama"],
     "datasets": ["dev"],
     "solutions/engine/onnx_blocks.py": ["onnxruntime"],
@@ -145,4 +144,4 @@ def test_an_import_that_is_not_declared_is_seen():
     assert undeclared("zmq", "tests/test_kernel.py", distributions)
     assert not undeclared("dask", "autograder/grading/executors/cluster.py", distributions)
     assert undeclared("dask", "autograder/grading/run.py", distributions)
-    assert undeclared("no_such_module", "course/kit/model.py", distributions)
+    assert undeclared("no_such_module", "course/kit/models/model.py", distributions)

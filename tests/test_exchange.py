@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.commands.handing_out import make_class
-from autograder.exports.collecting import Collector
+from autograder.gradebook.lms.collecting import Collector
 from autograder.grading.grade import grade_file
 from autograder.grading.tasks import find_tasks, left_out
 from autograder.lessons import build_source, lesson, syllabus

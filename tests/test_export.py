@@ -12,14 +12,14 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
+from autograder.checking.runner import load_checks
 from autograder.cli import app
-from autograder.exports import gradescope, tables
-from autograder.exports.results import ClassResults, class_results
-from autograder.exports.roster import Person, Roster
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.lms import gradescope, tables
+from autograder.gradebook.policy.roster import Person, Roster
+from autograder.gradebook.results import ClassResults, class_results
 from autograder.grading.records import read_record, write_record
 from autograder.lessons import find_day
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.runner import load_checks
 
 from .graded_class import CLASS, EXERCISES, TOTAL, correct_by_hand, graded_class
 from .submissions import SOFTMAX

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import certify_changed, generate
-from autograder.certify_changed import commits_of, is_commit
-from autograder.course_table import known_topics
+from autograder import generate
+from autograder.base.course_table import known_topics
+from autograder.certification import certify_changed
+from autograder.certification.certify_changed import commits_of, is_commit
 from autograder.lessons import syllabus
 
 
@@ -54,10 +55,10 @@ SOME = ("softmax", "costs", "paging", "continuous_batching")
 @pytest.mark.parametrize(
     ("changed", "topics"),
     [
-        ("autograder/checks/paged.py", ["paging", "continuous_batching"]),
-        ("autograder/hidden/test_paging.py", ["paging"]),
+        ("autograder/checking/helpers/paged.py", ["paging", "continuous_batching"]),
+        ("autograder/checking/hidden/test_paging.py", ["paging"]),
         ("solutions/softmax.py", ["softmax"]),
-        ("autograder/grading/timing.py", []),
+        ("autograder/sandbox/measure/timing.py", []),
         ("course/day01_softmax/lesson.md", []),
     ],
 )

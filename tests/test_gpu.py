@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from course.kit import load_model
-from course.kit.config import Config
+from course.kit.models.config import Config
+from course.kit.models.weights import build_weights, layer_shapes
 from course.kit.paths import ROOT
-from course.kit.weights import build_weights, layer_shapes
 from solutions.batching import positions_and_mask, prefill_batch, static_decode
 from solutions.kv_cache import KVCache
 

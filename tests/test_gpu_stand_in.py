@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from autograder.grading.gpu import Rehearsed
+from autograder.sandbox.measure.gpu import Rehearsed
 
 
 def warm(x):

@@ -18,24 +18,27 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from autograder import cli, runner, verdict_inputs
-from autograder.checking import run_for_a_person
-from autograder.course_table import earlier_sources
-from autograder.errors import CourseError, InfrastructureFault
-from autograder.grading import grade, handed_in, records, zygotes
+from autograder import cli
+from autograder.base.course_table import earlier_sources
+from autograder.base.errors import CourseError, InfrastructureFault
+from autograder.base.verdicts import Verdict
+from autograder.checking import runner
+from autograder.grading import grade, records, verdict_inputs
 from autograder.grading.executors import local
-from autograder.grading.far import Cell, Far
 from autograder.grading.grade import canaries, our_cells
-from autograder.grading.handed_in import MAX_BYTES
 from autograder.grading.lane import grade_one
-from autograder.grading.limits import stopped_after
-from autograder.grading.line import worker_seed
-from autograder.grading.raised import is_memory, student_raised
 from autograder.grading.run import drawn_seed, fresh_record, grade_all
-from autograder.grading.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.grading.tasks import find_tasks, is_student_id, left_out
 from autograder.lessons import find_day, lesson
-from autograder.verdicts import Verdict
+from autograder.notebook.checking import run_for_a_person
+from autograder.sandbox import handed_in
+from autograder.sandbox.confine.limits import stopped_after
+from autograder.sandbox.handed_in import MAX_BYTES
+from autograder.sandbox.process import zygotes
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.line import worker_seed
+from autograder.sandbox.protocol.raised import is_memory, student_raised
+from autograder.sandbox.submission import MAX_CELLS, BadSubmission, read_submission
 from tests.submissions import (
     QUICK,
     SOFTMAX,
@@ -431,8 +434,8 @@ def test_an_earlier_days_mistake_costs_nothing_today(tmp_path):
 
 def test_todays_answers_checks_and_gradebook_cannot_be_imported(worker):
     modules = [
-        "solutions.samplers", "solutions.steering", "autograder.checks.test_samplers", "autograder.hidden.test_samplers",
-        "autograder.hidden", "autograder.runner", "autograder.certify", "autograder.grading.grade",
+        "solutions.samplers", "solutions.steering", "autograder.checking.checks.test_samplers", "autograder.checking.hidden.test_samplers",
+        "autograder.checking.hidden", "autograder.checking.runner", "autograder.certification.certify", "autograder.grading.grade",
     ]  # fmt: skip
     far = worker(
         "import importlib\n"
@@ -858,7 +861,7 @@ def tell(x, how):
 
 @pytest.mark.parametrize("how", range(9))
 def test_nothing_that_a_submission_chose_comes_back_from_a_hidden_check(how, tmp_path):
-    from autograder.nbgrader_bridge.pages import outputs, shown
+    from autograder.gradebook.books.pages import outputs, shown
 
     answers = {name: f"def {name}(x):\n    return tell(x, {how})" for name in ("softmax", "log_softmax", "entropy")}
     record = graded(tmp_path, with_cell(solved(**answers), TELLTALE))
@@ -875,7 +878,7 @@ def test_nothing_that_a_submission_chose_comes_back_from_a_hidden_check(how, tmp
 
 
 def test_a_hidden_check_says_which_builtin_exception_and_where(tmp_path):
-    from autograder.nbgrader_bridge.pages import shown
+    from autograder.gradebook.books.pages import shown
 
     record = graded(tmp_path, solved(softmax="def softmax(logits):\n    raise ValueError('no')"))
     seen = [shown(v) for v in record.verdicts if v.hidden and v.exercise == "softmax"]

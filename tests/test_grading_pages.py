@@ -11,8 +11,8 @@ from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
+from autograder.gradebook.books.settings import configure
 from autograder.lessons import build_source, find_day, solved_notebook, syllabus
-from autograder.nbgrader_bridge.settings import configure
 
 FROM_ELSEWHERE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"']?(?:https?:)?//[^\"'>]*")
 

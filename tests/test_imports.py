@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.confine import WORKER_MODULES
-from autograder.imports import imported_files
+from autograder.base.imports import imported_files
+from autograder.sandbox.confine.confine import WORKER_MODULES
 
 ROOT = Path(__file__).parents[1]
-FOR_ANNOTATIONS = {("autograder.learning", "autograder.certify"), ("autograder.race.holding", "autograder.race.playing")}
+FOR_ANNOTATIONS = {
+    ("autograder.certification.learning", "autograder.certification.certify"),
+    ("autograder.race.holding", "autograder.race.playing"),
+}
 """One names the other's classes under TYPE_CHECKING, and nothing else."""
 
 
@@ -71,9 +74,9 @@ def test_a_record_can_be_read_without_what_runs_checks():
 
 def test_what_runs_checks_stands_below_what_grades_files(graph):
     """The package `grading` holds both; between its two floors imports go one way."""
-    below = {path.stem for path in imported_files(ROOT, ["autograder.runner"])}
+    below = {path.stem for path in imported_files(ROOT, ["autograder.checking.runner"])}
     assert {"far", "near", "timing"} <= below
-    above = {name for name, found in graph.items() if name.startswith("autograder.grading") and "autograder.runner" in found}
+    above = {name for name, found in graph.items() if name.startswith("autograder.grading") and "autograder.checking.runner" in found}
     assert above == {"autograder.grading.grade", "autograder.grading.lane"}
     assert below.isdisjoint({"grade", "lane", "run", "records", "executors"})
 
@@ -87,13 +90,13 @@ def test_no_file_takes_anothers_private_names():
 
 def test_a_private_root_holds_every_file_that_the_worker_imports():
     """What is missing there is missed at level namespaces alone, where the next level is taken instead."""
-    names = [f"autograder.grading.{name}" for name in WORKER_MODULES if name != "__init__"]
+    names = [f"autograder.sandbox.{name.replace('/', '.')}" for name in WORKER_MODULES if not name.endswith("__init__")]
     known = modules()
     needed, seen = list(names), set(names)
     while needed:
         name = needed.pop()
         others = imports(name, known[name].read_text(encoding="utf-8"), known)
-        found = {other for other in others if other.startswith("autograder.grading.")}
+        found = {other for other in others if other != "autograder"}
         needed += found - seen
         seen |= found
     assert sorted(seen) == sorted(names)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.exports.collecting import Notes
+from autograder.gradebook.lms.collecting import Notes
 from autograder.grading.records import read_record
 
 from .submissions import SOFTMAX, Notebook, cells_of, solved

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder.exports import items, report
-from autograder.exports.results import ClassResults, ExerciseResult, Result
-from autograder.exports.roster import Person
+from autograder.base.verdicts import ERROR, FAIL, INCONCLUSIVE, NOT_RUN, PASS, SKIPPED, Verdict
+from autograder.gradebook.policy.roster import Person
+from autograder.gradebook.reports import items, report
+from autograder.gradebook.results import ClassResults, ExerciseResult, Result
 from autograder.grading.records import Record
 from autograder.lessons import find_day
-from autograder.verdicts import ERROR, FAIL, INCONCLUSIVE, NOT_RUN, PASS, SKIPPED, Verdict
 
 DAY = find_day("softmax")
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.UTC)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
-from autograder import desk
 from autograder.lessons import find_day, lesson
+from autograder.notebook import desk
 
 pytestmark = pytest.mark.slow
 

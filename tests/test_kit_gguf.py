@@ -11,8 +11,8 @@ import torch
 from torch.testing import assert_close
 
 from course.kit import ModelError, ModelUnavailable, load_blocks, load_model, load_tokenizer, paths
-from course.kit.gguf_file import GGUFFile
-from course.kit.tokenizer import byte_symbols
+from course.kit.models.gguf_file import GGUFFile
+from course.kit.models.tokenizer import byte_symbols
 
 HEADS, KV_HEADS, HEAD_DIM, WIDTH, WIDE, LAYERS = 4, 2, 16, 64, 96, 2
 TYPES = gguf.GGMLQuantizationType

@@ -102,8 +102,8 @@ def test_smollm2_ids_are_those_that_transformers_reads_from_the_model_file():
 
 @needs_smollm2
 def test_the_committed_smollm2_tokenizer_is_the_one_in_the_model_file():
-    from course.kit.gguf_file import GGUFFile
-    from course.kit.gguf_tokenizer import tokenizer_json
+    from course.kit.models.gguf_file import GGUFFile
+    from course.kit.models.gguf_tokenizer import tokenizer_json
 
     metadata = GGUFFile(paths.SMOLLM2).metadata
     committed = (paths.SMOLLM2_TOKENIZER / "tokenizer.json").read_text("utf-8")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.checks.cached import PROMPTS, tiny_ids, whole
+from autograder.checking.helpers.cached import PROMPTS, tiny_ids, whole
 from course.kit import WeightsOnly
 from solutions.batching import generate_batch
 from solutions.continuous_batching import Plan, Request, Scheduler, engine_step

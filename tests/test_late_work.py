@@ -11,17 +11,18 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 from typer.testing import Result as Ran
 
+from autograder.base.errors import CourseError
 from autograder.cli import app
-from autograder.errors import CourseError
-from autograder.exports import deadlines, late, report
-from autograder.exports.collecting import Entry, Notes
-from autograder.exports.deadlines import Lateness, lateness
-from autograder.exports.results import ClassResults, Result, book_penalties, booked, class_results
-from autograder.exports.roster import find_roster
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.books.writer import WriterThread
+from autograder.gradebook.lms.collecting import Entry, Notes
+from autograder.gradebook.policy import deadlines, late
+from autograder.gradebook.policy.deadlines import Lateness, lateness
+from autograder.gradebook.policy.roster import find_roster
+from autograder.gradebook.reports import report
+from autograder.gradebook.results import ClassResults, Result, book_penalties, booked, class_results
 from autograder.grading.records import read_record
 from autograder.grading.tasks import find_tasks
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.nbgrader_bridge.writer import WriterThread
 
 from .graded_class import EXERCISES, TOTAL, correct_by_hand, graded_class
 from .submissions import SOFTMAX
@@ -264,7 +265,7 @@ def test_the_gradebook_as_nbgrader_reads_it_is_the_gradebook_as_we_read_it(folde
     from nbgrader.api import Gradebook
     from nbgrader.dbutil import ALEMBIC_DIR
 
-    from autograder.nbgrader_bridge.gradebook import schema_version
+    from autograder.gradebook.books.gradebook import schema_version
 
     correct_by_hand(folder, "eve", "softmax", 0.0, extra=0.25)
     correct_by_hand(folder, "bob", "entropy", None, extra=0.5)

@@ -14,7 +14,7 @@ import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder import lessons
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import Day, marks
 
 SYLLABUS = """
@@ -696,12 +696,12 @@ def test_no_hidden_check_is_named_in_a_release_notebook(path: Path) -> None:
     text = path.read_text()
     hidden = [
         node.name
-        for module in (lessons.ROOT / "autograder" / "hidden").glob("test_*.py")
+        for module in (lessons.ROOT / "autograder" / "checking" / "hidden").glob("test_*.py")
         for node in ast.walk(ast.parse(module.read_text()))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
     assert [name for name in hidden if name in text] == []
-    assert "autograder.hidden" not in text
+    assert "autograder.checking.hidden" not in text
 
 
 def test_a_notebook_stands_only_where_the_builder_puts_it() -> None:

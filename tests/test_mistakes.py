@@ -6,15 +6,16 @@ import random
 import pytest
 import torch
 
-from autograder import learning, mistakes
-from autograder.certify import judge, read_specimen
-from autograder.course_table import known_topics
-from autograder.grading.limits import Limits
-from autograder.grading.near import Near
-from autograder.grading.threads import one_thread
-from autograder.mistakes import DESK_SEED, alike, fingerprint
-from autograder.runner import reference, run_checks, select
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.base.course_table import known_topics
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.certification import learning
+from autograder.certification.certify import judge, read_specimen
+from autograder.checking import mistakes
+from autograder.checking.mistakes import DESK_SEED, alike, fingerprint
+from autograder.checking.runner import reference, run_checks, select
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.confine.threads import one_thread
+from autograder.sandbox.process.near import Near
 
 from .test_near import MEASURES
 

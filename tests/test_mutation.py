@@ -6,10 +6,11 @@ import tomllib
 
 import pytest
 
-from autograder import cache, certify
-from autograder.errors import CourseError
-from autograder.mutation import equivalent, judge
-from autograder.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
+from autograder.base import cache
+from autograder.base.errors import CourseError
+from autograder.certification import certify
+from autograder.certification.mutation import equivalent, judge
+from autograder.certification.mutation.mutants import REFERENCE, difference, mutants_of, mutate, plain
 
 MARKED = '''
 import torch

@@ -16,17 +16,18 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.certify import Specimen, read_specimen, specimen_named
-from autograder.course_table import earlier_sources, known_topics, solution_source
-from autograder.grading import alarm, near
-from autograder.grading.far import Cell, Far
-from autograder.grading.limits import Limits
-from autograder.grading.near import Near
-from autograder.grading.raised import WorkerDied
-from autograder.grading.threads import one_thread
-from autograder.runner import run_checks, select
-from autograder.specimen_files import SPECIMENS, find_specimens
-from autograder.verdicts import Verdict
+from autograder.base.course_table import earlier_sources, known_topics, solution_source
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.base.verdicts import Verdict
+from autograder.certification.certify import Specimen, read_specimen, specimen_named
+from autograder.checking.runner import run_checks, select
+from autograder.sandbox.confine import alarm
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.confine.threads import one_thread
+from autograder.sandbox.process import near
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
+from autograder.sandbox.protocol.raised import WorkerDied
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4

@@ -15,8 +15,8 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.render import points_text
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.notebook.render import points_text
 
 from .graded_class import TOTAL, WRONG, correct_by_hand, grade_class
 from .submissions import SOFTMAX, hand_in, released, solved

@@ -11,8 +11,8 @@ from torch.nn.functional import linear
 import solutions.engine.quantized as quantized
 from course.kit import load_model, paths
 from course.kit.errors import ModelError
-from course.kit.gguf_file import Q4_1_BYTES, Q8_0_BYTES
-from course.kit.gguf_model import load_gguf_blocks
+from course.kit.models.gguf_file import Q4_1_BYTES, Q8_0_BYTES
+from course.kit.models.gguf_model import load_gguf_blocks
 from solutions.engine import PackedModel, Request, StaticEngine, onnx_blocks
 from solutions.engine import products as products_module
 from solutions.engine.choosing import NoKernels, choose

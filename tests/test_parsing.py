@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.parsing import parse
+from autograder.base.parsing import parse
 
 
 def test_it_is_pythons_parser():

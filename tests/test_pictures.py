@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.pictures import HEIGHT, picture, race, race_in_words
-from autograder.render import html_table, text_table
-from autograder.verdicts import Verdict
+from autograder.base.verdicts import Verdict
+from autograder.notebook.pictures import HEIGHT, picture, race, race_in_words
+from autograder.notebook.render import html_table, text_table
 
 
 def test_two_distributions_are_drawn_as_pairs_of_bars_and_said_in_words():

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from autograder import cli
+from autograder.gradebook.books.gradebook import check_gradebook, enter_day
 from autograder.lessons import lesson
-from autograder.nbgrader_bridge.gradebook import check_gradebook, enter_day
 from tests.submissions import SOFTMAX, hand_in, released, solved
 
 psycopg = pytest.importorskip("psycopg", reason="no PostgreSQL driver is installed: pip install -e '.[postgresql]'")
@@ -217,7 +217,7 @@ def test_what_is_no_gradebook_is_one_line(database, tmp_path, monkeypatch, capsy
 
 
 def test_a_server_that_cuts_every_connection_in_mid_run_loses_no_score(database, tmp_path, monkeypatch, capsys):
-    from autograder.nbgrader_bridge.writer import Writer
+    from autograder.gradebook.books.writer import Writer
 
     url, ask = database
     for student, (content, _) in CLASS.items():
@@ -236,7 +236,7 @@ def test_a_server_that_cuts_every_connection_in_mid_run_loses_no_score(database,
 
 
 def test_a_server_that_is_gone_in_mid_run_is_a_line_each_and_the_rest_is_stored_later(database, tmp_path, monkeypatch, capsys):
-    from autograder.nbgrader_bridge import writer
+    from autograder.gradebook.books import writer
 
     url, _ = database
     for student, (content, _) in CLASS.items():

@@ -6,7 +6,7 @@ import threading
 import psutil
 import pytest
 
-from autograder.errors import InfrastructureFault
+from autograder.base.errors import InfrastructureFault
 from autograder.grading.executors import processes
 from autograder.grading.executors.processes import Processes
 from autograder.grading.grade import Options

@@ -13,11 +13,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from autograder.certify import specimen_named
+from autograder.certification.certify import specimen_named
+from autograder.checking.runner import load_checks, select
 from autograder.cli import app
 from autograder.lessons import find_day, syllabus
-from autograder.pytest_plugin import holds_notebooks, short_name
-from autograder.runner import load_checks, select
+from autograder.notebook.pytest_plugin import holds_notebooks, short_name
 
 from .submissions import SOFTMAX, released, solved
 
@@ -166,7 +166,7 @@ def test_what_measures_speed_comes_last(tmp_path):
 @pytest.mark.slow
 def test_a_file_of_checks_judges_a_notebook_or_the_course_s_own_answers(tmp_path):
     path = put(tmp_path, specimen("wrong_softmax_dim0.py"))
-    checks, hidden = (f"autograder/{kind}/test_softmax.py" for kind in ("checks", "hidden"))
+    checks, hidden = (f"autograder/checking/{kind}/test_softmax.py" for kind in ("checks", "hidden"))
     wrong = run(ROOT, checks, "-p", "no:cacheprovider", "--notebook", path)
     assert wrong.returncode == 1
     assert f"FAILED {checks}::test_softmax_last_dimension" in wrong.stdout
@@ -177,7 +177,7 @@ def test_a_file_of_checks_judges_a_notebook_or_the_course_s_own_answers(tmp_path
 
 
 def test_hidden_checks_are_refused_in_one_line():
-    refused = run(ROOT, "autograder/hidden/test_softmax.py", "-p", "no:cacheprovider")
+    refused = run(ROOT, "autograder/checking/hidden/test_softmax.py", "-p", "no:cacheprovider")
     assert refused.returncode == 2
     assert "hidden checks run when your work is graded" in refused.stdout
     assert "passed" not in refused.stdout
@@ -205,7 +205,7 @@ def test_of_a_day_that_is_not_there(student):
     pass
 """
 UNCLEAR = """
-from autograder.session import Session
+from autograder.notebook.session import Session
 
 judged = Session.verdict
 
@@ -254,7 +254,7 @@ def test_the_commands_of_the_workflow_run_as_they_stand(tmp_path):
 
 
 def test_the_environment_has_the_plugin():
-    names = [entry.name for entry in entry_points(group="pytest11") if entry.value == "autograder.pytest_plugin"]
+    names = [entry.name for entry in entry_points(group="pytest11") if entry.value == "autograder.notebook.pytest_plugin"]
     assert names == ["from_prompt_to_token"], "installed before the plugin was there: `make test` installs the course anew"
 
 
@@ -262,8 +262,8 @@ def test_a_run_without_notebooks_loads_nothing(tmp_path):
     (tmp_path / "test_theirs.py").write_text("def test_theirs(): pass\n")
     (tmp_path / "notes.ipynb").write_text("{}")
     code = (
-        "import sys, pytest; assert pytest.main(['-q', '.']) == 0; assert 'autograder.pytest_plugin' in sys.modules; "
-        "assert not {'torch', 'numpy', 'typer', 'nbformat', 'autograder.runner'} & sys.modules.keys()"
+        "import sys, pytest; assert pytest.main(['-q', '.']) == 0; assert 'autograder.notebook.pytest_plugin' in sys.modules; "
+        "assert not {'torch', 'numpy', 'typer', 'nbformat', 'autograder.checking.runner'} & sys.modules.keys()"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr

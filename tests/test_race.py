@@ -17,15 +17,14 @@ import torch
 from torch import Tensor
 from typer.testing import CliRunner
 
+from autograder.base.course_table import earlier_sources
+from autograder.base.errors import CourseError
 from autograder.cli import app
-from autograder.course_table import earlier_sources
-from autograder.errors import CourseError
-from autograder.exports import gradescope
-from autograder.exports.results import class_results
+from autograder.gradebook.books.class_folder import ClassFolder
+from autograder.gradebook.lms import gradescope
+from autograder.gradebook.results import class_results
 from autograder.grading.records import FLOAT32, QUANTIZED, Record, read_record, record_of, write_record
-from autograder.grading.submission import Cell
 from autograder.lessons import capstone_bytes
-from autograder.nbgrader_bridge.class_folder import ClassFolder
 from autograder.race import board, entering, holding, playing, recording, rightness, running
 from autograder.race.holding import Judge, Lost, hold_against, least_divergence
 from autograder.race.playing import Played, Racer, play
@@ -33,6 +32,7 @@ from autograder.race.rightness import Part
 from autograder.race.rivals import LIMITS, TOPIC, Rivals, naive_source
 from autograder.race.running import Outcome, Promises, Rate
 from autograder.race.traffic import Asked, Draw, arriving, requests
+from autograder.sandbox.submission import Cell
 from course.kit import Model, load_model
 from solutions.capstone import CapstoneEngine as Naive
 from solutions.quantization import dequantize, quantize_affine

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed
-from autograder.errors import InfrastructureFault
-from autograder.grading import ranks
-from autograder.grading.limits import Limits
-from autograder.grading.raised import WorkerDied
-from autograder.grading.remote import Connection
+from autograder.base.errors import InfrastructureFault
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.process import ranks
+from autograder.sandbox.process.remote import Connection
+from autograder.sandbox.protocol.raised import WorkerDied
 from course.kit import ranks as kit_ranks
 from tests.ways import student_of, way
 

@@ -15,13 +15,13 @@ import typer
 import yaml
 
 import solutions.softmax
-from autograder import readme
+from autograder.base.course_table import known_topics
+from autograder.base.errors import CourseError
+from autograder.checking.runner import Check, load_checks, run_checks
 from autograder.cli import app
-from autograder.course_table import known_topics
-from autograder.errors import CourseError
-from autograder.grading.near import Near
 from autograder.lessons import syllabus
-from autograder.runner import Check, load_checks, run_checks
+from autograder.sandbox.process.near import Near
+from autograder.site import readme
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -214,8 +214,8 @@ def test_the_checks_that_the_seed_varies_are_as_many_as_are_told():
 def test_the_check_of_ones_own_passes_the_answer_and_catches_a_mistake():
     """The example of docs/public_answers.md, at the end of the file that it is to stand in."""
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "public_answers.md").read_text(), re.DOTALL)
-    module = types.ModuleType("autograder.hidden.test_softmax")
-    source = (ROOT / "autograder" / "hidden" / "test_softmax.py").read_text() + "\n\n" + textwrap.dedent(block)
+    module = types.ModuleType("autograder.checking.hidden.test_softmax")
+    source = (ROOT / "autograder" / "checking" / "hidden" / "test_softmax.py").read_text() + "\n\n" + textwrap.dedent(block)
     exec(compile(source, "test_softmax.py", "exec"), module.__dict__)
     check = Check("test_ours", "softmax", "", 1.0, True, module.test_ours_a_row_and_its_double)
     (right,) = run_checks("softmax", [check], Near(vars(solutions.softmax)), seed=7)

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.exports import regrading
-from autograder.exports.results import booked, class_results
+from autograder.gradebook.books.bulk import ClassFolder, booked_scores
+from autograder.gradebook.reports import regrading
+from autograder.gradebook.results import booked, class_results
 from autograder.grading.records import Record, read_record, write_record
 from autograder.grading.tasks import find_tasks
-from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores
 
 from .graded_class import CLASS, EXERCISES, TOTAL, correct_by_hand, graded_class
 from .submissions import QUICK, SOFTMAX

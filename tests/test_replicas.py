@@ -24,11 +24,11 @@ import httpx
 import psutil
 import pytest
 
-from autograder import replicas, router
+from autograder.base.errors import CourseError
 from autograder.cli import main
-from autograder.errors import CourseError
-from autograder.replicas import serve_replicas, share
-from autograder.router import BEGINNING, configuration, haproxy, sum_of
+from autograder.serving import replicas, router
+from autograder.serving.replicas import serve_replicas, share
+from autograder.serving.router import BEGINNING, configuration, haproxy, sum_of
 from course.kit.serving.running import address, open_port
 
 from .served import AUTOGRADER, Running, command, echoing

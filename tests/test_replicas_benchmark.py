@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from autograder.router import BEGINNING
+from autograder.serving.router import BEGINNING
 from course.kit import load_tokenizer, paths
 
 RESULTS = paths.ROOT / "benchmarks" / "results"

@@ -12,16 +12,16 @@ import pytest
 from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.checking.mistakes import known
 from autograder.cli import app
-from autograder.exports import items, report, speeds
-from autograder.exports.collecting import Entry, Notes
-from autograder.exports.deadlines import set_due
-from autograder.exports.results import ClassResults, ExerciseResult, Result, class_results
-from autograder.exports.roster import Person
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.lms.collecting import Entry, Notes
+from autograder.gradebook.policy.deadlines import set_due
+from autograder.gradebook.policy.roster import Person
+from autograder.gradebook.reports import items, report, speeds
+from autograder.gradebook.results import ClassResults, ExerciseResult, Result, class_results
 from autograder.grading.records import read_record, write_record
-from autograder.mistakes import known
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.specimen_files import SPECIMENS, find_specimens
 
 from .graded_class import CLASS, EXERCISES, correct_by_hand, graded_class
 from .submissions import SOFTMAX, graded, solved

@@ -10,15 +10,15 @@ import math
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder import runner
-from autograder.exports import report, speeds
-from autograder.exports.results import ClassResults, class_results
+from autograder.checking import runner
+from autograder.checking.runner import Check
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.reports import report, speeds
+from autograder.gradebook.results import ClassResults, class_results
 from autograder.grading import lane
 from autograder.grading.grade import Options
-from autograder.grading.limits import Limits
 from autograder.grading.run import grade_all
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.runner import Check
+from autograder.sandbox.confine.limits import Limits
 
 from .submissions import SOFTMAX, hand_in, released, solved
 from .test_timing import SLOW, call, draw

@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from autograder.base.errors import CourseError
 from autograder.cli import app
-from autograder.errors import CourseError
 from autograder.lessons import find_day, release_notebook_path
 from autograder.lessons.reset import reset
 from autograder.lessons.work import copy_to_work

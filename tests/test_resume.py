@@ -18,10 +18,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
+from autograder.gradebook.books.gradebook import check_gradebook
 from autograder.grading.records import alone, read_records
 from autograder.lessons import ROOT, lesson
-from autograder.nbgrader_bridge.gradebook import check_gradebook
 from tests.submissions import SOFTMAX, hand_in, released, solved
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes left behind through Linux's means")
@@ -43,7 +43,7 @@ STATUS = 1  # one file is damaged
 LAUNCHER = """
 import ctypes, json, os, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-import autograder.cli, autograder.grading.grade, autograder.nbgrader_bridge.bulk, autograder.grading.remote
+import autograder.cli, autograder.grading.grade, autograder.gradebook.books.bulk, autograder.sandbox.process.remote
 import nbgrader.apps, sqlalchemy.dialects.sqlite
 for line in sys.stdin:
     order = json.loads(line)
@@ -270,7 +270,7 @@ def test_what_a_killed_run_left_half_written_is_swept_up(tmp_path):
 
 def test_a_gradebook_that_was_killed_while_it_was_written_is_still_one(tmp_path):
     """SQLite rolls the half of a transaction back when the file is opened for writing; only looking at it cannot."""
-    from autograder.nbgrader_bridge.gradebook import enter_day, gradebook_url
+    from autograder.gradebook.books.gradebook import enter_day, gradebook_url
 
     path = tmp_path / "gradebook.db"
     enter_day(SOFTMAX, gradebook_url(path))

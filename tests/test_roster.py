@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder import lessons
+from autograder.base.errors import CourseError
 from autograder.cli import app
-from autograder.errors import CourseError
-from autograder.exports.roster import find_roster
-from autograder.nbgrader_bridge import gradebook
+from autograder.gradebook.books import gradebook
+from autograder.gradebook.policy.roster import find_roster
 
 CANVAS = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Day 01 Softmax (12)
     Points Possible,,,,,10

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from autograder.base.errors import InfrastructureFault
 from autograder.cli import app
-from autograder.errors import InfrastructureFault
-from autograder.exports.deadlines import set_due
-from autograder.exports.results import automatic_scores, booked, class_results
-from autograder.nbgrader_bridge import bulk
-from autograder.nbgrader_bridge.bulk import ClassFolder
+from autograder.gradebook.books import bulk
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.policy.deadlines import set_due
+from autograder.gradebook.results import automatic_scores, booked, class_results
 
 from .graded_class import TOTAL, WRONG, correct_by_hand
 from .submissions import SOFTMAX, hand_in, solved
@@ -178,7 +178,7 @@ def test_neither_a_pasted_picture_nor_half_a_character_keeps_a_class_from_its_pa
 
 def test_a_changed_helper_of_the_checks_makes_a_round_grade_again(done, tmp_path, monkeypatch):
     root = copy(done, tmp_path)
-    monkeypatch.setattr("autograder.verdict_inputs.of_day", lambda day: "a helper has changed")
+    monkeypatch.setattr("autograder.grading.verdict_inputs.of_day", lambda day: "a helper has changed")
     assert steps(run(root))["grade"].endswith("2 graded now, 0 kept")
     assert steps(run(root))["grade"].startswith("nothing new")
 

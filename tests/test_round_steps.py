@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.base.errors import CourseError, InfrastructureFault
 from autograder.commands.rounds import Outcome, Step, walk
-from autograder.errors import CourseError, InfrastructureFault
-from autograder.exports.rounds import Done, Steps, digest
+from autograder.gradebook.policy.rounds import Done, Steps, digest
 from autograder.lessons import find_day
 
 SLUG = find_day("softmax").slug

@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from autograder.gradebook.books import reading
+from autograder.gradebook.books.feedback import rendered
+from autograder.gradebook.books.pages import NO_TEX, head, outputs
+from autograder.gradebook.books.reading import _clean_cells, may_be_markdown
+from autograder.gradebook.books.sanitising import MATH_TAGS, TEXT_TAGS, is_allowed_link, sanitised
 from autograder.lessons import find_day
-from autograder.nbgrader_bridge import reading
-from autograder.nbgrader_bridge.feedback import rendered
-from autograder.nbgrader_bridge.pages import NO_TEX, head, outputs
-from autograder.nbgrader_bridge.reading import _clean_cells, may_be_markdown
-from autograder.nbgrader_bridge.sanitising import MATH_TAGS, TEXT_TAGS, is_allowed_link, sanitised
 
 DAY = find_day("softmax")
 LINKS = [
@@ -167,8 +167,8 @@ def test_messages_are_no_formulas_where_a_notebook_is_opened(a_record):
 
 @pytest.fixture
 def a_record():
+    from autograder.base.verdicts import Verdict
     from autograder.grading.records import ExerciseScore, Record
-    from autograder.verdicts import Verdict
 
     evil = r"$\href{javascript:alert(1)}{x}$ <script>alert(1)</script>"
     verdict = Verdict("test_a", "softmax", "title", 1.0, False, "error", evil, evil, evil, evil, lines=[evil])

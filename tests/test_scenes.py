@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.authoring import CheckFailed
-from autograder.checks.served import Answer, Books, loaded, played, reader, whole
-from autograder.grading.limits import Limits
+from autograder.checking.helpers.served import Answer, Books, loaded, played, reader, whole
+from autograder.sandbox.confine.limits import Limits
 from course.kit.serving import SamplingParams
 from tests.ways import student_of, way
 

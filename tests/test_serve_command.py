@@ -20,7 +20,7 @@ import pytest
 
 from autograder.cli import main
 from autograder.lessons import find_day
-from autograder.server import OWN, announce, model_name, whose
+from autograder.serving.server import OWN, announce, model_name, whose
 from course.kit.serving.running import CannotListen, open_port
 
 from . import lab

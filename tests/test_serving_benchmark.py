@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from autograder.checks.cached import whole
+from autograder.checking.helpers.cached import whole
 from course.kit import paths
 from solutions.engine import PackedModel
 from solutions.latency import Trace

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 import solutions.continuous_batching as day14
-from autograder.certify import read_specimen
-from autograder.checks.cached import whole
-from autograder.course_table import solution_source
-from autograder.grading.work import counting
-from autograder.specimen_files import SPECIMENS, Listed, find_specimens
+from autograder.base.course_table import solution_source
+from autograder.base.specimen_files import SPECIMENS, Listed, find_specimens
+from autograder.certification.certify import read_specimen
+from autograder.checking.helpers.cached import whole
+from autograder.sandbox.measure.work import counting
 from course.kit import load_model
 from solutions.engine import NewToken, PackedModel, Request, ServingEngine
 from solutions.engine.runner import Runner, group_chunks

@@ -16,14 +16,14 @@ import pytest
 from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
+from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.cli import app
-from autograder.exports import similar_page, similarity
-from autograder.exports.similarity import WINDOW, Found, K, alike
-from autograder.grading.submission import Cell
+from autograder.gradebook.reports import similar_page, similarity
+from autograder.gradebook.reports.similarity import WINDOW, Found, K, alike
 from autograder.grading.tasks import find_tasks
 from autograder.lessons import find_day, release_notebook_path
 from autograder.lessons.marks import definitions, source_of
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.sandbox.submission import Cell
 
 DAY = find_day("samplers")
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.UTC)

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
+from autograder.checking.runner import load_checks, select
 from autograder.lessons import find_day, lesson, marks, syllabus
-from autograder.runner import load_checks, select
 from autograder.site import address, build, lesson_pages, wrong_versions
 
 from . import axe, lab

@@ -20,11 +20,11 @@ from docutils import nodes
 from nbclient import NotebookClient
 from rich.console import Console
 
-from autograder import cache
-from autograder.errors import CourseError
-from autograder.imports import imported_files
+from autograder.base import cache
+from autograder.base.errors import CourseError
+from autograder.base.imports import imported_files
+from autograder.checking.runner import load_checks
 from autograder.lessons import find_day, lesson, marks, solved_notebook, syllabus
-from autograder.runner import load_checks
 from autograder.site import (
     address,
     certification,
@@ -41,10 +41,10 @@ from autograder.site import (
     sphinx_ext,
     wrong_versions,
 )
-from course.kit.cache_stepper import cache_filling
 from course.kit.paths import SMOLLM2
 from course.kit.plots import readable
-from course.kit.roofline_steps import up_the_roof
+from course.kit.steppers.cache_stepper import cache_filling
+from course.kit.steppers.roofline_steps import up_the_roof
 from course.kit.widgets import sampler_playground
 from solutions.samplers import temperature_probs
 from solutions.speculative import filtered_probs
@@ -91,7 +91,7 @@ def test_no_hidden_check_of_any_day_is_in_the_site(all_sources):
     for path in [*all_sources[True].rglob("*.ipynb"), *all_sources[True].rglob("*.md")]:
         text = path.read_text()
         assert pattern.findall(text) == [], path.name
-        assert "autograder.hidden" not in text
+        assert "autograder.checking.hidden" not in text
 
 
 def test_every_visible_check_has_a_section_with_its_source():
@@ -152,8 +152,9 @@ def test_a_figure_to_step_through_counts_where_a_cell_asks_for_it(monkeypatch):
 
 
 def test_cells_import_what_their_code_says_and_a_magic_nothing():
-    assert execute.imports_of(["%matplotlib inline\nfrom course.kit.stepper import page", "!ls\nimport solutions.engine as engine"]) == [
-        "course.kit.stepper", "course.kit.stepper.page", "solutions.engine",
+    cells = ["%matplotlib inline\nfrom course.kit.steppers.stepper import page", "!ls\nimport solutions.engine as engine"]
+    assert execute.imports_of(cells) == [
+        "course.kit.steppers.stepper", "course.kit.steppers.stepper.page", "solutions.engine",
     ]  # fmt: skip
 
 

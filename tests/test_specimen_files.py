@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import certify
-from autograder.course_table import known_topics
-from autograder.errors import CourseError
-from autograder.specimen_files import SPECIMENS, edited, find_specimens
+from autograder.base.course_table import known_topics
+from autograder.base.errors import CourseError
+from autograder.base.specimen_files import SPECIMENS, edited, find_specimens
+from autograder.certification import certify
 
 COLLECTED = """\
 # Comments may stand here.
@@ -167,7 +167,7 @@ def test_certification_judges_them_and_tells_where_they_stand(tmp_path):
 
 def test_a_place_of_the_course_is_told_from_its_folder():
     listed = next(find_specimens(SPECIMENS, ["softmax"]))
-    assert listed.place.startswith("autograder/specimens/softmax/") or listed.place == f"softmax/{listed.file}"
+    assert listed.place.startswith("specimens/softmax/") or listed.place == f"softmax/{listed.file}"
 
 
 @pytest.mark.parametrize("topic", known_topics())

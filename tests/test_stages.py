@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed
-from autograder.certify import specimen_named
-from autograder.checks.stages import block_stages, close_by_stages, forward_stages, unreached, what_differs
-from autograder.checks.test_transformer import kit_model, small_config, small_layer, small_weights
-from autograder.course_table import solution_source
-from autograder.grading.near import Near
-from autograder.grading.watch import watching
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.base.course_table import solution_source
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.certification.certify import specimen_named
+from autograder.checking.checks.test_transformer import kit_model, small_config, small_layer, small_weights
+from autograder.checking.helpers.stages import block_stages, close_by_stages, forward_stages, unreached, what_differs
+from autograder.sandbox.measure.watch import watching
+from autograder.sandbox.process.near import Near
 from course.kit import load_model
 
 CONFIG = small_config()

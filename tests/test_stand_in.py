@@ -6,10 +6,10 @@ import timeit
 
 import pytest
 
-from autograder.course_table import solution_source
-from autograder.grading.far import Cell, Far
-from autograder.grading.near import Near
-from autograder.grading.stand_in import StandIn
+from autograder.base.course_table import solution_source
+from autograder.sandbox.measure.stand_in import StandIn
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
 
 PEAK, BANDWIDTH = 3e11, 2e10
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import lesson, start_page, syllabus
 from autograder.lessons.notebooks import start_bytes
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from autograder.base.verdicts import PASS, Verdict
 from autograder.cli import app
+from autograder.gradebook.books.bulk import ClassFolder
+from autograder.gradebook.books.gradebook import enter_day
+from autograder.gradebook.books.writer import WriterThread
 from autograder.grading.grade import Options, new_record, scores
 from autograder.grading.records import write_record
 from autograder.lessons import lesson
-from autograder.nbgrader_bridge.bulk import ClassFolder
-from autograder.nbgrader_bridge.gradebook import enter_day
-from autograder.nbgrader_bridge.writer import WriterThread
-from autograder.verdicts import PASS, Verdict
 
 from .submissions import SOFTMAX, hand_in, solved
 

@@ -13,25 +13,25 @@ import pytest
 import torch
 
 import solutions.speculative as speculative
-from autograder.checks.test_transformer import small_config, small_weights
+from autograder.checking.checks.test_transformer import small_config, small_weights
 from autograder.lessons import find_day, lesson
 from course.kit import WeightsOnly, paths
-from course.kit.batch_stepper import BLOCK_SIZE, BLOCKS, BUDGETS, FREE_RIDE, REQUESTS, RUNNING, batch_by_batch
-from course.kit.block_stepper import ALIKE, POOL_SLOTS, POOLS, PROMPT, ROOM, SIZES, STORY, blocks_in_use
-from course.kit.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
-from course.kit.draft_stepper import ANSWER, DRAFTS, MAX_NGRAM, MOST, WRONG, round_by_round
-from course.kit.draft_stepper import PROMPT as ROUND_PROMPT
 from course.kit.hardware import HARDWARE
 from course.kit.machine import Machine
-from course.kit.queue_stepper import LEAVES, LIMITS, NOTICED, PLACES, STEP, who_is_served
-from course.kit.queue_stepper import REQUESTS as PEOPLE
 from course.kit.ranks import Communicator, run_ranks
-from course.kit.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
-from course.kit.ring_stepper import WAYS, WORLDS, round_of_messages
-from course.kit.roofline_steps import DOUBLINGS, up_the_roof
 from course.kit.serving import EchoCore, RequestError, SamplingParams, TokenOutput, run_virtual
-from course.kit.stepper import SHAPES, prefill_and_decode
-from course.kit.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
+from course.kit.steppers.batch_stepper import BLOCK_SIZE, BLOCKS, BUDGETS, FREE_RIDE, REQUESTS, RUNNING, batch_by_batch
+from course.kit.steppers.block_stepper import ALIKE, POOL_SLOTS, POOLS, PROMPT, ROOM, SIZES, STORY, blocks_in_use
+from course.kit.steppers.cache_stepper import NUM_PROMPT, NUM_SLOTS, WORDS, cache_filling
+from course.kit.steppers.draft_stepper import ANSWER, DRAFTS, MAX_NGRAM, MOST, WRONG, round_by_round
+from course.kit.steppers.draft_stepper import PROMPT as ROUND_PROMPT
+from course.kit.steppers.queue_stepper import LEAVES, LIMITS, NOTICED, PLACES, STEP, who_is_served
+from course.kit.steppers.queue_stepper import REQUESTS as PEOPLE
+from course.kit.steppers.request_timeline import GAP, LOADS, NUM_TOKENS, PROMISE, request_timeline, unit_waits
+from course.kit.steppers.ring_stepper import WAYS, WORLDS, round_of_messages
+from course.kit.steppers.roofline_steps import DOUBLINGS, up_the_roof
+from course.kit.steppers.stepper import SHAPES, prefill_and_decode
+from course.kit.steppers.tile_stepper import EXPONENTIALS, ORDERS, SEEN, TILE, VALUES, tile_by_tile
 from solutions.continuous_batching import Plan, Request, Scheduler, simulate, step_seconds
 from solutions.costs import roofline_seconds
 from solutions.flash_attention import State, absorb, finish

@@ -12,10 +12,10 @@ import torch
 import solutions.continuous_batching
 import solutions.paging
 from autograder.authoring import CheckFailed, stories
-from autograder.checks.paged import Sequences, play_pool, pool_story, sequence_story
-from autograder.checks.scheduled import Numbers, arrivals, play_schedule
-from autograder.grading.near import Near
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.checking.helpers.paged import Sequences, play_pool, pool_story, sequence_story
+from autograder.checking.helpers.scheduled import Numbers, arrivals, play_schedule
+from autograder.sandbox.process.near import Near
 
 
 def test_only_the_steps_that_it_takes_are_left():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.grading import budget
-from autograder.grading.raised import WorkerDied
-from autograder.grading.story import Story
+from autograder.sandbox.confine import budget
+from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.story import Story
 from tests.ways import student_of, way
 
 __all__ = ["student_of", "way"]

@@ -13,11 +13,12 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from autograder import checking, desk, durations, earlier, ladder, rungs, student
-from autograder.course_table import solution_source
-from autograder.grading.worker import student_stub
+from autograder import student
+from autograder.base.course_table import solution_source
+from autograder.checking.runner import reference, select
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
-from autograder.runner import reference, select
+from autograder.notebook import checking, desk, durations, earlier, ladder, rungs
+from autograder.sandbox.process.worker import student_stub
 from course.kit import load_model
 from course.kit.paths import WORK
 

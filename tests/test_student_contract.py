@@ -11,9 +11,9 @@ import torch
 
 import autograder
 from autograder.authoring import CheckFailed, Student, raises
-from autograder.course_table import known_topics
-from autograder.grading import wire
-from autograder.runner import reference
+from autograder.base.course_table import known_topics
+from autograder.checking.runner import reference
+from autograder.sandbox.protocol import wire
 from tests.ways import student_of, way
 
 __all__ = ["student_of", "way"]
@@ -291,7 +291,7 @@ def test_checks_ask_a_student_for_nothing_else():
     for topic in known_topics():
         known = members() | set(vars(reference(topic)))
         for folder in ("checks", "hidden"):
-            path = Path(autograder.__file__).parent / folder / f"test_{topic}.py"
+            path = Path(autograder.__file__).parent / "checking" / folder / f"test_{topic}.py"
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "student":
                     asked += 1
@@ -300,8 +300,8 @@ def test_checks_ask_a_student_for_nothing_else():
 
 
 def test_near_and_far_are_the_contract():
-    from autograder.grading.far import Far
-    from autograder.grading.near import Near
+    from autograder.sandbox.process.far import Far
+    from autograder.sandbox.process.near import Near
 
     for kind in (Near, Far):
         for name in members():

@@ -5,21 +5,22 @@ import dataclasses
 import pytest
 import torch
 
-from autograder import runner
 from autograder.authoring import CheckFailed
-from autograder.certify import Specimen, judge, needs_measuring
-from autograder.course_table import earlier_sources, solution_source
-from autograder.errors import InfrastructureFault
-from autograder.grading import lane, timing
-from autograder.grading.far import Cell, Far
+from autograder.base.course_table import earlier_sources, solution_source
+from autograder.base.errors import InfrastructureFault
+from autograder.base.verdicts import FAIL, INCONCLUSIVE, PASS, SKIPPED, share
+from autograder.certification.certify import Specimen, judge, needs_measuring
+from autograder.checking import runner
+from autograder.checking.runner import Check, run_checks
+from autograder.grading import lane
 from autograder.grading.grade import Options
-from autograder.grading.limits import Limits
-from autograder.grading.near import Near
 from autograder.grading.records import read_record, record_path, write_record
 from autograder.grading.run import fresh_record, grade_all
-from autograder.grading.timing import Inconclusive, Race
-from autograder.runner import Check, run_checks
-from autograder.verdicts import FAIL, INCONCLUSIVE, PASS, SKIPPED, share
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.measure import timing
+from autograder.sandbox.measure.timing import Inconclusive, Race
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
 from tests.submissions import hand_in, solved
 
 TOPIC = "softmax"

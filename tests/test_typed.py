@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.errors import CourseError
-from autograder.typed import typed
+from autograder.base.errors import CourseError
+from autograder.notebook.typed import typed
 
 
 @pytest.mark.parametrize(

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from autograder import verdict_inputs
-from autograder.certify import read_specimen
-from autograder.course_table import known_topics
-from autograder.grading import confine
+from autograder.base.course_table import known_topics
+from autograder.base.imports import names_imported
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.certification.certify import read_specimen
+from autograder.grading import verdict_inputs
 from autograder.grading.grade import Options, grade_file
 from autograder.grading.records import write_record
 from autograder.grading.run import fresh_record
 from autograder.grading.tasks import Task
-from autograder.imports import names_imported
 from autograder.lessons import ROOT, find_day, solved_notebook
 from autograder.lessons.notebooks import as_bytes
-from autograder.specimen_files import SPECIMENS, find_specimens
+from autograder.sandbox.confine import confine
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """A copy of the course, to be changed."""
     root = tmp_path_factory.mktemp("course")
-    leave_out = shutil.ignore_patterns("specimens", "models", "__pycache__", "day*", "templates", "*.svg")
+    leave_out = shutil.ignore_patterns("*.gguf", "__pycache__", "day*", "templates", "*.svg")
     for name in ("autograder", "course", "datasets", "solutions"):
         shutil.copytree(ROOT / name, root / name, ignore=leave_out)
     return root
@@ -35,11 +35,12 @@ def copy(tmp_path_factory):
 @pytest.mark.parametrize(
     "name",
     [
-        "autograder/checks/test_samplers.py", "autograder/hidden/test_samplers.py", "autograder/checks/devices.py",
-        "autograder/authoring.py", "autograder/evidence.py", "autograder/runner.py", "autograder/grading/grade.py",
-        "autograder/grading/gpu.py", "autograder/grading/lane.py", "autograder/hidden/mistakes/samplers.json",
-        "autograder/grading/line.py", "autograder/grading/timing.py", "autograder/grading/worker.py",
-        "autograder/grading/zygote.py", "course/kit/model.py", "solutions/samplers.py", "solutions/softmax.py",
+        "autograder/checking/checks/test_samplers.py", "autograder/checking/hidden/test_samplers.py",
+        "autograder/checking/helpers/devices.py", "autograder/authoring.py", "autograder/base/evidence.py",
+        "autograder/checking/runner.py", "autograder/grading/grade.py",
+        "autograder/sandbox/measure/gpu.py", "autograder/grading/lane.py", "autograder/checking/hidden/mistakes/samplers.json",
+        "autograder/sandbox/process/line.py", "autograder/sandbox/measure/timing.py", "autograder/sandbox/process/worker.py",
+        "autograder/sandbox/process/zygote.py", "course/kit/models/model.py", "solutions/samplers.py", "solutions/softmax.py",
         "datasets/tiny/config.json", "datasets/multilingual.jsonl",
     ],
 )  # fmt: skip
@@ -55,10 +56,10 @@ def test_a_change_of_an_input_counts(copy, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "autograder/checks/test_softmax.py", "autograder/hidden/test_kv_cache.py", "autograder/lessons/markdown.py",
-        "autograder/grading/executors/local.py", "autograder/certify.py", "autograder/hidden/mistakes/softmax.json",
-        "solutions/kv_cache.py", "course/syllabus.toml",
-        "course/kit/tile_stepper.py", "course/kit/stepping.py", "course/kit/drafts.py",
+        "autograder/checking/checks/test_softmax.py", "autograder/checking/hidden/test_kv_cache.py", "autograder/lessons/markdown.py",
+        "autograder/grading/executors/local.py", "autograder/certification/certify.py",
+        "autograder/checking/hidden/mistakes/softmax.json", "solutions/kv_cache.py", "course/syllabus.toml",
+        "course/kit/steppers/tile_stepper.py", "course/kit/steppers/stepping.py", "course/kit/models/drafts.py",
     ],
 )  # fmt: skip
 def test_a_change_of_anything_else_does_not(copy, name):
@@ -71,7 +72,7 @@ def test_a_change_of_anything_else_does_not(copy, name):
 
 def test_a_comment_does_not_count(copy):
     before = verdict_inputs.digest("samplers", copy)
-    path = copy / "autograder" / "grading" / "worker.py"
+    path = copy / "autograder" / "sandbox" / "process" / "worker.py"
     content = path.read_text()
     path.write_text(content.replace("\nimport", "\n# A reason.\nimport", 1))
     assert path.read_text() != content
@@ -92,7 +93,7 @@ import sys
 opened = set()
 sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
 from pathlib import Path
-from autograder import certify
+from autograder.certification import certify
 certify.certify(sys.argv[1], folder=Path(sys.argv[2]), seeds=1)
 print(*opened, sep="\\n")
 """
@@ -109,11 +110,14 @@ def test_every_file_of_the_course_that_judging_opens_counts(tmp_path):
     opened = {source_of(Path(line)) for line in done.stdout.splitlines() if Path(line).is_relative_to(ROOT)}
     ours = {path.relative_to(ROOT) for path in opened if not path.is_relative_to(sys.prefix) and path.is_file()}
     others = {path.as_posix() for path in ours - set(verdict_inputs.files("tokenizer"))}
-    names = ("certify", "files", "grading/records", "imports", "learning", "parsing", "specimen_files", "verdict_inputs")
-    silent = {f"autograder/{name}.py" for name in names}
+    silent = {
+        *(f"autograder/base/{name}.py" for name in ("files", "imports", "parsing", "specimen_files")),
+        *(f"autograder/certification/{name}.py" for name in ("__init__", "certify", "learning")),
+        *(f"autograder/grading/{name}.py" for name in ("records", "verdict_inputs")),
+    }
     assert {name for name in others if not name.startswith("autograder/lessons/")} <= {*KNOWN_OTHERWISE, *silent}
     assert Path("datasets/multilingual.jsonl") in ours
-    assert Path("autograder/hidden/test_tokenizer.py") in ours
+    assert Path("autograder/checking/hidden/test_tokenizer.py") in ours
 
 
 def test_every_file_of_the_course_that_a_worker_may_read_counts():
@@ -133,14 +137,16 @@ def test_what_does_not_count_of_the_kit_is_imported_by_nothing_that_is_judged_or
     for topic in known_topics():
         counted = set(verdict_inputs.files(topic))
         outside = {
-            f"course.kit.{path.stem}" for path in (ROOT / "course" / "kit").glob("*.py") if path.relative_to(ROOT) not in counted
+            ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            for path in (ROOT / "course" / "kit").rglob("*.py")
+            if path.relative_to(ROOT) not in counted
         }
-        assert {"course.kit.stepping", "course.kit.cache_stepper", "course.kit.roofline_steps"} <= outside
-        assert not {"course.kit.plots", "course.kit.model", "course.kit.ranks"} & outside
+        assert {"course.kit.steppers.stepping", "course.kit.steppers.cache_stepper", "course.kit.steppers.roofline_steps"} <= outside
+        assert not {"course.kit.plots", "course.kit.models.model", "course.kit.ranks"} & outside
         sources = [((ROOT / path).read_text(encoding="utf-8"), ".".join(path.parent.parts)) for path in counted if path.suffix == ".py"]
         sources += [(read_specimen(listed).source, "") for listed in find_specimens(SPECIMENS, [topic])]
         found = {name for source, package in sources for name in names_imported(source, package)}
-        assert "course.kit.model" in found
+        assert "course.kit.models.model" in found
         assert not found & outside, topic
 
 
@@ -165,10 +171,10 @@ SETUP = "```python setup\n"
 @pytest.mark.parametrize(
     ("name", "change", "stale"),
     [
-        ("autograder/checks/paged.py", lambda text: text + MORE, True),
-        ("autograder/checks/paged.py", lambda text: text + "# a reason\n", False),
-        ("autograder/grading/timing.py", lambda text: text + MORE, True),
-        ("autograder/hidden/test_paging.py", lambda text: text + MORE, True),
+        ("autograder/checking/helpers/paged.py", lambda text: text + MORE, True),
+        ("autograder/checking/helpers/paged.py", lambda text: text + "# a reason\n", False),
+        ("autograder/sandbox/measure/timing.py", lambda text: text + MORE, True),
+        ("autograder/checking/hidden/test_paging.py", lambda text: text + MORE, True),
         ("solutions/paging.py", lambda text: text + MORE, True),
         ("course/day13_paging/lesson.md", lambda text: text.replace(SETUP, f"{SETUP}more = 1\n"), True),
         ("course/day13_paging/lesson.md", lambda text: text.replace("points=", "points=1", 1), True),

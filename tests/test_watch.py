@@ -6,9 +6,9 @@ import sys
 import pytest
 import torch
 
-from autograder.grading.far import Cell, Far
-from autograder.grading.near import Near
-from autograder.grading.watch import print_of, watching
+from autograder.sandbox.measure.watch import print_of, watching
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
 from course.kit.paths import ROOT
 
 SOURCE = """
@@ -79,7 +79,7 @@ def test_what_was_written_in_pieces_is_printed_whole(student):
 
 
 def test_no_more_is_noted_than_a_bound_allows(monkeypatch):
-    monkeypatch.setattr("autograder.grading.watch.MAX_PRINTS", 5)
+    monkeypatch.setattr("autograder.sandbox.measure.watch.MAX_PRINTS", 5)
     with watching() as prints:
         for n in range(9):
             torch.full((2,), float(n)) + 1
@@ -125,7 +125,7 @@ def test_other_errors_stay_errors(student):
 def test_a_rehearsal_loads_no_compiler():
     code = (
         "import sys, torch\n"
-        "from autograder.grading.meta import rehearse\n"
+        "from autograder.sandbox.measure.meta import rehearse\n"
         "rehearse(lambda x: 2.0 ** torch.arange(3, device=x.device) + x, [torch.ones(3)], {}, lambda name: False)\n"
         "assert 'torch._dynamo' not in sys.modules\n"
         "import torch._dynamo\n"

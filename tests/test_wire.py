@@ -15,8 +15,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.grading import wire
-from autograder.grading.given import kit_dataclasses
+from autograder.sandbox.protocol import wire
+from autograder.sandbox.protocol.given import kit_dataclasses
 
 GENTLE = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -323,10 +323,10 @@ def test_a_head_of_any_bytes_and_length_is_a_wire_error_or_within_the_limits(hea
 @pytest.fixture
 def talk(monkeypatch):
     """Sends bytes to a grader's connection as a worker would, then ends; gives what a request makes of it."""
-    from autograder.grading import remote
-    from autograder.grading.budget import Budget
-    from autograder.grading.limits import Limits
-    from autograder.grading.raised import WorkerDied
+    from autograder.sandbox.confine.budget import Budget
+    from autograder.sandbox.confine.limits import Limits
+    from autograder.sandbox.process import remote
+    from autograder.sandbox.protocol.raised import WorkerDied
 
     def request(sent: bytes, *, stay: bool = False) -> WorkerDied:
         connection = object.__new__(remote.Connection)

@@ -8,12 +8,12 @@ import torch
 from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
 from autograder.authoring import CheckFailed
-from autograder.course_table import earlier_sources, solution_source
-from autograder.grading import limits
-from autograder.grading.far import Cell, Far
-from autograder.grading.given import named
-from autograder.grading.near import Near
-from autograder.grading.work import counting
+from autograder.base.course_table import earlier_sources, solution_source
+from autograder.sandbox.confine import limits
+from autograder.sandbox.measure.work import counting
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
+from autograder.sandbox.protocol.given import named
 from course.kit import Weights
 
 T, D, F = 7, 8, 5

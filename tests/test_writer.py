@@ -15,11 +15,11 @@ import nbformat
 import pytest
 import sqlalchemy
 
+from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store, write_feedback
+from autograder.gradebook.books.reading import put_beside
+from autograder.gradebook.books.writer import Writer, WriterThread, submitted_at
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import find_tasks
-from autograder.nbgrader_bridge.bulk import ClassFolder, booked_scores, store, write_feedback
-from autograder.nbgrader_bridge.reading import put_beside
-from autograder.nbgrader_bridge.writer import Writer, WriterThread, submitted_at
 from tests.submissions import QUICK, SOFTMAX, cells_of, hand_in, released, solved, with_cell
 from tests.test_bridge import duplicated, forged, hostile, old_schema, without
 
@@ -240,7 +240,7 @@ class Gone(Writer):
 def gone(monkeypatch):
     monkeypatch.setattr(Gone, "tried", 0)
     monkeypatch.setattr(Gone, "freezes", False)
-    monkeypatch.setattr("autograder.nbgrader_bridge.writer.Writer", Gone)
+    monkeypatch.setattr("autograder.gradebook.books.writer.Writer", Gone)
     return Gone
 
 
@@ -261,7 +261,7 @@ def test_a_gradebook_that_is_gone_is_told_for_each_and_not_sought_for_ever(gone,
 
 
 def test_a_gradebook_that_neither_answers_nor_refuses_is_not_waited_for(gone, tmp_path, monkeypatch):
-    monkeypatch.setattr("autograder.nbgrader_bridge.writer.PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr("autograder.gradebook.books.writer.PATIENCE_SECONDS", 1.0)
     gone.freezes = True
     with WriterThread(ClassFolder.of(tmp_path / "submitted")) as writer:
         for task, record in some_records(tmp_path, 3):

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from autograder import student
-from autograder.course_table import solution_source
-from autograder.errors import CourseError
-from autograder.grading.handles import Handle
+from autograder.base.course_table import solution_source
+from autograder.base.errors import CourseError
+from autograder.base.specimen_files import Listed, listed
+from autograder.certification.written_tests import counting, gathering, judging, looking, telling
+from autograder.certification.written_tests.tasks import name_of, names, task
 from autograder.lessons import find_day, lesson
-from autograder.specimen_files import Listed, listed
-from autograder.written_tests import counting, gathering, judging, looking, telling
-from autograder.written_tests.tasks import name_of, names, task
+from autograder.sandbox.protocol.handles import Handle
 
 FOLDER = Path(__file__).parent / "written_tests"
 TOLD = re.compile(r"# (?:RIGHT|WRONG): (?:(all)|says \"(.*)\"|(\d+) of (\d+)): (.*)")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from autograder.errors import InfrastructureFault
-from autograder.grading import zygotes
-from autograder.grading.confine import LEVELS
-from autograder.grading.far import Cell, Far
-from autograder.grading.limits import Limits
-from autograder.grading.near import Near
+from autograder.base.errors import InfrastructureFault
+from autograder.sandbox.confine.confine import LEVELS
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.process import zygotes
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
 from tests.submissions import QUICK
 from tests.test_near import cell
 

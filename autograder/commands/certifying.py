@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import CourseError
-from ..files import write_whole
+from ..base.errors import CourseError
+from ..base.files import write_whole
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
-    from ..certify import Judgement, TopicResult
+    from ..certification.certify import Judgement, TopicResult
 
 EVERY = 100
 """Of so many specimens one is told of where there is no bar: a whole certification takes most of an hour."""
@@ -44,10 +44,10 @@ def certify(
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grade the grader: correct solutions must pass, incorrect ones must fail, attacks must score only their honest answers."""
-    from .. import attack_suite
-    from .. import certify as c
-    from ..grading.zygotes import want
-    from ..specimen_files import SPECIMENS, find_specimens
+    from ..base.specimen_files import SPECIMENS, find_specimens
+    from ..certification import attack_suite
+    from ..certification import certify as c
+    from ..sandbox.process.zygotes import want
     from .mutating import judge_mutants
 
     want(isolation)
@@ -102,7 +102,7 @@ def put_into(path: Path, told: dict[str, Any]) -> None:
 
 def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
     """Exit status 1 where a specimen did not get what it should."""
-    from ..certify_changed import DRAWS, drawn, judge_drawn
+    from ..certification.certify_changed import DRAWS, drawn, judge_drawn
 
     results, chosen = drawn(secrets.randbelow(DRAWS) if draw is None else draw)
     with progress_bar("specimens", len(chosen.order)) as advance:
@@ -114,14 +114,14 @@ def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
 
 
 def learn_mistakes(topic: str | None, jobs: int | None) -> None:
-    from .. import certify as c
-    from ..learning import learn, read_claims
-    from ..specimen_files import SPECIMENS, find_specimens
+    from ..base.specimen_files import SPECIMENS, find_specimens
+    from ..certification import certify as c
+    from ..certification.learning import learn, read_claims
 
     for each in c.specimen_topics(SPECIMENS, topic):
         with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:
             told_apart, to_review = learn(each, c.at_the_desk(each, jobs=jobs, progress=advance))
-        say(f"{each}: {told_apart} mistakes can be told apart; {to_review} claims to review in autograder/specimens/{each}/causes.json")
+        say(f"{each}: {told_apart} mistakes can be told apart; {to_review} claims to review in specimens/{each}/causes.json")
         for claim, files in read_claims(each)[1].items():
             say(f"  {claim}\n    {', '.join(files)}")
 
@@ -142,7 +142,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
 
 def topic_of(text: str) -> str:
     """A topic from a topic's name or a day's (day05, 5)."""
-    from ..course_table import known_topics
+    from ..base.course_table import known_topics
 
     if text in known_topics():
         return text
@@ -181,7 +181,7 @@ def print_attacks(results: list) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from .. import attack_suite
+    from ..certification import attack_suite
 
     table = Table(title=f"Attacks: {sum(r.honest for r in results)} of {len(results)} held")
     for column in ("attack", "points", "honest", "time", ""):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 
 console = Console()
 DayArgument = Annotated[str | None, typer.Argument(help="A day (day05, 5, samplers); all that are ready if left out.")]

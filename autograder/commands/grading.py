@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from .course import DayArgument, chosen_days
 
 if TYPE_CHECKING:
+    from ..gradebook.books.bulk import ClassFolder
     from ..grading.executors.base import Executor
     from ..grading.grade import Options
     from ..grading.records import Record
     from ..grading.tasks import Task
     from ..lessons import Day
-    from ..nbgrader_bridge.bulk import ClassFolder
 
 console = Console()
 stderr = Console(stderr=True)
@@ -71,15 +71,15 @@ def grade(
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
-    from ..exports.results import book_penalties
+    from ..gradebook.books.bulk import ClassFolder, store
+    from ..gradebook.books.gradebook import check_gradebook
+    from ..gradebook.results import book_penalties
     from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
     from ..grading.run import drawn_seed, grade_all
     from ..grading.tasks import find_tasks, left_out
     from ..lessons import CAPSTONE, syllabus
-    from ..nbgrader_bridge.bulk import ClassFolder, store
-    from ..nbgrader_bridge.gradebook import check_gradebook
 
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
@@ -114,11 +114,11 @@ def grade_in_bulk(
     tasks: list[Task], options: Options, folder: ClassFolder, grader: Executor, stopped: Stop, **keep: bool
 ) -> tuple[list[Record], dict[tuple[str, str], str]]:
     """Grades, and stores each record as it comes. -> records; {(student, slug): why it is not in the gradebook}"""
-    from ..exports.booking import book_class
-    from ..exports.results import book_penalties
+    from ..gradebook.booking import book_class
+    from ..gradebook.books.gradebook import enter_day
+    from ..gradebook.books.writer import WriterThread
+    from ..gradebook.results import book_penalties
     from ..grading.run import grade_all
-    from ..nbgrader_bridge.gradebook import enter_day
-    from ..nbgrader_bridge.writer import WriterThread
 
     days = list({task.day.slug: task.day for task in tasks}.values())
     for day in days:
@@ -135,9 +135,9 @@ def feedback(
     day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
 ) -> None:
     """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
-    from ..exports.results import book_penalties
-    from ..nbgrader_bridge.bulk import ClassFolder, graded_students, write_feedback
-    from ..nbgrader_bridge.gradebook import check_gradebook
+    from ..gradebook.books.bulk import ClassFolder, graded_students, write_feedback
+    from ..gradebook.books.gradebook import check_gradebook
+    from ..gradebook.results import book_penalties
 
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
@@ -176,8 +176,8 @@ def demo(
     """Grades a class of sample submissions end to end; exit 1 if one gets another score than it deserves."""
     from rich.table import Table
 
-    from ..demo import demo_days, run
-    from ..render import points_text
+    from ..demo.demo import demo_days, run
+    from ..notebook.render import points_text
 
     ready = demo_days()
     wanted = {found for name in days or [] for found in chosen_days(name)} or set(ready)
@@ -289,7 +289,7 @@ class Lines:
 def print_summary(records: list[Record]) -> None:
     from rich.table import Table
 
-    from ..render import points_text
+    from ..notebook.render import points_text
 
     table = Table()
     for column in ("student", "day", "points", "of", "status"):

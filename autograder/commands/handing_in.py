@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from .grading import DatabaseOption, SubmittedOption, say, tell
 
 if TYPE_CHECKING:
-    from ..exports.collecting import Collector, Outcome
+    from ..gradebook.lms.collecting import Collector, Outcome
 
 
 class Source(enum.StrEnum):
@@ -34,7 +34,7 @@ def roster(
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
     """Puts the people of a platform's list into roster.csv. Lines that are there stay; what they lack is filled in."""
-    from ..exports.roster import NAME, added, find_roster, people_of_platform, write_roster
+    from ..gradebook.policy.roster import NAME, added, find_roster, people_of_platform, write_roster
 
     root = submitted.absolute().parent
     before = find_roster(root)
@@ -74,9 +74,9 @@ def collected(
     sources: list[Path], form: Source, day: str | None, roster: Path | None, at: str | None, submitted: Path
 ) -> tuple[Collector, list[Outcome]]:
     """What became of each file. Raises CourseError."""
-    from ..exports.collecting import Collector
-    from ..exports.deadlines import parse_time
-    from ..exports.roster import find_roster
+    from ..gradebook.lms.collecting import Collector
+    from ..gradebook.policy.deadlines import parse_time
+    from ..gradebook.policy.roster import find_roster
     from ..lessons import find_day
 
     now = parse_time(at) if at else datetime.datetime.now().astimezone()
@@ -100,7 +100,7 @@ def collected(
 
 def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None:
     """One line on submissions (of one day) that were first seen after their due date while nothing says when they were handed in."""
-    from ..exports.deadlines import due_dates, extensions, lateness
+    from ..gradebook.policy.deadlines import due_dates, extensions, lateness
 
     due, more = due_dates(collector.root), extensions(collector.root)
     number = 0
@@ -132,12 +132,12 @@ def due(
     db: DatabaseOption = None,
 ) -> None:
     """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
-    from ..exports.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
-    from ..exports.results import book_penalties
-    from ..exports.roster import require_known
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.books.gradebook import check_gradebook, set_due_date, set_extension
+    from ..gradebook.policy.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
+    from ..gradebook.policy.roster import require_known
+    from ..gradebook.results import book_penalties
     from ..lessons import find_day
-    from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook, set_due_date, set_extension
 
     root = submitted.absolute().parent
     if when is not None:
@@ -176,10 +176,10 @@ def late(
     db: DatabaseOption = None,
 ) -> None:
     """Says what lateness costs, or sets it: for all days of a class, graded or not. Days begin when the due date is over."""
-    from ..exports.late import FORM, late_rule, parse_rule, set_rule
-    from ..exports.results import book_penalties
-    from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook, set_penalty
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.books.gradebook import check_gradebook, set_penalty
+    from ..gradebook.policy.late import FORM, late_rule, parse_rule, set_rule
+    from ..gradebook.results import book_penalties
     from .course import chosen_days
 
     folder = ClassFolder.of(submitted, db)

@@ -29,7 +29,7 @@ import os
 from pathlib import Path
 
 from autograder.lessons import ROOT
-from autograder.nbgrader_bridge.settings import configure
+from autograder.gradebook.books.settings import configure
 
 c = get_config()  # noqa: F821 - nbgrader gives it
 configure(c)
@@ -64,7 +64,7 @@ def bundle(
     folder: Annotated[Path, typer.Option("--to", help="Where the zips are written.")] = Path("bundles"),
 ) -> None:
     """Packs a day for students: notebook, visible checks, the kit; no answer of this day or a later one."""
-    from ..exports.bundle import write_bundle
+    from ..gradebook.lms.bundle import write_bundle
 
     _write_zips(write_bundle, day, folder)
 
@@ -74,7 +74,7 @@ def gradescope(
     folder: Annotated[Path, typer.Option("--to", help="Where the zips are written.")] = Path("gradescope"),
 ) -> None:
     """Packs a day's autograder for Gradescope: it grades each hand-in there, with the hidden checks. For staff only."""
-    from ..exports.gradescope_zip import write_zip
+    from ..gradebook.lms.gradescope_zip import write_zip
 
     _write_zips(write_zip, day, folder)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..errors import CourseError
-from ..files import write_whole
+from ..base.errors import CourseError
+from ..base.files import write_whole
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
-    from ..mutation.judge import Mutation
+    from ..certification.mutation.judge import Mutation
 
 EVERY = 100
 
@@ -34,11 +34,11 @@ def judge_mutants(
     into: Path | None,
 ) -> None:
     """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
-    from ..certify import circumstances, require_commit
-    from ..course_table import known_topics
-    from ..mutation import equivalent, judge
+    from ..base.course_table import known_topics
+    from ..base.specimen_files import SPECIMENS
+    from ..certification.certify import circumstances, require_commit
+    from ..certification.mutation import equivalent, judge
     from ..site.mutants import read
-    from ..specimen_files import SPECIMENS
 
     if into and exercise:
         raise CourseError("--into keeps what was found of whole topics: leave --exercise out")

@@ -61,14 +61,14 @@ def race(
 
     from course.kit import load_model
 
-    from ..exports.gradescope import results_json
-    from ..grading import zygotes
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.lms.gradescope import results_json
     from ..grading.records import write_record
     from ..grading.tasks import check_student_id
-    from ..nbgrader_bridge.class_folder import ClassFolder
     from ..race import board as boards
     from ..race import entering, recording
     from ..race.running import TRACKS
+    from ..sandbox.process import zygotes
 
     if student is not None:
         check_student_id(student)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from .course import DayArgument, chosen_days
 from .grading import DatabaseOption, Stop, SubmittedOption, console, progress_bar, say, shown_database, tell
 
 if TYPE_CHECKING:
-    from ..exports.regrading import Change
+    from ..gradebook.reports.regrading import Change
 
 
 def register(app: typer.Typer) -> None:
@@ -31,15 +31,15 @@ def regrade(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
     """Grades again into regraded/ and shows whose score changes. Nothing is stored without --store."""
-    from ..exports import regrading
-    from ..exports.results import booked
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.books.gradebook import check_gradebook
+    from ..gradebook.reports import regrading
+    from ..gradebook.results import booked
     from ..grading.executors import chosen
     from ..grading.grade import Options
     from ..grading.records import alone
     from ..grading.tasks import find_tasks
     from ..lessons.notebooks import write_if_changed
-    from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook
     from .grading import On
 
     days = chosen_days(day)
@@ -82,7 +82,7 @@ def print_changes(found: list[Change]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from ..exports.tables import number
+    from ..gradebook.lms.tables import number
 
     if not found:
         return

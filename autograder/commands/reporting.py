@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from .course import DayArgument, chosen_days
 from .grading import DatabaseOption, SubmittedOption, say, tell
 
 if TYPE_CHECKING:
-    from ..exports.results import ClassResults
+    from ..gradebook.results import ClassResults
 
 RosterOption = Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; else roster.csv of the class.")]
 
@@ -31,10 +31,10 @@ def register(app: typer.Typer) -> None:
 
 
 def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | None, *, capstone: bool = False) -> ClassResults:
-    from ..exports.results import class_results
-    from ..exports.roster import find_roster
-    from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.books.gradebook import check_gradebook
+    from ..gradebook.policy.roster import find_roster
+    from ..gradebook.results import class_results
 
     folder = ClassFolder.of(submitted, db)
     check_gradebook(folder.db_url)
@@ -63,9 +63,10 @@ def write_report(results: ClassResults, into: Path) -> list[Path]:
     """-> the files, the page first"""
     import datetime
 
-    from ..exports import items, tables
-    from ..exports import report as page
-    from ..exports.speeds import speed_csv
+    from ..gradebook.lms import tables
+    from ..gradebook.reports import items
+    from ..gradebook.reports import report as page
+    from ..gradebook.reports.speeds import speed_csv
     from ..lessons.notebooks import write_if_changed
 
     files = {
@@ -91,7 +92,7 @@ def similar(
     """Writes a page on what submissions have in common beyond what the task makes alike, for a person to judge; and a CSV."""
     import datetime
 
-    from ..exports import similar_page, similarity
+    from ..gradebook.reports import similar_page, similarity
     from ..grading.tasks import find_tasks
     from ..lessons.notebooks import write_if_changed
 
@@ -139,7 +140,7 @@ def export(
 
 def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
     """-> the files; a line for each submission or student that is not in them. ids: Canvas's, by day."""
-    from ..exports import gradescope, tables
+    from ..gradebook.lms import gradescope, tables
     from ..lessons.notebooks import write_if_changed
 
     files: dict[Path, bytes] = {}

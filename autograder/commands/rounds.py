@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import CourseError, InfrastructureFault
+from ..base.errors import CourseError, InfrastructureFault
 from .course import chosen_days
 from .grading import DatabaseOption, Stop, SubmittedOption, grade_in_bulk, progress_bar, say, tell, without_grade
 from .grading import counts_text as counts_of_records
@@ -19,10 +19,10 @@ from .handing_in import counts_text as counts_of_files
 from .reporting import RosterOption, To, assignment_ids, read_class, write_export, write_report
 
 if TYPE_CHECKING:
-    from ..exports.rounds import Steps
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.policy.rounds import Steps
     from ..grading.records import Record
     from ..lessons import Day
-    from ..nbgrader_bridge.class_folder import ClassFolder
 
 
 def register(app: typer.Typer) -> None:
@@ -62,10 +62,10 @@ def a_round(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
     """Collects, grades, reports, writes feedback and exports a day. Run again, it does what is new, or goes on where it stopped."""
-    from ..exports.rounds import FOLDER, Steps
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.books.gradebook import check_gradebook
+    from ..gradebook.policy.rounds import FOLDER, Steps
     from ..grading.records import alone
-    from ..nbgrader_bridge.class_folder import ClassFolder
-    from ..nbgrader_bridge.gradebook import check_gradebook
 
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
@@ -134,7 +134,7 @@ def told(place: str, outcome: Outcome) -> bool:
 
 
 def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | None, at: str | None, folder: ClassFolder) -> Step:
-    from ..exports.rounds import digest
+    from ..gradebook.policy.rounds import digest
 
     def of() -> str:
         return digest(form.value, at, roster or folder.root / "roster.csv", *(path.absolute() for path in sources))
@@ -152,8 +152,9 @@ def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | Non
 
 
 def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Step:
-    from .. import __version__, verdict_inputs
-    from ..exports.rounds import digest
+    from .. import __version__
+    from ..gradebook.policy.rounds import digest
+    from ..grading import verdict_inputs
     from ..grading.tasks import find_tasks, left_out
     from ..lessons import syllabus
 
@@ -165,12 +166,12 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
         return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
 
     def run() -> Outcome:
-        from ..exports.results import automatic_scores
+        from ..gradebook.books.writer import is_of_the_gradebook
+        from ..gradebook.results import automatic_scores
         from ..grading.executors import chosen
         from ..grading.grade import Options
         from ..grading.records import alone, record_path
         from ..grading.run import drawn_seed, fresh_record
-        from ..nbgrader_bridge.writer import is_of_the_gradebook
         from .grading import On
 
         tasks = list(find_tasks(folder.submitted, [day]))
@@ -219,8 +220,8 @@ def is_booked(record: Record | None, graded: Path, automatic: dict[str, float | 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:
     """The digest of all that is told of a day: its records, the gradebook's word, and the class's own tables."""
-    from ..exports.results import all_booked
-    from ..exports.rounds import digest
+    from ..gradebook.policy.rounds import digest
+    from ..gradebook.results import all_booked
 
     tables = [folder.root / name for name in ("due.csv", "late.txt", "collected.json")]
     return digest(folder.records / day.slug, all_booked(folder.db_url, day), roster or folder.root / "roster.csv", *tables, *more)
@@ -237,8 +238,8 @@ def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | No
 
 def feedback_step(day: Day, folder: ClassFolder) -> Step:
     def run() -> Outcome:
-        from ..exports.results import book_penalties
-        from ..nbgrader_bridge.bulk import graded_students, write_feedback
+        from ..gradebook.books.bulk import graded_students, write_feedback
+        from ..gradebook.results import book_penalties
 
         book_penalties(folder, [day])
         students = graded_students(folder, day)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 
 
 def register(app: typer.Typer) -> None:
@@ -39,12 +39,12 @@ def serve(
     if route is not None and replicas == 1:
         raise CourseError("ROUTE chooses between replicas: add REPLICAS=2 (--replicas 2), or leave ROUTE out")
     if replicas > 1:
-        from ..replicas import serve_replicas
+        from ..serving.replicas import serve_replicas
 
         each = {"model": model, "engine": engine, "dtype": dtype or "float32", "rows": rows, "waiting": waiting, "patience": patience}
         options = [word for name, value in {**each, "max-len": max_len}.items() if value is not None for word in (f"--{name}", str(value))]
         raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning"))
-    from ..server import serve as run
+    from ..serving.server import serve as run
 
     status = run(
         model=model, host=host, port=port, fd=fd, mine=engine == "mine", dtype=dtype or "auto", rows=rows, max_waiting=waiting,
@@ -64,6 +64,6 @@ def chat(
     """Talks with a model in the terminal, through the functions that the days teach."""
     if not 0 < top_p <= 1:
         raise CourseError(f"--top-p must be in (0, 1], got {top_p}")
-    from ..chat import chat as run
+    from ..serving.chat import chat as run
 
     run(model=model, mine=mine, temperature=temperature, top_p=top_p, max_tokens=max_tokens, seed=seed, source=sys.stdin, out=sys.stdout)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from .grading import tell
 
 if TYPE_CHECKING:
+    from ..base.verdicts import Verdict
     from ..lessons import Day
-    from ..verdicts import Verdict
 
 console = Console()
 TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
     """The day, and the notebook where a path was given or this is a day's folder. Raises CourseError."""
-    from ..exports.naming import day_of
+    from ..gradebook.lms.naming import day_of
     from ..lessons import syllabus
     from .course import chosen_days
 
@@ -63,10 +63,10 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Holds your notebook against the checks you may see, as `check(...)` in the notebook does."""
-    from .. import desk, render
+    from ..base.verdicts import only_stubs, share
     from ..lessons import lesson
-    from ..session import Session
-    from ..verdicts import only_stubs, share
+    from ..notebook import desk, render
+    from ..notebook.session import Session
 
     found, given = day_and_notebook(target)
     if notebook is None and given is not None and given.resolve() != desk.notebook_path(found).resolve():
@@ -108,8 +108,8 @@ def judge_test(
     file: Annotated[Path, typer.Argument(help="A Python file with the function test_EXERCISE(x).")],
 ) -> None:
     """Holds a test of yours against right and wrong versions of an exercise, as `judge_test(...)` in a notebook does."""
-    from ..written_tests.tasks import task
-    from ..written_tests.telling import told_of_source
+    from ..certification.written_tests.tasks import task
+    from ..certification.written_tests.telling import told_of_source
 
     which = task(exercise)
     try:
@@ -124,7 +124,7 @@ def judge_test(
 
 def progress() -> None:
     """Days, exercises and points so far."""
-    from ..progress import progress as show
+    from ..notebook.progress import progress as show
 
     show()
 
@@ -134,8 +134,8 @@ def reset(
     exercise: Annotated[str | None, typer.Option(help="One exercise; the whole notebook if left out.")] = None,
 ) -> None:
     """Gives an exercise's cell (or the whole day) back as it was released; your file as it was is kept in backups/."""
-    from .. import desk
     from ..lessons.reset import reset as give_back
+    from ..notebook import desk
     from .course import chosen_days
 
     (found,) = chosen_days(day)

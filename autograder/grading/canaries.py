@@ -8,9 +8,10 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict
 
-from .. import cache, verdict_inputs
+from ..base import cache
 from ..lessons import Day, release_notebook_path
-from . import grade, zygotes
+from ..sandbox.process import zygotes
+from . import grade, verdict_inputs
 from .grade import Options
 
 KIND = "canaries"

@@ -9,19 +9,20 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .. import __version__, verdict_inputs
-from ..course_table import earlier_sources, solution_source
-from ..errors import InfrastructureFault
+from .. import __version__
+from ..base.course_table import earlier_sources, solution_source
+from ..base.errors import InfrastructureFault
+from ..base.verdicts import ERROR, NOT_RUN, NOT_WRITTEN, Verdict, share
+from ..checking.runner import run_checks, select
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
-from ..runner import run_checks, select
-from ..verdicts import ERROR, NOT_RUN, NOT_WRITTEN, Verdict, share
-from . import zygotes
-from .far import Far
-from .handed_in import collect, file_sha256
-from .limits import Limits
+from ..sandbox.confine.limits import Limits
+from ..sandbox.handed_in import collect, file_sha256
+from ..sandbox.process import zygotes
+from ..sandbox.process.far import Far
+from ..sandbox.submission import BadSubmission, Cell, Submission, read_submission, submission_in
+from . import verdict_inputs
 from .records import ExerciseScore, Record, machine_name
-from .submission import BadSubmission, Cell, Submission, read_submission, submission_in
 from .tasks import Task, check_student_id
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from ..course_table import earlier_sources, solution_source
-from ..errors import InfrastructureFault
+from ..base.course_table import earlier_sources, solution_source
+from ..base.errors import InfrastructureFault
+from ..base.verdicts import INCONCLUSIVE, Verdict
+from ..checking.runner import Check, load_checks, run_timing, select
 from ..lessons import Day
-from ..runner import Check, load_checks, run_timing, select
-from ..verdicts import INCONCLUSIVE, Verdict
-from .far import Far
+from ..sandbox.process.far import Far
+from ..sandbox.submission import Cell
 from .grade import Options, explain_missing, grade_task, is_line_of, read_task, scores, start_cells, submission_sha256
 from .records import Record, write_record
-from .submission import Cell
 from .tasks import Task
 
 

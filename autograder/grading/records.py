@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import CourseError
-from ..files import write_whole
-from ..verdicts import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
-from .text import all_encodable
+from ..base.errors import CourseError
+from ..base.files import write_whole
+from ..base.verdicts import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
+from ..sandbox.protocol.text import all_encodable
 
 try:
     import fcntl

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
-from .. import __version__, verdict_inputs
-from ..errors import CourseError
-from . import zygotes
+from .. import __version__
+from ..base.errors import CourseError
+from ..sandbox.process import zygotes
+from . import verdict_inputs
 from .executors.base import Executor
 from .executors.local import Local
 from .grade import Options, submission_sha256

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from ..lessons import Day
-from .handed_in import HandedIn
+from ..sandbox.handed_in import HandedIn
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
 MAX_ID_BYTES = 200

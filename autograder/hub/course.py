@@ -18,7 +18,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from ..exports.bundle import UNPACKED, bundle_bytes
+from ..gradebook.lms.bundle import UNPACKED, bundle_bytes
 from ..lessons import ROOT, Day, syllabus
 from .layout import HubFolder
 

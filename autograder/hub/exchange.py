@@ -18,9 +18,9 @@ from typing import Any
 from nbgrader.exchange.default.collect import ExchangeCollect
 from nbgrader.utils import parse_utc
 
-from ..grading.handed_in import MAX_BYTES
+from ..gradebook.books.reading import SECRET, read_secret
 from ..grading.tasks import is_student_id
-from ..nbgrader_bridge.reading import SECRET, read_secret
+from ..sandbox.handed_in import MAX_BYTES
 
 HAND_IN = "hand_in.txt"
 """Beside a collected notebook, the name that it had in the exchange."""

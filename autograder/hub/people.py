@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import CourseError
-from ..exports.roster import Roster, find_roster
+from ..base.errors import CourseError
+from ..gradebook.policy.roster import Roster, find_roster
 from .layout import HubFolder
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..errors import CourseError
+from ..base.errors import CourseError
 from ..lessons import ROOT, build_source, release_notebook_path, syllabus
 from .config import ACCOUNTS, INSTRUCTOR
 from .course import lay_out
@@ -47,7 +47,7 @@ c.Exchange.root = {{exchange!r}}
 c.ExchangeFactory.collect = "autograder.hub.exchange.CollectOwned"
 c.CollectOwned.check_owner = {{accounts}}
 '''
-SECRET = (".git", "build", "solutions", "autograder/hidden", "autograder/specimens", "tests")
+SECRET = (".git", "build", "solutions", "autograder/checking/hidden", "specimens", "tests")
 """Of the course; students have a copy of their own of what they may have of it."""
 NEEDED = ("jupyterhub", "firstuseauthenticator", "jupyterhub_idle_culler", "configurable_http_proxy")
 OFF = "nbgrader.server_extensions."

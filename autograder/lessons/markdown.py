@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import marks
 from autograder.lessons.syllabus import Day, stamp
 
-from ..parsing import parse
+from ..base.parsing import parse
 
 HEADER = "{{ header }}"
 

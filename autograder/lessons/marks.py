@@ -6,7 +6,7 @@ import ast
 import symtable
 from collections.abc import Iterator
 
-from ..parsing import parse
+from ..base.parsing import parse
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons.notebooks import as_bytes, source_notebook, write_if_changed
 from autograder.lessons.syllabus import Day
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
-from autograder.files import write_whole
+from autograder.base.errors import CourseError
+from autograder.base.files import write_whole
 from autograder.lessons.release import release_notebook_path
 from autograder.lessons.syllabus import Day
 from autograder.lessons.work import copy_to_work

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons.syllabus import ROOT, Day, find_day, syllabus
 
 Link = Callable[[Day], str | None]

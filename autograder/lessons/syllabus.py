@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons.notebooks import START, capstone_path, copy_figures
 from autograder.lessons.release import release_notebook_path
 from autograder.lessons.syllabus import ROOT, Day, syllabus

@@ -12,7 +12,7 @@ from typing import Any
 from course.kit.paths import ROOT
 
 from .. import __version__
-from ..files import write_whole
+from ..base.files import write_whole
 from ..grading.records import machine_name
 from .running import Outcome
 

@@ -11,14 +11,14 @@ import torch
 
 from course.kit.paths import ROOT
 
-from ..course_table import earlier_sources
-from ..errors import CourseError
-from ..grading import zygotes
-from ..grading.limits import cpu_seconds
+from ..base.course_table import earlier_sources
+from ..base.errors import CourseError
 from ..grading.records import FLOAT32
-from ..grading.submission import Cell, read_submission
-from ..grading.threads import one_thread
 from ..lessons import capstone_path
+from ..sandbox.confine.limits import cpu_seconds
+from ..sandbox.confine.threads import one_thread
+from ..sandbox.process import zygotes
+from ..sandbox.submission import Cell, read_submission
 from .playing import SETUP_SECONDS, Racer
 from .rightness import judge
 from .rivals import LIMITS, TOPIC, Rivals
@@ -79,7 +79,7 @@ def verified(local: bool) -> str:
 
 def notebook_of(path: Path | None) -> Path:
     """The notebook to enter. Raises CourseError where there is none."""
-    from ..desk import desk_folder
+    from ..notebook.desk import desk_folder
 
     found = path or (desk_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
     if not found.exists():

@@ -15,7 +15,7 @@ import torch
 
 from solutions.latency import Trace
 
-from ..grading.far import Far, Named
+from ..sandbox.process.far import Far, Named
 from .holding import Lost
 from .traffic import Asked
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import __version__
-from ..exports.results import ExerciseResult, Result
-from ..exports.roster import Person
-from ..grading import zygotes
-from ..grading.handed_in import file_sha256
+from ..base.verdicts import FAIL, PASS, Verdict
+from ..gradebook.policy.roster import Person
+from ..gradebook.results import ExerciseResult, Result
 from ..grading.records import ExerciseScore, RaceScore, Record, machine_name
-from ..verdicts import FAIL, PASS, Verdict
+from ..sandbox.handed_in import file_sha256
+from ..sandbox.process import zygotes
 from .entering import ENGINE
 from .rightness import TITLES, Part
 from .rivals import TOPIC

@@ -9,11 +9,11 @@ import math
 
 from course.kit.paths import ROOT
 
-from ..course_table import earlier_sources
-from ..grading import zygotes
-from ..grading.limits import Limits
-from ..grading.submission import Cell
-from ..grading.warm import Zygote
+from ..base.course_table import earlier_sources
+from ..sandbox.confine.limits import Limits
+from ..sandbox.process import zygotes
+from ..sandbox.process.warm import Zygote
+from ..sandbox.submission import Cell
 from .playing import Racer
 
 TOPIC = "capstone"

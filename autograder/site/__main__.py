@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import find_day
 
 from .build import OUT, build

@@ -6,7 +6,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import ROOT
 
 PROJECT = ROOT / "pyproject.toml"

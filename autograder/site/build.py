@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from autograder.errors import CourseError
-from autograder.exports.bundle import bundle_bytes
+from autograder.base.errors import CourseError
+from autograder.gradebook.lms.bundle import bundle_bytes
 from autograder.lessons import ROOT, Day, syllabus
 from course.kit import paths
 

@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.attack_suite import read_attacks
-from autograder.certify import SUMS
-from autograder.course_table import known_topics
-from autograder.errors import CourseError
-from autograder.files import write_whole
+from autograder.base.course_table import known_topics
+from autograder.base.errors import CourseError
+from autograder.base.files import write_whole
+from autograder.certification.attack_suite import read_attacks
+from autograder.certification.certify import SUMS
 from autograder.lessons import ROOT, Day, find_day, syllabus
-from autograder.render import points_text
+from autograder.notebook.render import points_text
 
 from . import mutants
 
@@ -182,7 +182,7 @@ def attacks_page(results: Path = RESULTS) -> str:
         f"{figures['attacks_honest']} of {figures['attacks_total']} attacks were held on {mutants.when(run)}, at isolation level "
         f"`{run['isolation']}`.{newer} `autograder certify attacks` runs them again.",
         "",
-        "Each is a submission in `autograder/specimens/attacks/`, graded as any other, from the notebook's file to the record.",
+        "Each is a submission in `specimens/attacks/`, graded as any other, from the notebook's file to the record.",
         "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
         "and if the next right submission gets full marks straight afterwards.",
         "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",

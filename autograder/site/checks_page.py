@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from autograder.checking.runner import Check, load_checks
 from autograder.lessons import Day
 from autograder.lessons.marks import first_line
-from autograder.runner import Check, load_checks
 
 INTRO = """
 `check("name")` in the notebook runs these checks on your function and shows a row for each.
@@ -17,7 +17,7 @@ When a submission is graded, further checks with fresh inputs run that are not s
 
 
 def page(day: Day) -> str:
-    path = day.root / "autograder" / "checks" / f"test_{day.topic}.py"
+    path = day.root / "autograder" / "checking" / "checks" / f"test_{day.topic}.py"
     source = path.read_text(encoding="utf-8")
     lines, sources, shared = source.split("\n"), {}, []
     end = 0

@@ -24,15 +24,16 @@ from IPython.core.inputtransformer2 import TransformerManager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from autograder import cache, desk
-from autograder.datafiles import hand_computed
-from autograder.errors import CourseError
+from autograder.base import cache
+from autograder.base.datafiles import hand_computed
+from autograder.base.errors import CourseError
+from autograder.base.imports import imported_files, kit_files, names_imported
+from autograder.checking.runner import load_checks
 from autograder.grading.records import machine_name
-from autograder.imports import imported_files, kit_files, names_imported
+from autograder.grading.verdict_inputs import meaning
 from autograder.lessons import Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
-from autograder.runner import load_checks
-from autograder.verdict_inputs import meaning
+from autograder.notebook import desk
 from course.kit import paths
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def key(day: Day, days: Sequence[Day]) -> str:
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
     parts += [hand_computed(day.topic), sum(check.hidden for check in load_checks(day.topic))]
     imported = imports_of(cells)
-    files = set(imported_files(day.root, ["autograder.student", f"autograder.checks.test_{day.topic}"]))
+    files = set(imported_files(day.root, ["autograder.student", f"autograder.checking.checks.test_{day.topic}"]))
     answers = [other.solutions_path for other in syllabus(day.root) if other.number <= day.number]
     files |= {path.relative_to(day.root) for path in answers if path.exists()}
     files |= imported_files(day.root, [name for name in imported if name.startswith("solutions.engine")], package="solutions")

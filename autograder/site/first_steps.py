@@ -1,7 +1,7 @@
 """The first picture of each figure that one steps through, drawn while the site is built: it is there without JavaScript and on paper.
 
-Such a figure draws itself (course/kit/stepping.py). Here its own script does so in V8, on a page that has no more than the script asks
-for; in a browser the same script draws the same again.
+Such a figure draws itself (course/kit/steppers/stepping.py). Here its own script does so in V8, on a page that has no more than the
+script asks for; in a browser the same script draws the same again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 
 FIGURE = re.compile(r'(?P<page><div id="stepper-\w+" class="course-stepper".*?</div>\s*)<script>(?P<script>.*?)</script>', re.DOTALL)
 STILL = "The first step. The buttons, and what can be chosen, need JavaScript."

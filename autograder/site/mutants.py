@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import Day
 
 KINDS = ("made", "killed", "equivalent", "surviving")
@@ -83,7 +83,7 @@ INTRO = """# Equivalent mutants
 
 A mutant is a right version with one change, made by a machine: a comparison turned, a constant moved, an argument left out, a tensor
 changed in place. [Nearly all](certification.md#mutants) lose points. Those below do not, and should not: to every caller that the
-rules allow they are the same program. Each stands here with the reason why, as in `autograder/specimens/<topic>/equivalent.toml`;
+rules allow they are the same program. Each stands here with the reason why, as in `specimens/<topic>/equivalent.toml`;
 `autograder certify --mutate` tells of any entry that is killed or matches no mutant any more.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import ROOT, Day, marks, syllabus
 from autograder.lessons.markdown import page as cells_of
 from autograder.lessons.notebooks import KERNEL, LANGUAGE, START, as_bytes
@@ -225,7 +225,7 @@ def _moved(site: Site, path: Path, text: str, page: str) -> str:
         return kept
 
     def check(target: Path, words: str) -> str | None:
-        day = next((day for day in site.days if target == ROOT / "autograder" / "checks" / f"test_{day.topic}.py"), None)
+        day = next((day for day in site.days if target == ROOT / "autograder" / "checking" / "checks" / f"test_{day.topic}.py"), None)
         if day is None:
             return None
         label = checks_page.labels(day).get(words)

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import CourseError
+from autograder.base.errors import CourseError
 from autograder.lessons import ROOT
 from course.kit.errors import ModelError
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from autograder import render
-from autograder.certify import Specimen, read_specimen
-from autograder.course_table import earlier_sources, solution_source
-from autograder.errors import CourseError
-from autograder.grading.far import Far
-from autograder.grading.submission import Cell
-from autograder.grading.threads import one_thread
+from autograder.base.course_table import earlier_sources, solution_source
+from autograder.base.errors import CourseError
+from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.base.verdicts import Verdict, share
+from autograder.certification.certify import Specimen, read_specimen
+from autograder.checking.runner import run_checks, select
 from autograder.lessons import Day, lesson
-from autograder.runner import run_checks, select
-from autograder.specimen_files import SPECIMENS, find_specimens
-from autograder.verdicts import Verdict, share
+from autograder.notebook import render
+from autograder.sandbox.confine.threads import one_thread
+from autograder.sandbox.process.far import Far
+from autograder.sandbox.submission import Cell
 
 from .checks_page import escaped
 

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import torch
 
 from course.kit import load_model, paths, plots
-from course.kit.attention_maps import draw_maps, queries_and_keys
 from course.kit.plots import BLUE, GREEN, GREY, LIGHT, ORANGE, RED
+from course.kit.steppers.attention_maps import draw_maps, queries_and_keys
 from solutions.attention import attention, causal_mask, rotary
 
 FIGURES = Path(__file__).parent / "figures"

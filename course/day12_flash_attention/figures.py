@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 
 from course.drawing import bare, ladder
 from course.kit import paths, plots
-from course.kit.tile_map import MASKED, READ, SKIPPED
+from course.kit.steppers.tile_map import MASKED, READ, SKIPPED
 
 FIGURES = Path(__file__).parent / "figures"
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["flash_attention"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .chat import ChatMessage
-    from .config import Config
     from .errors import ModelError, ModelUnavailable
-    from .loading import load_blocks, load_model, load_tokenizer
-    from .model import Model, WeightsOnly
-    from .tokenizer import Tokenizer
-    from .weights import LayerWeights, Weights
+    from .models.config import Config
+    from .models.loading import load_blocks, load_model, load_tokenizer
+    from .models.model import Model, WeightsOnly
+    from .models.tokenizer import Tokenizer
+    from .models.weights import LayerWeights, Weights
 
 __all__ = [
     "ChatMessage",
@@ -34,17 +34,17 @@ __all__ = [
 
 HOMES = {
     "ChatMessage": "chat",
-    "Config": "config",
-    "LayerWeights": "weights",
-    "Model": "model",
+    "Config": "models.config",
+    "LayerWeights": "models.weights",
+    "Model": "models.model",
     "ModelError": "errors",
     "ModelUnavailable": "errors",
-    "Tokenizer": "tokenizer",
-    "Weights": "weights",
-    "WeightsOnly": "model",
-    "load_blocks": "loading",
-    "load_model": "loading",
-    "load_tokenizer": "loading",
+    "Tokenizer": "models.tokenizer",
+    "Weights": "models.weights",
+    "WeightsOnly": "models.model",
+    "load_blocks": "models.loading",
+    "load_model": "models.loading",
+    "load_tokenizer": "models.loading",
 }
 """Name -> the module that defines it."""
 

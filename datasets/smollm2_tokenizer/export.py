@@ -12,9 +12,10 @@ sys.path.append(str(FOLDER.parents[1]))  # the course is not an installed packag
 
 
 def main() -> None:
-    from course.kit import paths
     from course.kit.gguf_file import GGUFFile
     from course.kit.gguf_tokenizer import tokenizer_json
+
+    from course.kit import paths
 
     metadata = GGUFFile(paths.SMOLLM2).metadata
     (FOLDER / "tokenizer.json").write_text(tokenizer_json(metadata, "smollm2") + "\n", encoding="utf-8")

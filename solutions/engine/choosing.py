@@ -18,7 +18,7 @@ from torch import Tensor
 
 from course.kit import Config, Tokenizer, WeightsOnly, load_model, load_tokenizer, paths
 from course.kit.errors import ModelError
-from course.kit.gguf_model import load_gguf_blocks
+from course.kit.models.gguf_model import load_gguf_blocks
 from solutions.engine import onnx_blocks
 from solutions.engine.packed import PackedModel
 from solutions.engine.products import Products

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from course.kit.gguf_file import BLOCK_SIZE, Q4_1_BYTES
+from course.kit.models.gguf_file import BLOCK_SIZE, Q4_1_BYTES
 from solutions.engine.products import Way
 
 NAME = "onnxruntime"

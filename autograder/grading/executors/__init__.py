@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...errors import CourseError
+from ...base.errors import CourseError
 
 if TYPE_CHECKING:
     from .base import Executor
@@ -17,7 +17,7 @@ def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callabl
         raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
     if scheduler is not None and jobs:
         raise CourseError("--jobs is for this machine; a cluster grades on as many workers as it has: leave it out with --scheduler")
-    from .. import zygotes
+    from ...sandbox.process import zygotes
 
     zygotes.want(level)
     if kind == "local":

@@ -20,10 +20,10 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.comm import CommClosedError
 
-from ...errors import CourseError, InfrastructureFault
+from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day
+from ...sandbox.handed_in import collect
 from ..grade import Options
-from ..handed_in import collect
 from ..records import Record, record_of
 from ..tasks import Task
 from . import errands, station

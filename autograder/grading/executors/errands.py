@@ -7,7 +7,7 @@ from typing import Any
 
 from distributed import WorkerPlugin, get_worker
 
-from ... import collector
+from ...base import collector
 
 Table = dict[str, Any]
 

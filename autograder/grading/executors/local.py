@@ -7,11 +7,11 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ...lessons import Day
+from ...sandbox.confine.threads import one_thread
 from ..canaries import canaries
 from ..grade import Options, grade_task
 from ..records import Record
 from ..tasks import Task
-from ..threads import one_thread
 from .base import Keep
 
 

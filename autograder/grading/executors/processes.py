@@ -16,11 +16,11 @@ from concurrent.futures.process import BrokenProcessPool
 
 import torch
 
-from ...errors import InfrastructureFault
+from ...base.errors import InfrastructureFault
 from ...lessons import Day
-from ..confine import die_with_parent
+from ...sandbox.confine.confine import die_with_parent
+from ...sandbox.handed_in import collect
 from ..grade import Options
-from ..handed_in import collect
 from ..records import Record, record_of
 from ..tasks import Task
 from . import station

@@ -14,14 +14,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ... import __version__, verdict_inputs
-from ...errors import CourseError, InfrastructureFault
+from ... import __version__
+from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
-from .. import zygotes
+from ...sandbox.confine.limits import Limits
+from ...sandbox.handed_in import HandedIn
+from ...sandbox.process import zygotes
+from .. import verdict_inputs
 from ..canaries import canaries
 from ..grade import Options, grade_task
-from ..handed_in import HandedIn
-from ..limits import Limits
 from ..tasks import Task
 
 Table = dict[str, Any]

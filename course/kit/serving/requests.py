@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from ..tokenizer import Tokenizer
+from ..models.tokenizer import Tokenizer
 from .messages import RequestError
 
 MAX_BODY_BYTES = 1_000_000

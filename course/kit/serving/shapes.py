@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tokenizer import Tokenizer
+from ..models.tokenizer import Tokenizer
 from .messages import SamplingParams, TokenOutput
 
 

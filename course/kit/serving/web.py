@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..tokenizer import Tokenizer
+from ..models.tokenizer import Tokenizer
 from .core import Core
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics

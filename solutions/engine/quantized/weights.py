@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from course.kit.config import config_from_gguf
 from course.kit.errors import ModelError
-from course.kit.gguf_file import BLOCK_SIZE, Q4_1, Q4_1_BYTES, Q8_0, Q8_0_BYTES, GGUFFile
+from course.kit.models.config import config_from_gguf
+from course.kit.models.gguf_file import BLOCK_SIZE, Q4_1, Q4_1_BYTES, Q8_0, Q8_0_BYTES, GGUFFile
 
 Bytes = NDArray[np.uint8]
 

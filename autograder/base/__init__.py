@@ -1,0 +1,1 @@
+"""Errors, files, parsing and other parts that every package may use."""

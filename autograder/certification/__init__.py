@@ -1,0 +1,1 @@
+"""The grader, graded: correct and incorrect solutions, attacks, mutants and written tests."""

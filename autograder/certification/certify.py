@@ -1,0 +1,433 @@
+"""Certification: the grader is graded. Right versions of an exercise must get full marks, wrong ones must lose points.
+
+A specimen is a version of an exercise that states what it is:
+
+    # exercise: top_p_probs
+    # WRONG: drops the token that crosses p
+    # SAYS: what a student is told who makes this mistake; where it is left out, the line above
+    def top_p_probs(logits, p): ...
+
+`specimen_files.py` says where it stands. It runs in a worker, as a submission does, after the reference module and in the
+same namespace, so that it replaces what it defines and takes everything else from the reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import os
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course.kit.paths import ROOT
+
+from .. import __version__
+from ..base.course_table import earlier_sources, known_topics, solution_source
+from ..base.errors import CourseError
+from ..base.parsing import parse
+from ..base.specimen_files import SPECIMENS, Listed, find_specimens
+from ..base.verdicts import Verdict
+from ..checking.mistakes import DESK_SEED
+from ..checking.runner import Check, load_checks, run_check, run_checks, select
+from ..grading.lane import measured
+from ..grading.records import machine_name
+from ..lessons import find_day, lesson
+from ..sandbox.confine.limits import Limits
+from ..sandbox.confine.threads import one_thread
+from ..sandbox.process.far import Far
+from ..sandbox.process.near import Near
+from ..sandbox.process.zygotes import level
+from ..sandbox.submission import Cell
+from .learning import told
+
+COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
+SUMS = (*COUNTS, "named")
+SHARE_SIDE_BY_SIDE = 0.75
+"""Of the time for some specimens; the rest is for measuring speed, one after another."""
+HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)(?:\n#\s*SAYS:\s*(.+))?")
+
+
+@dataclass(frozen=True)
+class Specimen:
+    topic: str
+    file: str
+    exercise: str
+    right: bool
+    difference: str
+    source: str
+    says: str = ""
+    """What a student is told who makes this mistake."""
+    place: str = ""
+    """Where a person finds it."""
+
+
+@dataclass
+class Judgement:
+    """What grading said of a specimen over all seeds. as_due: a right one passed every time, a wrong one lost points every time."""
+
+    specimen: Specimen
+    as_due: bool
+    failed: list[Verdict] = field(default_factory=list)
+    note: str = ""
+    desk: list[Verdict] = field(default_factory=list)
+    """Of a wrong one that was not let go early: all verdicts with the desk's seed."""
+    nearest_limit: float = 0.0
+    """The largest share of a time limit that one of its cells or calls has used."""
+
+
+@dataclass
+class TopicResult:
+    topic: str
+    right_total: int = 0
+    right_passed: int = 0
+    wrong_total: int = 0
+    wrong_killed: int = 0
+    exercises: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The same four counts for each exercise."""
+    survivors: list[dict[str, str]] = field(default_factory=list)
+    false_failures: list[dict[str, str]] = field(default_factory=list)
+    invalid: list[dict[str, str]] = field(default_factory=list)
+    never_failed: list[str] = field(default_factory=list)
+    """Checks that no wrong specimen fails: they may be redundant, or a specimen is missing."""
+    nearest_limit: dict[str, Any] = field(default_factory=dict)
+    """The right version that came nearest to a time limit, and the share of it that it used: what is left for slower machines."""
+
+    named: int = 0
+    """Wrong versions whose mistake is told to whoever makes it, in the words that the specimen states."""
+    misnamed: list[dict[str, str]] = field(default_factory=list)
+    """Wrong versions that are told of another mistake, and claims of checks that nobody has held against the mistake yet."""
+
+    @property
+    def clean(self) -> bool:
+        return not (self.survivors or self.false_failures or self.invalid or self.misnamed)
+
+
+Progress = Callable[[int, int, Judgement], None]
+"""Is told after each judgement: how many there are now, how many there will be, and the judgement."""
+
+
+def read_specimen(listed: Listed) -> Specimen:
+    """Raises CourseError where it is out of form."""
+    if listed.fault:
+        raise CourseError(f"{listed.place}: {listed.fault}")
+    match = HEAD.match(listed.text)
+    if match is None:
+        first = "the first two lines" if listed.path.name == listed.file else "the file's name and the line below the head"
+        raise CourseError(f"{listed.place}: {first} must be `# exercise: NAME` and `# RIGHT: ...` or `# WRONG: ...`")
+    exercise, verdict, difference, says = match.groups()
+    kind = listed.file.split("_")[0]
+    if kind != verdict.lower():
+        raise CourseError(f"{listed.place}: it is named {kind}_*, but says {verdict}")
+    known = dict.fromkeys(c.exercise for c in load_checks(listed.topic))
+    if exercise not in known:
+        raise CourseError(f"{listed.place}: no exercise {exercise!r} in topic {listed.topic!r}; it has {', '.join(known)}")
+    difference = difference.strip()
+    says = (says or difference).strip()
+    return Specimen(listed.topic, listed.file, exercise, listed.right, difference, listed.text, says, listed.place)
+
+
+def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
+    """Raises CourseError where there is none."""
+    for listed in find_specimens(folder, [topic]):
+        if listed.file == file:
+            return read_specimen(listed)
+    raise CourseError(f"no version {file!r} in {folder / topic}")
+
+
+def specimen_topics(folder: Path, topic: str | None) -> list[str]:
+    """Topics to certify: the one named, or all that have a folder of specimens."""
+    if not folder.is_dir():
+        raise CourseError(f"no folder {folder}: give one that holds <topic>/<exercise>.py, or <topic>/right_*.py and <topic>/wrong_*.py")
+    here = [t for t in known_topics() if (folder / t).is_dir()]
+    if topic is None:
+        if not here:
+            raise CourseError(f"{folder} holds no topic's folder; topics are {', '.join(known_topics())}")
+        return here
+    if topic not in known_topics():
+        raise CourseError(f"no topic {topic!r}; there are {', '.join(known_topics())}")
+    if topic not in here:
+        raise CourseError(f"no specimens for {topic!r}: {folder / topic} does not exist")
+    return [topic]
+
+
+def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
+    """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
+
+    timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails,
+    and a right one is held against its own exercise's checks and those of exercises that use it.
+    """
+    selected = held_against(specimen, timing=timing, briefly=briefly)
+    cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
+    cells.append(Cell(specimen.file, specimen.source))
+    failed: list[Verdict] = []
+    desk: list[Verdict] = []
+    killed_every_time, nearest_limit = True, 0.0
+    for seed in seeds:
+        far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
+        try:
+            far.start()
+            if far.cell_outcomes:
+                name, outcome = next(iter(far.cell_outcomes.items()))
+                note = f"{name} does not run: {outcome.message}"
+                return Judgement(specimen, as_due=False, note=note)
+            if timing:
+                verdicts = measured(specimen.topic, selected, far, [], seed)
+            elif briefly and not specimen.right:
+                verdicts = until_one_fails(specimen.topic, selected, far, seed)
+            else:
+                verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
+                desk = verdicts if seed == DESK_SEED else desk
+            here = [v for v in verdicts if v.failed]
+        finally:
+            far.close()
+        failed += here
+        nearest_limit = max(nearest_limit, far.nearest_limit)
+        killed_every_time &= bool(here)
+    if specimen.right:
+        return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
+    note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
+    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note, desk=desk)
+
+
+def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
+    if not specimen.right or (briefly and timing):
+        return select(specimen.topic, exercise=specimen.exercise, timing=timing)
+    checks = select(specimen.topic, timing=timing)
+    if not briefly:
+        return checks
+    concerned = users(specimen.topic, specimen.exercise)
+    return [c for c in checks if c.exercise in concerned]
+
+
+@functools.cache
+def users(topic: str, exercise: str) -> set[str]:
+    """The exercise, and what uses it in the reference: directly, or by way of another."""
+    names_in = {
+        node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        for node in parse(solution_source(topic)).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    found: set[str] = set()
+    new = {exercise}
+    while new:
+        found |= new
+        new = {name for name, names in names_in.items() if names & new} - found
+    return found
+
+
+def until_one_fails(topic: str, selected: list[Check], far: Far, seed: int) -> list[Verdict]:
+    verdicts = []
+    for check in selected:
+        verdicts.append(run_check(topic, check, far, seed=seed))
+        if verdicts[-1].failed:
+            break
+    return verdicts
+
+
+def certify(
+    topic: str | None = None,
+    *,
+    folder: Path | None = None,
+    seeds: int = 3,
+    jobs: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> list[TopicResult]:
+    """Judge all specimens of a topic, or of all topics, with `seeds` different seeds each."""
+    folder = folder or SPECIMENS
+    results, specimens = read_specimens(folder, topic)
+    failing: dict[str, set[str]] = {t: set() for t in results}
+
+    def judged(done: int, total: int, judgement: Judgement) -> None:
+        if not judgement.specimen.right:
+            failing[judgement.specimen.topic] |= {v.check for v in judgement.failed}
+        if progress is not None:
+            progress(done, total, judgement)
+
+    judge_all(results, specimens, seeds=seeds, jobs=jobs, limits=limits, progress=judged, ours=folder == SPECIMENS)
+    for t, result in results.items():
+        result.never_failed = [c.name for c in load_checks(t) if c.name not in failing[t]]
+    return list(results.values())
+
+
+def read_specimens(folder: Path, topic: str | None) -> tuple[dict[str, TopicResult], list[Specimen]]:
+    """Return an empty result for each topic, with the specimens that are out of form, and all others."""
+    results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
+    specimens: list[Specimen] = []
+    for listed in find_specimens(folder, results):
+        try:
+            specimens.append(read_specimen(listed))
+        except CourseError as error:
+            results[listed.topic].invalid.append({"file": listed.file, "place": listed.place, "reason": str(error)})
+    return results, specimens
+
+
+def judge_all(
+    results: dict[str, TopicResult],
+    specimens: list[Specimen],
+    *,
+    seeds: int,
+    jobs: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    briefly: bool = False,
+    ours: bool = True,
+    seconds: float = math.inf,
+) -> list[Specimen]:
+    """Judge these specimens and add what came of them to the results of their topics. Return those for which there was no time.
+
+    briefly: as in `judge`. ours: they are the course's own, whose mistakes are known. seconds: no judgement begins later than this.
+    """
+    limits = limits or Limits()
+    begin = time.monotonic()
+    done = 0
+    for t in results:
+        run_checks(t, [], Near({}))
+
+    def judged(judgement: Judgement) -> None:
+        nonlocal done
+        done += 1
+        tally(results[judgement.specimen.topic], judgement, ours=ours)
+        if progress is not None:
+            progress(done, len(specimens), judgement)
+
+    def in_time(share: float = 1.0) -> bool:
+        return time.monotonic() - begin < share * seconds
+
+    def one(specimen: Specimen) -> Judgement | None:
+        return judge(specimen, range(seeds), limits, briefly=briefly) if in_time(SHARE_SIDE_BY_SIDE) else None
+
+    left, to_measure = [], []
+    with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        for specimen, judgement in zip(specimens, pool.map(one, specimens), strict=True):
+            if judgement is None:
+                left.append(specimen)
+            elif needs_measuring(judgement, briefly=briefly):
+                to_measure.append(judgement)
+            else:
+                judged(judgement)
+    for judgement in to_measure:  # alone, as in grading, and once: what is measured hardly depends on the seed
+        if in_time():
+            measured_too = judge(judgement.specimen, range(1), limits, timing=True, briefly=briefly)
+            judged(replace(measured_too, nearest_limit=judgement.nearest_limit))
+        else:
+            left.append(judgement.specimen)
+    return left
+
+
+def at_the_desk(
+    topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
+) -> list[Judgement]:
+    """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
+    specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
+    run_checks(topic, [], Near({}))
+    made = []
+    with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        for judgement in pool.map(lambda s: judge(s, [DESK_SEED], Limits()), specimens):
+            made.append(judgement)
+            if progress is not None:
+                progress()
+    return made
+
+
+def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
+    """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
+    specimen = judgement.specimen
+    if judgement.failed or (judgement.note and specimen.right):
+        return False
+    return bool(held_against(specimen, timing=True, briefly=briefly))
+
+
+def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> None:
+    """ours: one of the course's own specimens, whose mistakes are known."""
+    specimen = judgement.specimen
+    entry = {"file": specimen.file, "place": specimen.place, "exercise": specimen.exercise, "difference": specimen.difference}
+    counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
+    total, as_due = COUNTS[:2] if specimen.right else COUNTS[2:]
+    counts[total] += 1
+    counts[as_due] += judgement.as_due
+    if specimen.right:
+        result.right_total += 1
+        result.right_passed += judgement.as_due
+        if judgement.nearest_limit > result.nearest_limit.get("share", 0.0):
+            result.nearest_limit = {"file": specimen.file, "share": round(judgement.nearest_limit, 3)}
+        if not judgement.as_due:
+            reason = judgement.note or "; ".join(dict.fromkeys(f"{v.check}: {describe(v)}" for v in judgement.failed))
+            result.false_failures.append({**entry, "reason": reason})
+    else:
+        result.wrong_total += 1
+        result.wrong_killed += judgement.as_due
+        if not judgement.as_due:
+            result.survivors.append({**entry, "reason": judgement.note})
+        says, reasons = told(specimen, judgement.desk) if ours else (False, [])
+        result.named += says
+        result.misnamed += [{**entry, "reason": reason} for reason in reasons]
+
+
+def describe(verdict: Verdict) -> str:
+    text = verdict.message
+    if verdict.expected is not None:
+        text += f", expected {verdict.expected}"
+    if verdict.got is not None:
+        text += f", got {verdict.got}"
+    return text
+
+
+def as_json(results: list[TopicResult]) -> dict[str, Any]:
+    """{"topics": {topic: counts and lists}, and the sums over all topics}."""
+    topics = {r.topic: {k: v for k, v in asdict(r).items() if k != "topic"} for r in results}
+    sums = {k: sum(getattr(r, k) for r in results) for k in SUMS}
+    return {"topics": topics, **sums}
+
+
+def circumstances() -> dict[str, str]:
+    """What a certification was made of, when and where: without it the figures cannot be placed."""
+    return {
+        "course_version": __version__,
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "machine": machine_name(),
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "isolation": level(),
+    }
+
+
+def commit() -> str:
+    """Return the commit of the checkout, and whether files differ from it; "" where there is no git."""
+    try:
+        name, changed = _git("rev-parse", "--short=12", "HEAD"), changed_files()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f"{name}, with changes" if changed else name
+
+
+def require_commit() -> None:
+    """Raise CourseError unless this checkout is a commit that others can check out: published figures name it."""
+    try:
+        changed = changed_files()
+    except (OSError, subprocess.CalledProcessError):
+        raise CourseError("--into publishes figures with the commit they were made of, and here is no git repository") from None
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise CourseError(f"--into publishes figures with the commit they were made of: commit {changed[0]}{more} first")
+
+
+def changed_files() -> list[str]:
+    """Return the files that differ from the commit, without those that `--into` writes."""
+    figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
+    return [line[3:] for line in _git("status", "--porcelain", "--", ".", *figures).splitlines()]
+
+
+def _git(*command: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *command], capture_output=True, text=True, check=True).stdout.rstrip()

@@ -1,0 +1,196 @@
+"""Certification in CI: which specimens are judged again after a change, and which are not.
+
+The figures of the last release (`docs/certification.json`) name the commit at which each topic was certified. Three groups follow:
+
+- specimens that are new or changed since that commit: all are judged;
+- specimens of topics of which something else has changed that verdicts depend on (`verdict_inputs`): as many as a budget of minutes
+  allows, the same share of every topic;
+- the others: a tenth.
+
+The second and the third are drawn, with a number that the last line names. Nothing that a commit stores is believed: the figures say
+where to begin, and an unknown commit makes everything changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course.kit.paths import ROOT
+
+from ..base.specimen_files import SPECIMENS, find_specimens
+from ..grading import verdict_inputs
+from ..grading.verdict_inputs import LIBRARIES, NUMBERS, meaning, numbers
+from ..lessons import find_day
+from .certify import Progress, Specimen, TopicResult, judge_all, read_specimens
+
+FIGURES = ROOT / "docs" / "certification.json"
+DRAWS = 1_000_000
+SHARE = 0.1
+"""Of the specimens of which nothing has changed."""
+LOCK = Path("requirements.lock")
+CERTIFIER = Path("autograder", "certification", "certify.py")
+"""Decides, after the graders, whether a specimen got what it should."""
+
+
+@dataclass
+class Draw:
+    """The specimens to judge, in order, and what was left out of each group."""
+
+    number: int
+    changed: dict[str, str]
+    """{topic: the first input that has changed}, or why it counts as changed."""
+    own: list[Specimen] = field(default_factory=list)
+    """New or changed themselves."""
+    others: list[Specimen] = field(default_factory=list)
+    """A tenth of those of which nothing has changed."""
+    num_others: int = 0
+    affected: list[Specimen] = field(default_factory=list)
+    """Of topics with a changed input: all of them; the time decides how many are judged."""
+    left: list[Specimen] = field(default_factory=list)
+    """Not judged, for lack of time."""
+
+    @property
+    def order(self) -> list[Specimen]:
+        return [*self.own, *self.others, *self.affected]
+
+    def summary(self) -> list[str]:
+        """Return lines that say what was judged, and how many were not."""
+        lines = [f"{topic}: changed since it was certified ({why})" for topic, why in self.changed.items()]
+        groups = {(s.topic, s.file): name for name in ("own", "others", "affected") for s in getattr(self, name)}
+        left = Counter(groups[s.topic, s.file] for s in self.left)
+        for name, group, total in (
+            ("specimens that are new or changed", "own", len(self.own)),
+            ("specimens of topics with a changed input", "affected", len(self.affected)),
+            ("other specimens", "others", self.num_others),
+        ):
+            drawn = len(self.others) if group == "others" else total
+            lines.append(f"{name}: {drawn - left[group]:,} judged, {total - drawn + left[group]:,} not judged")
+        return [*lines, f"draw {self.number}: the same ones again with --draw {self.number}"]
+
+
+def drawn(draw: int, figures: Path = FIGURES) -> tuple[dict[str, TopicResult], Draw]:
+    """Return an empty result for each topic, and the specimens to judge."""
+    results, specimens = read_specimens(SPECIMENS, None)
+    return results, choose(specimens, commits_of(figures), draw)
+
+
+def judge_drawn(
+    results: dict[str, TopicResult], chosen: Draw, *, minutes: float, jobs: int | None = None, progress: Progress | None = None
+) -> None:
+    """Judge them briefly and with one seed, within about so many minutes."""
+    chosen.left = judge_all(results, chosen.order, seeds=1, jobs=jobs, briefly=True, progress=progress, seconds=60 * minutes)
+
+
+def commits_of(figures: Path) -> dict[str, str]:
+    """Return the commit at which each topic was certified."""
+    if not figures.exists():
+        return {}
+    stored = json.loads(figures.read_text(encoding="utf-8"))
+    return {topic: counts.get("run", stored["run"])["commit"] for topic, counts in stored["topics"].items()}
+
+
+def choose(specimens: list[Specimen], commits: dict[str, str], draw: int) -> Draw:
+    """Sort specimens into the groups, and draw. The draw of one topic does not depend on the others."""
+    topics = dict.fromkeys(s.topic for s in specimens)
+    chosen = Draw(draw, {topic: why for topic in topics if (why := changed_input(topic, commits.get(topic)))})
+    spread: list[tuple[float, Specimen]] = []
+    for topic in topics:
+        here = [s for s in specimens if s.topic == topic]
+        before = specimens_at(commits.get(topic) or "", topic)
+        own = [s for s in here if before.get(s.file) != s.source.rstrip()] if before else []
+        rest = random.Random(f"{draw}/{topic}").sample([s for s in here if s not in own], len(here) - len(own))
+        chosen.own += own
+        if topic in chosen.changed:
+            spread += [((place + 0.5) / len(rest), s) for place, s in enumerate(rest)]
+        else:
+            chosen.others += rest[: round(SHARE * len(rest))]
+            chosen.num_others += len(rest)
+    chosen.affected = [s for _, s in sorted(spread, key=lambda each: each[0])]
+    return chosen
+
+
+def changed_input(topic: str, commit: str | None) -> str:
+    """Return what a topic's verdicts depend on and what differs from this commit, or ""."""
+    if not commit:
+        return "it never was"
+    if not is_commit(commit):
+        return f"at {commit!r}, which is no commit of this repository"
+    differ = differing(commit)
+    for path in sorted({*verdict_inputs.files(topic), CERTIFIER} & differ):
+        if means_otherwise(path, commit):
+            return path.as_posix()
+    if NUMBERS in differ and numbers(topic, (ROOT / NUMBERS).read_bytes()) != numbers(topic, content_at(commit, NUMBERS) or b""):
+        return NUMBERS.as_posix()
+    day = find_day(topic)
+    lesson_file = (day.folder / "lesson.md").relative_to(day.root)
+    if lesson_file in differ and setup_cell((ROOT / lesson_file).read_bytes()) != setup_cell(content_at(commit, lesson_file) or b""):
+        return lesson_file.as_posix()
+    if LOCK in differ and pins((ROOT / LOCK).read_bytes()) != pins(content_at(commit, LOCK) or b""):
+        return LOCK.as_posix()
+    return ""
+
+
+SETUP = re.compile(rb"^```python setup\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def setup_cell(lesson: bytes) -> bytes:
+    """Return the source of a lesson's setup cell, in which every version runs; b"" where there is none."""
+    found = SETUP.search(lesson)
+    return found[1] if found else b""
+
+
+@functools.cache
+def means_otherwise(path: Path, commit: str) -> bool:
+    before = content_at(commit, path)
+    return before is None or meaning(path, before) != meaning(path, (ROOT / path).read_bytes())
+
+
+def pins(lock: bytes) -> list[str]:
+    """Return the versions of the libraries that verdicts depend on."""
+    return re.findall(rf"^(?:{'|'.join(LIBRARIES)})==\S+", lock.decode(), flags=re.MULTILINE)
+
+
+@functools.cache
+def is_commit(name: str) -> bool:
+    return re.fullmatch("[0-9a-f]{7,40}", name) is not None and _git("cat-file", "-e", f"{name}^{{commit}}") is not None
+
+
+@functools.cache
+def differing(commit: str) -> frozenset[Path]:
+    """Return the files that differ from this commit, new ones too, as paths from the checkout's root."""
+    listings = (_git("diff", "--name-only", "-z", commit), _git("ls-files", "-z", "--others", "--exclude-standard"))
+    return frozenset(Path(name) for listing in listings for name in (listing or b"").decode().split("\0") if name)
+
+
+def content_at(commit: str, path: Path) -> bytes | None:
+    return _git("show", f"{commit}:{path.as_posix()}")
+
+
+@functools.cache
+def specimens_at(commit: str, topic: str) -> dict[str, str]:
+    """Return the text of each specimen of a topic as of this commit, without white space at its end; {} where the commit is not known."""
+    if not is_commit(commit):
+        return {}
+    folder = SPECIMENS.relative_to(ROOT)
+    names = (_git("ls-tree", "-r", "-z", "--name-only", commit, f"{(folder / topic).as_posix()}/") or b"").decode().split("\0")
+    with tempfile.TemporaryDirectory() as before:
+        (Path(before) / folder / topic).mkdir(parents=True)
+        for name in filter(None, names):
+            (Path(before) / name).write_bytes(content_at(commit, Path(name)) or b"")
+        return {listed.file: listed.text.rstrip() for listed in find_specimens(Path(before) / folder, [topic])}
+
+
+def _git(*command: str) -> bytes | None:
+    """Return what a git command prints, or None where it fails."""
+    try:
+        return subprocess.run(["git", "-C", str(ROOT), *command], capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,87 @@
+"""What is told of wrong versions, held against the mistake that each states; and the tables by which mistakes are recognised.
+
+`autograder certify --learn TOPIC` makes the tables of `mistakes.py` from the wrong specimens, and lists in
+`specimens/<topic>/causes.json` which claim of a check was shown for which of them:
+
+    {"reviewed": {"<claim>": ["wrong_x.py", ...]}, "unreviewed": {...}}
+
+A person holds each pair under "unreviewed" against the specimen's mistake and moves it up, or mends the check. `certify` counts who is
+told of his own mistake, and is not content while a pair is unreviewed or a version is told of another's mistake.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base.errors import CourseError
+from ..base.files import write_whole
+from ..base.specimen_files import SPECIMENS
+from ..checking import mistakes
+
+if TYPE_CHECKING:
+    from ..base.verdicts import Verdict
+    from .certify import Judgement, Specimen
+
+Claims = dict[str, list[str]]
+
+
+def told(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
+    """Whether its mistake is named where this version fails, and what is told of it that nobody has found true."""
+    found = mistakes.profile(verdicts)
+    says = mistakes.recognised(specimen.topic, specimen.exercise, found, hidden=True)
+    reasons = [f"told of another mistake: {says}"] if says and specimen.says not in says else []
+    reviewed, _ = read_claims(specimen.topic)
+    reasons += [f"not reviewed: {claim}" for claim in claims(verdicts) if specimen.file not in reviewed.get(claim, [])]
+    return bool(says and not reasons), reasons
+
+
+def claims(verdicts: Iterable[Verdict]) -> list[str]:
+    """What checks claimed as causes, beside what values show by themselves."""
+    return list(dict.fromkeys(v.cause for v in verdicts if v.claimed and v.cause))
+
+
+def claims_path(topic: str) -> Path:
+    return SPECIMENS / topic / "causes.json"
+
+
+@functools.cache
+def read_claims(topic: str) -> tuple[Claims, Claims]:
+    """(reviewed, unreviewed) pairs of a topic."""
+    path = claims_path(topic)
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return stored["reviewed"], stored["unreviewed"]
+    except FileNotFoundError:
+        return {}, {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CourseError(f"{path}: {error}; it must hold `reviewed` and `unreviewed`, each {{claim: [files]}}") from None
+
+
+def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
+    """Writes the tables and the list of claims of a topic. -> (mistakes that can be told apart, pairs to review)"""
+    wrong = [j for j in judgements if not j.specimen.right and j.desk]
+    for hidden in (False, True):
+        rows = []
+        for judgement in wrong:
+            verdicts = [v for v in judgement.desk if hidden or not v.hidden]
+            rows.append((judgement.specimen.exercise, judgement.specimen.file, judgement.specimen.says, mistakes.profile(verdicts)))
+        made = mistakes.unchanged(mistakes.table(rows), mistakes.known(topic, hidden))
+        path = mistakes.table_path(topic, hidden)
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, mistakes.table_text(topic, made).encode())
+    before, _ = read_claims(topic)
+    reviewed: Claims = {}
+    unreviewed: Claims = {}
+    for judgement in wrong:
+        for claim in claims(judgement.desk):
+            place = reviewed if judgement.specimen.file in before.get(claim, []) else unreviewed
+            place.setdefault(claim, []).append(judgement.specimen.file)
+    stored = {"reviewed": reviewed, "unreviewed": unreviewed}
+    write_whole(claims_path(topic), (json.dumps(stored, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode())
+    mistakes.known.cache_clear()
+    read_claims.cache_clear()
+    return sum(map(len, made.values())), sum(map(len, unreviewed.values()))

@@ -1,0 +1,247 @@
+"""Single-change mutants of the reference and of right versions.
+
+A mutant is known by what it changes, not by where it stands: the changed lines as Python itself would write them, without
+comments, in which function. So it is the same one after lines have moved or a comment was corrected.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import itertools
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...base.course_table import solution_source
+from ...base.errors import CourseError
+from ...base.parsing import parse
+from ...base.specimen_files import SPECIMENS, find_specimens
+from ...lessons.marks import BEGIN, END
+from ...sandbox.submission import Cell
+from ..certify import read_specimen
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """origin: `reference` or `right_NAME.py`. where: the function, `KVCache.append`. before, after: the lines that differ."""
+
+    origin: str
+    where: str
+    before: str
+    after: str
+    nth: int = 1
+    """Of several places of the function where the same lines are changed to the same."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    topic: str
+    exercise: str
+    operator: str
+    identity: Identity
+    source: str
+    """The whole file, changed."""
+
+    @property
+    def cells(self) -> list[Cell]:
+        if self.identity.origin == REFERENCE:
+            return [Cell(REFERENCE, self.source)]
+        return [Cell(REFERENCE, solution_source(self.topic)), Cell(self.identity.origin, self.source)]
+
+
+def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFERENCE, folder: Path = SPECIMENS) -> list[Mutant]:
+    """origin: reference, right, all, or one specimen, as `right_NAME.py`."""
+    found: list[Mutant] = []
+    if origin in (REFERENCE, "all"):
+        found += mutate(topic, solution_source(topic), only=exercise)
+    if origin != REFERENCE:
+        chosen = [each for each in find_specimens(folder, [topic]) if (each.right if origin in ("right", "all") else each.file == origin)]
+        if not chosen and origin not in ("right", "all"):
+            raise CourseError(f"no right version {origin!r} in {folder / topic}; origins are reference, right, all, or `right_NAME.py`")
+        for specimen in map(read_specimen, chosen):
+            found += mutate(topic, specimen.source, origin=specimen.file, exercise=specimen.exercise)
+    return [m for m in found if exercise in (None, m.exercise)]
+
+
+def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | None = None, only: str | None = None) -> list[Mutant]:
+    """All mutants of a file, in its order, no two alike; `only` those of one outermost function or class.
+
+    exercise: whose checks judge them; else that of the outermost function or class. Of the reference only what stands between
+    solution marks is changed, and the defaults of such functions.
+    """
+    twins: Counter[Identity] = Counter()
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for site in sites_of(source, between_marks=exercise is None, only=only):
+        before, after = plain(site.before), plain(site.after)
+        if before is None or after is None or after == before or (before, after) in seen:
+            continue
+        seen.add((before, after))
+        identity = Identity(origin, site.where, *difference(before, after))
+        twins[identity] += 1
+        identity = replace(identity, nth=twins[identity])
+        found.append(Mutant(topic, exercise or site.where.split(".")[0], site.operator, identity, site.source))
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def plain(source: str) -> str | None:
+    """The source as Python writes it: no comments, no docstrings, one statement a line. None where it does not compile."""
+    try:
+        tree = parse(source)
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+            compile(tree, "mutant", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def difference(before: str, after: str) -> tuple[str, str]:
+    """The lines that differ, from the first to the last of them, without the indentation that they share."""
+    old, new = before.split("\n"), after.split("\n")
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return tuple(textwrap.dedent("\n".join(lines[start : len(lines) - end])).strip("\n") for lines in (old, new))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Site:
+    """One change: of which function, and the outermost definition and the whole source with it."""
+
+    operator: str
+    where: str
+    before: str
+    after: str
+    source: str
+
+
+def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> Iterator[Site]:
+    """Each single change, whether or not it is one that compiles."""
+    cst, operators = library()
+    source = source.rstrip("\n") + "\n"
+    wrapper = cst.metadata.MetadataWrapper(cst.parse_module(source))
+    visitor = make_visitor(cst, operators, wrapper, set(marked_lines(source)) if between_marks else None)
+    code_of = cst.Module([]).code_for_node
+    positions = wrapper.resolve(cst.metadata.PositionProvider)
+    line_starts = list(itertools.accumulate((len(line) for line in source.splitlines(keepends=True)), initial=0))
+    place = 0
+
+    def exchanged(definition, before: str, node, other) -> str:
+        """The definition with one node exchanged: by its place in the text where that will do, which is much quicker."""
+        if not isinstance(node, cst.BaseExpression):
+            return code_of(definition.deep_replace(node, other))
+        at = positions[node]
+        start, end = (line_starts[point.line - 1] + point.column - place for point in (at.start, at.end))
+        return before[:start] + code_of(other) + before[end:]
+
+    for definition in wrapper.module.body:
+        before = code_of(definition)
+        place = source.index(before, place)
+        if not isinstance(definition, cst.FunctionDef | cst.ClassDef) or only not in (None, definition.name.value):
+            continue
+        visitor.found.clear()
+        definition.visit(visitor)
+        for node, where, returns_tensor in list(visitor.found):
+            for operator, other in operators.replacements(node, tensor=returns_tensor):
+                with contextlib.suppress(cst.CSTValidationError):
+                    after = exchanged(definition, before, node, other)
+                    yield Site(operator, where, before, after, source[:place] + after + source[place + len(before) :])
+
+
+def marked_lines(source: str) -> Iterator[int]:
+    inside = False
+    for number, line in enumerate(source.split("\n"), 1):
+        inside = (inside or line.strip() == BEGIN) and line.strip() != END
+        if inside:
+            yield number
+
+
+def library():
+    """libcst and our operators, which need mutmut. Raises CourseError with the remedy where they are missing."""
+    try:
+        import libcst
+        import libcst.metadata
+
+        from . import operators
+    except ModuleNotFoundError as missing:
+        raise CourseError(f"mutants need the package {missing.name}: pip install -r requirements-dev.lock") from None
+    return libcst, operators
+
+
+def make_visitor(cst, operators, wrapper, marked: set[int] | None):
+    """Collects (node, function, whether it is a return of a tensor) where a change is asked for."""
+    positions = wrapper.resolve(cst.metadata.PositionProvider)
+
+    class Sites(cst.CSTVisitor):
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: list[tuple] = []
+            self.names: list[str] = []
+            self.tensor: list[bool] = []
+            self.solved: list[bool] = []
+            """Whether the definition has marks: of one that is given, the defaults are as well."""
+
+        def on_visit(self, node) -> bool:
+            if isinstance(node, cst.FunctionDef | cst.ClassDef):
+                self.names.append(node.name.value)
+                annotation = node.returns if isinstance(node, cst.FunctionDef) else None
+                self.tensor.append(annotation is not None and cst.Module([]).code_for_node(annotation.annotation) == "Tensor")
+                extent = positions[node]
+                self.solved.append(bool(marked and marked & {*range(extent.start.line, extent.end.line + 1)}))
+                self.asked(node)
+                return True
+            if isinstance(node, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom) or is_text(cst, node):
+                return False
+            if isinstance(node, cst.Param):
+                self.asked(node, everywhere=self.solves())
+                if node.default is not None:
+                    self.asked(node.default, everywhere=self.solves())
+                return False
+            self.asked(node)
+            whole = isinstance(node, cst.Arg) and (operators.is_last_dimension(node) or operators.is_guard(node))
+            return not (whole or isinstance(node, cst.Raise))  # how a message is worded is free
+
+        def on_leave(self, original_node) -> None:
+            if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
+                self.names.pop()
+                self.tensor.pop()
+                self.solved.pop()
+
+        def asked(self, node, *, everywhere: bool = False) -> None:
+            position = positions.get(node)
+            if position is None or not self.names:
+                return
+            if marked is None or everywhere or position.start.line in marked:
+                self.found.append((node, ".".join(self.names), bool(self.tensor and self.tensor[-1])))
+
+        def solves(self) -> bool:
+            """Parameters stand before the marks of their function."""
+            return bool(self.solved and self.solved[-1])
+
+    return Sites()
+
+
+def is_text(cst, node) -> bool:
+    """A docstring, or a string that stands alone."""
+    if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
+        return False
+    (only,) = node.body
+    return isinstance(only, cst.Expr) and isinstance(only.value, cst.SimpleString | cst.ConcatenatedString)
+
+
+def exercises(mutants: Iterable[Mutant]) -> list[str]:
+    return list(dict.fromkeys(m.exercise for m in mutants))

@@ -1,0 +1,125 @@
+"""Which wrong versions count: those that a test can tell from a right one.
+
+The rule: a version counts if, with each of three seeds, it fails one of its exercise's own checks, visible or hidden, that uses nothing
+but what a test has too: calls, their results and exceptions, arguments as they are afterwards, attributes and methods. Checks that count
+work, measure time, look at memory, at other devices or at the random state say nothing here. What then fails none only differs in these,
+or fails by luck, and is left out.
+
+`python -m autograder.certification.written_tests.counting causal_mask` says what that comes to, and where the task says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from unittest import mock
+
+from ...base.course_table import earlier_sources
+from ...checking.runner import Check, run_check, select
+from ...sandbox.confine.threads import one_thread
+from ...sandbox.process.far import Far
+from ...sandbox.protocol.handles import FarFunction, Handle
+from ...sandbox.submission import Cell
+from ..certify import Specimen
+from .tasks import Task, name_of, task
+
+SEEDS = 3
+
+
+class NotSeen(BaseException):
+    """A check wants more than a test has. No `except Exception` of a check keeps it."""
+
+
+class OnlySeen:
+    """A check's `student`, of whom only that is to be had which a test has."""
+
+    def __init__(self, far: Far) -> None:
+        self._far = far
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in ("begin_check", "value", "forget"):
+            return getattr(self._far, name)
+        if hasattr(type(self._far), name):
+            raise NotSeen(name)
+        return OnlyCalled(getattr(self._far, name))
+
+
+def not_seen(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSeen(name)
+
+    return mock.patch.object(Handle, name, refuse)
+
+
+class OnlyCalled:
+    """A function of the student's, called or read as a test can."""
+
+    def __init__(self, function: FarFunction) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, _rng_unchanged: bool = False, **kwargs: Any) -> Any:
+        if _rng_unchanged:
+            raise NotSeen("the random state")
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "each":
+            return self._function.each
+        if name.startswith("_") or hasattr(FarFunction, name):
+            raise NotSeen(name)
+        return getattr(self._function, name)
+
+
+def fails(topic: str, checks: Iterable[Check], far: Far, seed: int) -> str:
+    """The title of the first of these checks that fails by what a test sees too, or "" for none."""
+    for check in checks:
+        try:
+            verdict = run_check(topic, check, OnlySeen(far), seed=seed)
+        except NotSeen:
+            continue
+        if verdict.failed:
+            return check.title
+    return ""
+
+
+def seen(which: Task, specimen: Specimen) -> list[str]:
+    """What fails with each seed, as far as a test sees it."""
+    checks = select(which.topic, exercise=which.exercise, timing=False)
+    titles = []
+    for seed in range(SEEDS):
+        cells = [Cell("setup", which.setup), Cell("reference", which.reference), Cell(specimen.file, specimen.source)]
+        far = Far(which.topic, cells, earlier_sources(which.topic), seed=seed)
+        try:
+            titles.append(fails(which.topic, [c for c in checks if not c.gpu], far, seed))
+        finally:
+            far.close()
+        if not titles[-1]:
+            break
+    return titles
+
+
+def sort(which: Task) -> dict[str, list[str]]:
+    """{wrong version: what fails with each seed}; it counts where none of these is empty."""
+    wrong = [each for each in which.specimens if not each.right]
+    with one_thread(), not_seen("on_meta"), not_seen("awaited"), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return dict(zip(map(name_of, wrong), pool.map(lambda each: seen(which, each), wrong), strict=True))
+
+
+def main(exercises: list[str]) -> None:
+    for exercise in exercises:
+        which = task(exercise)
+        titles = sort(which)
+        told = {name for names in which.rules.values() for name in names}
+        for name, found in titles.items():
+            counts = all(found)
+            differs = "" if counts == (name in told) and (name in which.left_out) != counts else "  <- the task says otherwise"
+            print(f"{exercise}: {name}: {'counts: ' + found[0] if counts else 'left out'}{differs}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,267 @@
+"""A test is held against every version of an exercise. Each run has two processes of its own: one with the test, one with the version.
+
+Both are workers as submissions have them, with their walls and limits. The judge passes calls on from one to the other. The order of the
+versions is drawn, and a test that wants to know which one it met finds the same stand-in each time, and nothing that it left there.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...authoring import CheckFailed, exception_names
+from ...base.course_table import earlier_sources
+from ...base.errors import CourseError, InfrastructureFault
+from ...sandbox.confine.threads import one_thread
+from ...sandbox.process.far import Far
+from ...sandbox.protocol.handles import Handle
+from ...sandbox.protocol.raised import StudentRaised, WorkerDied
+from ...sandbox.submission import Cell
+from .tasks import Task, Version
+
+RUNS = 2
+"""Of each version, each with other random draws: a test that says now this, now that has said nothing."""
+CALLS_SECONDS = 20.0
+"""What all calls of one run may take by the wall."""
+MANY_CALLS = 1000
+"""Whoever is out of time after more than these has spent it on them."""
+HANDED = (Path(__file__).parent / "handed.py").read_text(encoding="utf-8")
+ENTRY = "judged_test_run"
+OURS = frozenset(re.findall(r"def (\w+)\(", HANDED))
+"""Functions whose lines are none of the test's."""
+USED_CELL, TEST_CELL = "what the test uses", "the test"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One test against one version. outcome: accepts, rejects, or how its process ended: timeout, crashed, memory, slow."""
+
+    outcome: str
+    message: str = ""
+    line: str = ""
+    """Of the test, at which it raised."""
+    kind: str = ""
+    """The class of what it raised."""
+    returned: bool = False
+
+
+@dataclass
+class Judged:
+    """What came of a test. refused: a run that does not accept a right version; then wrong ones may not have been run, and score is 0."""
+
+    right_total: int
+    wrong_total: int
+    rules: list[str]
+    """In the order of the docstring."""
+    right_accepted: int = 0
+    rejected: int = 0
+    refused: Run | None = None
+    unsure: int = 0
+    """Versions of which it did not say the same in each run."""
+    returned: bool = False
+    through: Counter[str] = field(default_factory=Counter)
+    """{rule: how many versions that break it got through}."""
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    """By version. For the course's own tests; nobody else is told."""
+
+    @property
+    def score(self) -> float:
+        """The share of wrong versions that are rejected, by a test that accepts all right ones."""
+        return self.rejected / self.wrong_total if self.right_accepted == self.right_total else 0.0
+
+
+class TestDoesNotRun(CourseError):
+    """The cell of the test raised before there was a test to run."""
+
+    __test__ = False
+
+
+def judge(
+    task: Task,
+    source: str,
+    test_name: str,
+    *,
+    uses: str = "",
+    progress: Callable[[int, int], None] | None = None,
+    runs: int = RUNS,
+    draw: int | None = None,
+) -> Judged:
+    """Holds the function `test_name` of `source` against all versions. uses: what is defined before it. Raises TestDoesNotRun,
+    InfrastructureFault.
+
+    The first run is with a right version, and is for the test: where it does not come through, no other is tried.
+    """
+    luck = random.Random(draw) if draw is not None else random.SystemRandom()
+    every, cells = list(task.versions), [Cell(USED_CELL, uses), Cell(TEST_CELL, source)]
+    judged = Judged(sum(each.right for each in every), sum(not each.right for each in every), list(task.rules))
+    with one_thread():
+        first = run(task, cells, test_name, every[0], seed=luck.getrandbits(50))
+        judged.returned = first.returned
+        if first.outcome != "accepts":
+            judged.refused = first
+            return judged
+        luck.shuffle(every)
+        seeds = [[luck.getrandbits(50) for _ in range(runs)] for _ in every]
+        stop, done = threading.Event(), 0
+
+        def runs_of(version: Version, seeds: list[int]) -> list[Run] | None:
+            if stop.is_set():
+                return None
+            made = [run(task, cells, test_name, version, seed=seed) for seed in seeds]
+            if version.right and any(each.outcome != "accepts" for each in made):
+                stop.set()
+            return made
+
+        with ThreadPoolExecutor(max(2, min(4, os.cpu_count() or 1))) as pool:
+            try:
+                for version, made in zip(every, pool.map(runs_of, every, seeds), strict=True):
+                    done += 1
+                    if progress is not None:
+                        progress(done, len(every))
+                    if made is not None:
+                        note(judged, version, made)
+            finally:
+                stop.set()  # whoever waits no longer waits for nothing
+    return judged
+
+
+def note(judged: Judged, version: Version, made: list[Run]) -> None:
+    judged.runs[version.file] = made
+    accepted = sum(each.outcome == "accepts" for each in made)
+    judged.unsure += 0 < accepted < len(made)
+    if version.right:
+        judged.right_accepted += accepted == len(made)
+        if accepted < len(made):
+            judged.refused = judged.refused or next(each for each in made if each.outcome != "accepts")
+    elif accepted:
+        judged.through[version.rule] += 1
+    else:
+        judged.rejected += 1
+
+
+def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed: int) -> Run:
+    """cells: with the test, and what it uses."""
+    earlier = earlier_sources(task.topic)
+    tester = Far(task.topic, [Cell("setup", task.setup), Cell("handed", HANDED), *cells], earlier, seed=seed)
+    own = [Cell(version.file, version.source)] if version.source is not None else []
+    tested = Far(task.topic, [Cell("reference", task.reference), *own], earlier)
+    try:
+        tested.start()
+        tester.start()
+        for name, outcome in tester.cell_outcomes.items():
+            if name not in (USED_CELL, TEST_CELL):
+                raise InfrastructureFault(f"the {name} cell does not run: {outcome.message}")
+            raise TestDoesNotRun(f"{outcome.message} ({outcome.lines[-1]})" if outcome.lines else outcome.message)
+        passing_on = PassingOn(tested, task.exercise)
+        made = one_run(tester, passing_on, test_name, task.exercise, seed)
+        kept_calling = made.outcome == "timeout" and passing_on.num_calls > MANY_CALLS
+        return Run("slow") if passing_on.late or kept_calling else made
+    finally:
+        tester.close()
+        tested.close()
+
+
+def one_run(tester: Far, passing_on: PassingOn, test_name: str, exercise: str, seed: int) -> Run:
+    try:
+        returned = getattr(tester, ENTRY)(passing_on, test_name, exercise, seed)
+    except StudentRaised as raised:
+        own = [line for line in raised.lines if line.partition(",")[0] not in OURS]
+        return Run("rejects", str(raised), own[-1] if own else "", raised.names[0])
+    except (CheckFailed, WorkerDied) as ended:
+        return Run(getattr(ended, "outcome", "rejects"), str(ended))
+    return Run("accepts", returned=returned is not None)
+
+
+class PassingOn:
+    """What a test asks of the version that it is handed, passed on to the process in which that is.
+
+    late: the test has called for too long.
+    """
+
+    def __init__(self, tested: Far, exercise: str) -> None:
+        self.tested, self.exercise = tested, exercise
+        self.things: list[Handle] = []
+        self.until = time.monotonic() + CALLS_SECONDS
+        self.late, self.num_calls = False, 0
+
+    def __call__(self, request: Any) -> dict[str, Any]:
+        self.num_calls += 1
+        self.late |= time.monotonic() > self.until
+        if self.late:
+            return {"raised": ["TimeoutError"], "message": "the test has called for too long"}
+        try:
+            refuse_objects(request)
+            return self.answer(**request)
+        except WorkerDied as died:
+            return {"raised": ["RuntimeError"], "message": str(died)}
+        except StopIteration:
+            return {"raised": ["StopIteration"], "message": ""}
+        except NotPublic as error:
+            return {"raised": ["AttributeError"], "message": str(error)}
+        except Exception as error:
+            names = [name for name in exception_names(error) if name not in ("object", "BaseException")]
+            return {"raised": names if isinstance(error, StudentRaised) else ["TypeError"], "message": str(error)[:2000]}
+
+    def answer(self, op: str, args: list[Any], kwargs: dict[str, Any] | None = None, thing: int | None = None) -> dict[str, Any]:
+        if thing is None:
+            value, after = getattr(self.tested, self.exercise)(*args, **(kwargs or {}), _arguments=True)
+            return {**self.told(value), "after": after}
+        target = self.things[thing]
+        match op, args:
+            case "call", _:
+                return self.told(target(*args, **(kwargs or {})))
+            case "attr", [str(name)]:
+                return self.told(getattr(target, public(target, name)))
+            case "setattr", [str(name), value]:
+                setattr(target, public(target, name), value)
+                return self.told(None)
+            case "len", []:
+                return self.told(len(target))
+            case "iter", []:
+                return self.told(iter(target))
+            case "next", []:
+                return self.told(next(target))
+            case "getitem", [key]:
+                return self.told(target[key])
+            case "contains", [item]:
+                return self.told(item in target)
+        raise TypeError(f"an unknown request {op!r}")
+
+    def told(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Handle):
+            refuse_objects(value)
+            return {"value": value}
+        self.things.append(value)
+        return {"thing": len(self.things) - 1, "type": value.type_name}
+
+
+class NotPublic(Exception):
+    """A name that a test may not ask an object for."""
+
+
+def public(target: Handle, name: str) -> str:
+    """Return the name, if it can only be the object's. Raises NotPublic for a private one and for those of the handle itself."""
+    if name.startswith("_") or name in Handle.OWN or hasattr(type(target), name):
+        raise NotPublic(f"{name!r} is no public attribute of a {target.type_name}")
+    return name
+
+
+def refuse_objects(value: Any) -> None:
+    """Only data goes from a test to a version, and back: an object stays where it is. Raises TypeError."""
+    if isinstance(value, Handle):
+        raise TypeError(f"only data can be given or returned here: a {value.type_name} is none")
+    if isinstance(value, torch.Tensor | str | bytes):
+        return
+    for each in (*value.keys(), *value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        refuse_objects(each)

@@ -1,0 +1,75 @@
+"""What the text of a test gives away: that it looks for more than what a function gives. Said, and not punished: it leads nowhere."""
+
+from __future__ import annotations
+
+import ast
+
+from ...base.parsing import parse
+
+MODULES = frozenset({
+    "inspect", "dis", "gc", "sys", "os", "pathlib", "ctypes", "subprocess", "socket", "traceback", "importlib", "solutions",
+})  # fmt: skip
+NAMES = frozenset({"open", "globals", "vars", "eval", "exec", "__import__"})
+ATTRIBUTES = frozenset({
+    "__code__", "__closure__", "__globals__", "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__wrapped__",
+    "_getframe",
+})  # fmt: skip
+PEEKS = "What it is handed is a stand-in, the same for every version, whose code is in another process: that tells it nothing."
+KEEPS = "Each version meets it in a process of its own: nothing is left there of the last one."
+PATCHES = "The version runs in another process and meets it as it always is."
+
+
+def remarks(source: str) -> list[str]:
+    """One sentence for each kind of thing that leads nowhere, with the first place."""
+    try:
+        tree = parse(source)
+    except SyntaxError:
+        return []
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if (what := peeks(node)) is not None:
+            found.setdefault(PEEKS, f"The test looks at more than what it is given (`{what}`, line {line_of(node)}). {PEEKS}")
+        if isinstance(node, ast.Global):
+            kept = ", ".join(node.names)
+            found.setdefault(KEEPS, f"The test keeps `{kept}` from one call to the next (line {line_of(node)}). {KEEPS}")
+        if (what := patches(node)) is not None:
+            found.setdefault(PATCHES, f"The test changes `{what}` (line {line_of(node)}). {PATCHES}")
+    return list(found.values())
+
+
+def peeks(node: ast.AST) -> str | None:
+    match node:
+        case ast.Import(names=names):
+            return next((each.name for each in names if each.name.partition(".")[0] in MODULES), None)
+        case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in MODULES:
+            return module
+        case ast.Name(id=name) if name in NAMES or name in MODULES - {"solutions"}:
+            return name
+        case ast.Attribute(attr=name) if name in ATTRIBUTES:
+            return name
+    return None
+
+
+def patches(node: ast.AST) -> str | None:
+    """What of torch is given another value."""
+    targets: list[ast.expr] = []
+    match node:
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AugAssign(target=target):
+            targets = [target]
+        case ast.Call(func=ast.Name(id="setattr"), args=[owner, *_]):
+            return ast.unparse(owner) if root(owner) == "torch" else None
+        case ast.Call(func=ast.Attribute(attr="setattr" | "object" | "patch"), args=[owner, *_]):
+            return ast.unparse(owner).strip("'\"") if root(owner) == "torch" or "torch." in ast.unparse(owner) else None
+    return next((ast.unparse(each) for each in targets if isinstance(each, ast.Attribute) and root(each) == "torch"), None)
+
+
+def root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))

@@ -1,0 +1,85 @@
+"""For which exercises a test can be written, and which of their versions it is held against.
+
+`tasks/<exercise>.toml` sorts the wrong versions of an exercise. Each that counts stands under the rule of the docstring that it breaks:
+that rule, and nothing else, is said of a version that got through. Each that does not count stands under `left_out`, which
+`counting.py` works out.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...base.course_table import solution_source
+from ...base.errors import CourseError
+from ...base.specimen_files import SPECIMENS, find_specimens
+from ...lessons import find_day, lesson
+from ..certify import Specimen, read_specimen
+
+FOLDER = Path(__file__).parent / "tasks"
+REFERENCE = "right_reference.py"
+
+
+@dataclass(frozen=True)
+class Version:
+    """file: by which tests and tables know it; a student is told nothing of it. source: None for the course's own answer."""
+
+    file: str
+    right: bool
+    source: str | None
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    topic: str
+    exercise: str
+    rules: dict[str, list[str]]
+    """{rule of the docstring: the wrong versions that break it}."""
+    left_out: list[str]
+
+    @functools.cached_property
+    def versions(self) -> list[Version]:
+        """Those that a test is held against: the right ones, the course's own first, and the wrong ones that count."""
+        found = [Version(REFERENCE, True, None)]
+        rule_of = {name: rule for rule, names in self.rules.items() for name in names}
+        for each in self.specimens:
+            if each.right:
+                found.append(Version(each.file, True, each.source))
+            elif (name := name_of(each)) in rule_of:
+                found.append(Version(each.file, False, each.source, rule_of[name]))
+        return found
+
+    @functools.cached_property
+    def specimens(self) -> list[Specimen]:
+        """All versions of the exercise."""
+        every = (read_specimen(listed) for listed in find_specimens(SPECIMENS, [self.topic]))
+        return [each for each in every if each.exercise == self.exercise]
+
+    @functools.cached_property
+    def reference(self) -> str:
+        return solution_source(self.topic)
+
+    @functools.cached_property
+    def setup(self) -> str:
+        """The setup cell of the lesson: a test may use its names."""
+        return next(cell.source for cell in lesson(find_day(self.topic)).cells if cell.role == "setup")
+
+
+def name_of(specimen: Specimen) -> str:
+    return specimen.file.removesuffix(".py").removeprefix("wrong_")
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+@functools.cache
+def task(exercise: str) -> Task:
+    """Raises CourseError where no test is asked for."""
+    if exercise not in names():
+        raise CourseError(f"no test is asked for {exercise!r}; tests can be written for {', '.join(names())}")
+    told = tomllib.loads((FOLDER / f"{exercise}.toml").read_text(encoding="utf-8"))
+    return Task(told["topic"], exercise, {each["rule"]: each["versions"] for each in told["broken"]}, told["left_out"])

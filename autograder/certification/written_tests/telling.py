@@ -1,0 +1,94 @@
+"""What is said of a test: how many versions it accepts and rejects, and a nudge for those that got through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...base.errors import CourseError
+from ...lessons.marks import bound_names
+from ...notebook.render import with_code
+from ...notebook.screen import Table
+from .gathering import gathered
+from .judging import Judged, Run, TestDoesNotRun, judge
+from .looking import remarks
+from .tasks import Task, task
+
+NUDGES = 3
+"""So many rules are named at once: those that most versions break which got through."""
+SEED = "draw from a generator with a seed of its own."
+ENDED = {
+    "timeout": "it did not end in time. Does every loop of the test end?",
+    "slow": "it did not end in time. It calls the function too often: fewer and smaller cases will do.",
+    "crashed": "its process ended before the test did.",
+    "memory": "it used up the memory.",
+}
+
+
+def told_of_function(
+    exercise: str, test: Callable[..., Any], namespace: dict[str, Any], progress: Callable[[int, int], None] | None = None
+) -> list[str]:
+    """What is said of a function of a notebook. Raises CourseError where none can be judged."""
+    which = task(exercise)
+    name = getattr(test, "__name__", "this")
+    try:
+        uses, source = gathered(test, namespace, exercise=exercise, given=bound_names(which.setup))
+    except CourseError as error:
+        raise CourseError(f"{name} cannot be judged: {error}") from None
+    return told_of_source(which, source, name, uses=uses, progress=progress)
+
+
+def told_of_source(
+    which: Task, source: str, name: str, *, uses: str = "", progress: Callable[[int, int], None] | None = None
+) -> list[str]:
+    try:
+        judged = judge(which, source, name, uses=uses, progress=progress)
+    except TestDoesNotRun as error:
+        return [f"{name} does not run: {error}"]
+    return told(judged, name, remarks(source))
+
+
+def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
+    if judged.refused is not None:
+        if judged.refused.kind == "NotImplementedError" and judged.refused.message == name:
+            return [f"{name}: not written yet. Write it in the cell above, run that, then this one."]
+        luck = [f"Another time it accepted the same version: {SEED}"] if judged.unsure else []
+        return [why_refused(judged.refused, name), *luck, *remarked]
+    lines = [
+        f"{name} accepts {judged.right_accepted} of {judged.right_total} right versions; "
+        f"rejects {judged.rejected} of {judged.wrong_total} wrong ones. Score: {judged.score:.0%}."
+    ]
+    if judged.returned:
+        lines.append("It returns a value, which nobody looks at: a test rejects by raising, as `assert` does.")
+    if judged.unsure:
+        versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
+        lines.append(f"Of {versions} it did not say the same twice, which does not count as rejected: {SEED}")
+    if judged.through:
+        which = "one of these promises" if len(judged.through) > 1 else "this promise"
+        lines.append(f"What got through breaks {which} of the docstring:")
+        most = sorted(judged.through.items(), key=lambda each: (-each[1], judged.rules.index(each[0])))
+        lines += [f"- {rule} ({count})" for rule, count in most[:NUDGES]]
+        left = len(judged.through) - NUDGES
+        if left > 0:
+            lines.append(f"- and {left} more {'promise' if left == 1 else 'promises'}.")
+    return lines + remarked
+
+
+def shown(lines: list[str]) -> Table:
+    """The same for a notebook, where what begins with a dash becomes a list."""
+    html = ""
+    for line in lines:
+        item = line.startswith("- ")
+        html = html.removesuffix("</ul>") if item else html
+        opened = "" if not item or html.endswith("</li>") else "<ul>"
+        html += f"{opened}<li>{with_code(line[2:])}</li></ul>" if item else f"<p>{with_code(line)}</p>"
+    return Table(html, "\n".join(lines))
+
+
+def why_refused(run: Run, name: str) -> str:
+    head = f"{name} does not accept a right version, so its score is 0%"
+    if run.outcome != "rejects":
+        return f"{head}: {ENDED.get(run.outcome, run.message)}"
+    place = f" at `{run.line.partition(': ')[2]}` ({run.line.partition(': ')[0]})" if run.line else ""
+    message = f"{run.kind}: {run.message}" if run.message else run.kind
+    return f"{head}. It raises{place}: {message}. A test demands what the docstring promises, and nothing else."

@@ -1,0 +1,1 @@
+"""Checks, the runner, and the causes of failures."""

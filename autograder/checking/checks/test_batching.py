@@ -1,0 +1,595 @@
+"""Checks of the batch that students may read.
+
+What is due is always what a row gives alone: the kit's own model, which knows no padding and no cache, is run on each
+prompt by itself. `tiny` is the trained model; `Small` are random ones of a page, for what tiny cannot show.
+"""
+
+import contextlib
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.helpers.batches import (  # fmt: skip
+    TINY,
+    Slots,
+    Small,
+    all_end,
+    alone,
+    by_precision,
+    cut,
+    decoded,
+    expected_mask,
+    generated,
+    greedy,
+    head_only,
+    left_padded,
+    look,
+    padded,
+    prefilled,
+    ragged,
+    same_kind,
+    tiny,
+    uniform,
+)
+from autograder.checking.helpers.counted import between, fewest_flops, gradients_stay_on
+from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.stages import close_by_stages, forward_stages
+from autograder.sandbox.protocol.raised import StudentRaised
+
+# ---- left_pad ------------------------------------------------------------------------------------------------------
+
+
+@checks("left_pad", weight=2)
+def test_three_rows_by_hand(student, hand):
+    """three prompts of lengths 3, 1 and 4"""
+    case = hand["three_rows"]
+    ids, num_pad = left_padded(student, case["prompts"], case["pad_id"])
+    equal(ids, torch.tensor(case["ids"]))
+    equal(num_pad, torch.tensor(case["num_pad"]))
+
+
+@checks("left_pad")
+def test_nothing_to_pad(student):
+    """prompts of equal length, and one prompt alone"""
+    for prompts in ([[1, 2], [3, 4], [5, 6]], [[7, 8, 9]], [[4]]):
+        ids, num_pad = left_padded(student, prompts, 0)
+        equal(ids, torch.tensor(prompts))
+        equal(num_pad, torch.zeros(len(prompts)))
+
+
+@checks("left_pad")
+def test_pad_id_may_be_a_token(student):
+    """prompts that hold the pad id themselves"""
+    ids, num_pad = left_padded(student, [[7, 7], [1, 2, 7, 3], [7]], 7)
+    equal(ids, torch.tensor([[7, 7, 7, 7], [1, 2, 7, 3], [7, 7, 7, 7]]))
+    equal(num_pad, torch.tensor([2, 0, 3]))
+
+
+@checks("left_pad")
+def test_nothing_to_continue(student):
+    """no prompt at all, and a prompt without a token"""
+    for prompts in ([], [[]], [[1, 2], []], [[], [3]]):
+        raises(ValueError, lambda p=prompts: student.left_pad(p, 0), cause=f"{prompts}: an empty prompt has no last token to go on from.")
+
+
+# ---- positions_and_mask --------------------------------------------------------------------------------------------
+
+
+@checks("positions_and_mask", weight=2)
+def test_grid_by_hand(student, hand):
+    """the grid of three rows, by hand"""
+    case = hand["grid"]
+    look(student, case["num_pad"], 0, 4)
+    positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), 0, 4)
+    equal(positions, torch.tensor(case["positions"]))
+    equal(mask.long(), torch.tensor(case["mask"])[:, None])
+
+
+@checks("positions_and_mask")
+def test_no_pads(student):
+    """without pads: the causal mask, and positions as ever"""
+    for B, q_len in ((1, 1), (1, 4), (3, 5)):
+        look(student, [0] * B, 0, q_len)
+
+
+@checks("positions_and_mask", weight=2)
+def test_one_new_token(student, hand):
+    """a decode step: one query after five slots"""
+    case = hand["decode"]
+    look(student, case["num_pad"], case["start"], 1)
+    positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), case["start"], 1)
+    equal(positions, torch.tensor(case["positions"]))
+    equal(mask.long(), torch.tensor(case["mask"])[:, None])
+
+
+@checks("positions_and_mask")
+def test_chunks(student):
+    """chunks that begin among the pads and after them"""
+    for start in range(6):
+        look(student, [3, 0, 5, 1], start, 3)
+
+
+@checks("positions_and_mask")
+def test_grid_on_another_device(student):
+    """on the meta device: both lie where num_pad does"""
+    for start, q_len in ((0, 4), (5, 1)):
+        on_one_device(student.positions_and_mask.on_meta(torch.tensor([1, 3, 0]), start, q_len))
+
+
+# ---- prefill_batch -------------------------------------------------------------------------------------------------
+
+
+def in_bfloat16(rehearsal):
+    """Fails where a line made a tensor elsewhere, or the logits of a bfloat16 model came in another precision."""
+    on_one_device(rehearsal)
+    if not rehearsal.asked:
+        that(isinstance(rehearsal.result, dict), "the result is not a tensor")
+        same = str(rehearsal.result["dtype"])
+        that(same == "torch.bfloat16", "the logits are of another dtype than the model", expected="torch.bfloat16", got=same)
+
+
+@checks("prefill_batch", weight=2)
+def test_ragged_prompts(student, rng):
+    """each row of a ragged batch as if it were alone"""
+    prompts = ragged(rng, [5, 12, 1, 9])
+    ids, num_pad = padded(prompts)
+
+    def stages():
+        positions, mask = expected_mask(num_pad.tolist(), 0, ids.shape[1])
+        return forward_stages(tiny(), ids, positions, mask)
+
+    def logits():
+        return prefilled(student, student.model(TINY), tiny().config, prompts)[0]
+
+    close_by_stages(student, logits, alone(tiny(), prompts), stages, atol=1e-4)
+
+
+@checks("prefill_batch")
+def test_pads_do_not_matter(student, rng):
+    """the same logits whatever id the pads have"""
+    prompts = ragged(rng, [2, 7, 4])
+    want = alone(tiny(), prompts)
+    for pad_id in (0, 2, 1000, prompts[0][0]):
+        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, pad_id=pad_id)
+        close(got, want, atol=1e-4, what=f"wrong logits with pad_id {pad_id}")
+
+
+@checks("prefill_batch")
+def test_rectangles(student, rng):
+    """equal lengths, and a batch of one"""
+    for lengths in ([6, 6, 6], [8], [1]):
+        prompts = ragged(rng, lengths)
+        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts)
+        close(got, alone(tiny(), prompts), atol=1e-4)
+
+
+@checks("prefill_batch", weight=2)
+def test_prompts_in_chunks(student, rng):
+    """fed in chunks, cut anywhere, also among the pads"""
+    prompts = ragged(rng, [3, 10, 6])
+    want = alone(tiny(), prompts)
+    for cuts in ((5,), (2, 8), (9,), (1, 2, 3)):
+        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, cuts=cuts)
+        close(got, want, atol=1e-4, what=f"wrong logits after chunks cut at {list(cuts)}")
+
+
+@checks("prefill_batch")
+def test_head_at_the_last_column(student, rng):
+    """the head is computed once a row"""
+    prompts = ragged(rng, [64, 40])
+    ids, num_pad = padded(prompts)
+    cache = student.KVCache(tiny().config, 2, 64)
+    with student.counting() as work:
+        got = student.prefill_batch(student.model(TINY), ids, num_pad, cache)
+    close(got, alone(tiny(), prompts), atol=1e-4)
+    c = tiny().config
+    q, kv = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
+    token = c.num_hidden_layers * (2 * c.hidden_size * (q + kv) + 3 * c.hidden_size * c.intermediate_size)
+    due = 2 * (2 * 64 * token + c.num_hidden_layers * 2 * 2 * 64 * 64 * q + 2 * c.vocab_size * c.hidden_size)
+    every_column = abs(work.flops - due - 2 * 2 * 63 * c.vocab_size * c.hidden_size) < 0.02 * due
+    cause = "It is as much as the logits of every column take. Take the last column before the final norm and the head."
+    least = sum(fewest_flops(c, [len(prompt)]) for prompt in prompts)
+    between(work.flops, least, 1.05 * due, "FLOPs for two prompts and one row of logits each", cause=cause if every_column else None)
+
+
+@checks("prefill_batch")
+def test_prefill_on_another_device(student):
+    """on the meta device: whatever is made lies where the ids are; the logits are in the model's precision"""
+    cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
+    for t in (3, 2):
+        model, ids = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.ones(2, t, dtype=torch.int64)
+        in_bfloat16(student.prefill_batch.on_meta(model, ids, torch.tensor([2, 0]), cache))
+
+
+# ---- decode_batch --------------------------------------------------------------------------------------------------
+
+
+@checks("decode_batch", weight=2)
+def test_steps_after_ragged_prompts(student, rng):
+    """three steps after ragged prompts, each row as if alone"""
+    prompts = ragged(rng, [4, 11, 1])
+    _, num_pad, cache = prefilled(student, student.model(TINY), tiny().config, prompts, room=3)
+    for _ in range(3):
+        prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1]), strict=True)]
+        got = decoded(student, student.model(TINY), prompts, tiny().config, num_pad, cache)
+        close(got, alone(tiny(), prompts), atol=1e-4)
+
+
+@checks("decode_batch")
+def test_steps_of_rectangles(student, rng):
+    """after equal lengths, and one row alone"""
+    for lengths in ([6, 6], [5], [1]):
+        prompts = ragged(rng, lengths)
+        _, num_pad, cache = prefilled(student, student.model(TINY), tiny().config, prompts, room=2)
+        for _ in range(2):
+            prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(lengths)), strict=True)]
+            got = decoded(student, student.model(TINY), prompts, tiny().config, num_pad, cache)
+            close(got, alone(tiny(), prompts), atol=1e-4)
+
+
+@checks("decode_batch")
+def test_one_position_a_row(student, rng):
+    """one position a row goes through the model, however long the text is"""
+    prompts = ragged(rng, [30, 17, 8])
+    model = student.model(TINY)
+    _, num_pad, cache = prefilled(student, model, tiny().config, prompts, room=1)
+    prompts = [[*prompt, 9] for prompt in prompts]
+    with student.counting() as work:
+        got = decoded(student, model, prompts, tiny().config, num_pad, cache)
+    close(got, alone(tiny(), prompts), atol=1e-4)
+    equal(work.positions, 3, what="wrong number of positions in one step of three rows")
+    between(work.flops, fewest_flops(tiny().config, [1], 3), math.inf, "FLOPs")
+
+
+@checks("decode_batch")
+def test_step_on_another_device(student):
+    """on the meta device: whatever is made lies where the ids are; the logits are in the model's precision"""
+    cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
+    model, num_pad = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.tensor([2, 0])
+    for _ in range(2):
+        in_bfloat16(student.decode_batch.on_meta(model, torch.ones(2, 1, dtype=torch.int64), num_pad, cache))
+
+
+# ---- generate_batch ------------------------------------------------------------------------------------------------
+
+
+def passes_of_rows(work, prompts, rows, most):
+    """At most so many positions; and each token of `tiny` but the last new one has passed: pads need not, nor has who has ended."""
+    chunks = [[len(prompt), *[1] * (len(row) - 1)] for prompt, row in zip(prompts, rows, strict=True)]
+    between(work.positions, sum(map(sum, chunks)), most, "positions")
+    between(work.flops, sum(fewest_flops(tiny().config, each) for each in chunks), math.inf, "FLOPs")
+
+
+@checks("generate_batch", weight=3)
+def test_ladder(student, rng):
+    """greedy, ragged: every row token for token as the naive loop alone"""
+    prompts = ragged(rng, [7, 2, 13, 5])
+    got = generated(student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=8, temperature=0.0)
+    equal(got, greedy(tiny(torch.float64), prompts, 8))
+
+
+@checks("generate_batch", weight=2)
+def test_rows_end_each_for_itself(student, rng):
+    """EOS ends one row and not the others"""
+    prompts = ragged(rng, [3, 9, 5])
+    model = tiny(torch.float64)
+    free = greedy(model, prompts, 8)
+    for row, step in ((0, 1), (1, 3), (2, 0)):
+        eos = free[row][step]
+        got = generated(student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=8, temperature=0.0, eos_token_id=eos)
+        equal(got, [cut(tokens, eos) for tokens in free])
+
+
+@checks("generate_batch", weight=2)
+def test_ends_when_every_row_has(student, rng):
+    """the work stops with the step at which the last row ends"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    model = student.model(TINY, dtype=torch.float64)
+    with student.counting() as work:
+        got = generated(student, model, prompts, max_new_tokens=60, temperature=0.0, eos_token_id=eos)
+    equal(got, want)
+    T, steps = max(map(len, prompts)), max(map(len, want))
+    most = len(prompts) * (T + steps - 1)
+    passes_of_rows(work, prompts, want, most)
+
+
+@checks("generate_batch")
+def test_work_by_hand(student, hand):
+    """3 rows, 100 slots of prompt, 5 new tokens: 312 positions"""
+    case = hand["work"]
+    prompts = [[5] * n for n in case["lengths"]]
+    with student.counting() as work:
+        got = generated(student, student.model(TINY), prompts, max_new_tokens=case["t_new"], temperature=0.0)
+    equal([len(row) for row in got], [case["t_new"]] * 3, what="wrong number of new tokens")
+    passes_of_rows(work, prompts, got, case["positions"])
+
+
+@checks("generate_batch")
+def test_limits_of_a_batch(student, rng):
+    """max_new_tokens 0 and 1; no prompt; an empty prompt"""
+    prompts = ragged(rng, [3, 6])
+    model = student.model(TINY, dtype=torch.float64)
+    for eos in (None, 0):
+        got = generated(student, model, prompts, max_new_tokens=0, temperature=0.0, eos_token_id=eos)
+        equal(got, [[], []])
+    got = generated(student, model, prompts, max_new_tokens=1, temperature=0.0)
+    equal(got, greedy(tiny(torch.float64), prompts, 1))
+    for wrong in ([], [[1], []]):
+        for n in (2, 0):
+            raises(ValueError, lambda p=wrong, n=n: student.generate_batch(model, p, max_new_tokens=n))
+
+
+@checks("generate_batch")
+def test_eos_and_pads_in_prompts(student, rng):
+    """EOS in a prompt is no end, and any id may be the pad"""
+    model = tiny(torch.float64)
+    first, second, third = ragged(rng, [4, 9, 2])
+    (path,) = greedy(model, [first], 5)
+    eos = path[2]
+    prompts = [first, [*second[:4], eos, *second[4:]], [eos, *third]]
+    want = [cut(row, eos) for row in greedy(model, prompts, 5)]
+    for pad_id in (0, eos, first[1]):
+        got = generated(
+            student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=5, temperature=0.0, eos_token_id=eos, pad_id=pad_id
+        )
+        equal(got, want, what=f"wrong tokens with pad_id {pad_id}")
+
+
+@checks("generate_batch")
+def test_draws_from_its_generator(student):
+    """draws from the generator that is given, and from nothing else; greedy draws nothing"""
+    # Two unrelated runs of 60 tokens over 8 equal ones agree with probability 2 ** -180.
+    model = uniform(student).there
+    prompts, options = [[1, 2], [3], [4, 5, 6]], {"max_new_tokens": 20}
+    first = generated(student, model, prompts, generator=student.generator(5), _rng_unchanged=True, **options)
+    again = generated(student, model, prompts, generator=student.generator(5), **options)
+    equal(again, first, what="two generators in the same state gave different tokens")
+    other = generated(student, model, prompts, generator=student.generator(6), **options)
+    that(other != first, "another seed gave the same tokens")
+    that(first[0] != first[1], "two rows drew the same 20 tokens", cause="Each row draws for itself.")
+    loose = [generated(student, model, prompts, **options) for _ in range(2)]
+    that(loose[0] != loose[1], "two runs without a generator gave the same tokens", cause="Then torch's global state serves, unseeded.")
+    generator = student.generator(5)
+    before = generator.get_state()
+    generated(student, model, prompts, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
+    equal(generator.get_state(), before, what="greedy moved the generator")
+
+
+@checks("generate_batch")
+def test_dtype(student):
+    """dtype: a model whose answer depends on its precision"""
+    small, tokens = by_precision(student)
+    for dtype, want in tokens.items():
+        got = generated(student, small.there, [[1, 2], [3]], max_new_tokens=2, temperature=0.0, dtype=dtype)
+        equal(got, [[want, want]] * 2, what=f"wrong tokens with dtype={dtype}")
+
+
+@checks("generate_batch")
+def test_batch_on_another_device(student):
+    """device: prompts, cache and whatever else is made lie where the model does, and where it is told to go"""
+    prompts = [[1, 2, 3], [4]]
+    for there, device in (("cpu", "meta"), ("meta", None)):
+        for eos in (None, 5):
+            options = {"max_new_tokens": 3, "temperature": 0.0, "eos_token_id": eos, "device": device}
+            rehearsal = student.generate_batch.on_meta(student.model(TINY, device=there), prompts, **options)
+            on_one_device(rehearsal)
+            that(rehearsal.result is None, "tokens came back from the meta device, which has no values", got=rehearsal.result)
+
+
+@checks("generate_batch", weight=2)
+def test_defaults_of_a_batch(student):
+    """what is not given is temperature 1.0, no top_k, no top_p, no EOS and pad_id 0"""
+    # Over 8,192 equal tokens a top_p of 0.999 moves nearly every draw by a few tokens, over 64 unequal ones a temperature does.
+    flat = uniform(student, V=8_192).there
+    steep = head_only(student, torch.float32, 1.0, {token: [-0.1 * token] for token in range(64)}, V=64).there
+    given = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None, "pad_id": 0}
+    for there in (flat, steep):
+        drawn = [
+            generated(student, there, [[1], [2, 3]] * 8, max_new_tokens=24, generator=student.generator(3), **options)
+            for options in ({}, given)
+        ]
+        equal(drawn[0], drawn[1], what="other tokens without the settings than with temperature=1.0 and no others")
+    only = Small(student, torch.Generator().manual_seed(3), V=1).there  # a vocabulary in which 0 is the only id
+    got = generated(student, only, [[0], [0, 0, 0]], max_new_tokens=2, temperature=0.0)
+    equal(got, [[0, 0], [0, 0]], what="wrong tokens of a vocabulary whose only id is 0")
+    # Where no other embedding than those of the prompts' 0 and of the answer's 5 is a number, no other pad can hide.
+    small = head_only(student, torch.float32, 1.0, {5: [1.0]})
+    small.weights.embed_tokens[[1, 2, 3, 4, 6, 7]] = math.nan
+    there = student.WeightsOnly(small.config, small.weights, None)
+    got = generated(student, there, [[0], [0, 0, 0]], max_new_tokens=2, temperature=0.0)
+    equal(got, [[5, 5], [5, 5]], what="wrong tokens of a model that has embeddings of ids 0 and 5 only")
+
+
+@checks("generate_batch")
+def test_gradient_mode_after_a_batch(student):
+    """gradients: as the caller had them, after a run and after one that the sampler refused"""
+    options = {"max_new_tokens": 2}
+
+    def refused():
+        with contextlib.suppress(StudentRaised):
+            student.generate_batch(student.model(TINY), [[1]], temperature=-1.0, **options)
+
+    def product():
+        student.attention(*torch.ones(3, 1, 1, 2, 4))
+
+    gradients_stay_on(student, lambda: student.generate_batch(student.model(TINY), [[1]], temperature=0.0, **options), product)
+    gradients_stay_on(student, refused, product)
+
+
+ROW_BY_ROW = """
+_batch = generate_batch
+
+def generate_batch(model, prompts, **options):
+    return [_batch(model, [prompt], **options)[0] for prompt in prompts]
+"""
+
+
+@checks("generate_batch", timing=True)
+def test_sixteen_rows_at_once(race):
+    """sixteen rows together against one after the other"""
+
+    def prompts(rng):
+        return ragged(rng, [16, 9, 13, 4] * 4)
+
+    def call(s, inputs):
+        return s.generate_batch(s.model(TINY, dtype=torch.float64), inputs, max_new_tokens=12, temperature=0.0)
+
+    race.against(ROW_BY_ROW, prompts, call, cause="One pass a step for all rows: the weights are read once, whatever B is.")
+
+
+# ---- static_decode -------------------------------------------------------------------------------------------------
+
+
+@checks("static_decode", weight=2)
+def test_static_steps(student, rng):
+    """three steps with fixed shapes, each row as if alone"""
+    slots = Slots(rng, [6, 2, 9], room=5)
+    for _ in range(3):
+        got = slots.step(student, rng)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4)
+
+
+@checks("static_decode", weight=2)
+def test_one_slot_is_written(student, rng):
+    """keys and values go into slot `position`, in place, and nowhere else"""
+    slots = Slots(rng, [4, 7], room=3)
+    before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
+    got = slots.step(student, rng)
+    close(got, alone(tiny(), slots.prompts), atol=1e-4)
+    want = slots.due()
+    for name, old, new, right in zip(("keys", "values"), before, (slots.keys, slots.values), want, strict=True):
+        others = [i for i in range(new.shape[3]) if i != position]
+        equal(new[..., others, :], old[..., others, :], what=f"a slot of {name} other than {position} was changed")
+        close(new[..., position, :], right, atol=1e-4, what=f"wrong {name} in slot {position}")
+
+
+@checks("static_decode")
+def test_other_slots_do_not_matter(student, rng):
+    """what lies in the pads' slots and after `position` makes no difference"""
+    slots = Slots(rng, [3, 8], room=4, garbage=20_000.0)
+    for _ in range(2):
+        got = slots.step(student, rng)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4)
+
+
+@checks("static_decode")
+def test_position_stays_a_tensor(student, rng):
+    """no value of a tensor is asked for on the way"""
+    slots = Slots(rng, [5, 3], room=2)
+    with student.counting() as work:
+        got = slots.step(student, rng)
+    close(got, alone(tiny(), slots.prompts), atol=1e-4)
+    equal(work.waits, 0, what="values that Python asked a tensor for")
+    between(work.flops, fewest_flops(tiny().config, [1], 2), math.inf, "FLOPs")
+
+
+@checks("static_decode")
+def test_static_step_on_another_device(student):
+    """on the meta device: whatever is made lies where keys and values do, the logits are in the model's precision, nothing is asked for"""
+    c = tiny().config
+    keys = torch.zeros(c.num_hidden_layers, 2, c.num_key_value_heads, 8, c.head_dim, dtype=torch.bfloat16)
+    ids, num_pad, position = torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4)
+    model = student.model(TINY, dtype=torch.bfloat16, device="meta")
+    rehearsal = student.static_decode.on_meta(model, ids, num_pad, position, keys, keys.clone())
+    in_bfloat16(rehearsal)
+    that(not rehearsal.asked, "a value of a tensor was asked for", expected="tensors all the way", got=rehearsal.asked)
+
+
+# ---- capture_decode ------------------------------------------------------------------------------------------------
+
+
+@checks("capture_decode", weight=2)
+def test_captured_steps(student, rng):
+    """step after step, each row as if alone"""
+    slots = Slots(rng, [6, 1, 4], room=3)
+    step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
+    for _ in range(3):
+        ids = slots.grow(rng)
+        got = step(ids)
+        same_kind(got, len(ids), tiny().config.vocab_size, torch.float32)
+        close(got, alone(tiny(), slots.prompts), atol=1e-4)
+
+
+@checks("capture_decode")
+def test_no_slot_left(student, rng):
+    """the step after the last slot is refused"""
+    slots = Slots(rng, [3, 2], room=2)
+    step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
+    for _ in range(2):
+        ids = slots.grow(rng)
+        close(step(ids), alone(tiny(), slots.prompts), atol=1e-4)
+    raises(ValueError, lambda: step(ids))
+
+
+@checks("capture_decode")
+def test_two_captures(student, rng):
+    """two captured steps side by side do not disturb each other, nor does the other's precision"""
+    both = [Slots(rng, lengths, room=2, dtype=dtype) for lengths, dtype in (([2, 5], torch.float32), ([4, 3, 1], torch.float64))]
+    steps = [student.capture_decode(student.model(TINY, dtype=s.dtype), s.num_pad, s.filled, s.keys, s.values) for s in both]
+    for _ in range(2):
+        for slots, step in zip(both, steps, strict=True):
+            got = step(slots.grow(rng))
+            same_kind(got, len(slots.prompts), tiny().config.vocab_size, slots.dtype)
+            close(got, alone(tiny(), slots.prompts), atol=1e-4)
+
+
+@checks("capture_decode", weight=2)
+def test_rehearsed_graph(student, rng):
+    """on a stand-in for CUDA: recorded once, then replayed at each step; nothing waits, old results stay"""
+    slots = Slots(rng, [6, 1, 4], room=4)
+    given = [slots.num_pad, slots.filled, slots.keys, slots.values]
+    fed, want = [], []
+    for _ in range(4):
+        fed.append([slots.grow(rng)])
+        want.append(alone(tiny(), slots.prompts))
+    rehearsal = student.capture_decode.on_gpu(student.model(TINY), *given, then=fed)
+    for step, (got, due) in enumerate(zip(rehearsal["results"], want, strict=True)):
+        suspects = [(want[-1], "These are the logits of the last step: every replay writes into the same memory. Give out a copy.")]
+        same_kind(got, *due.shape, torch.float32)
+        close(got, due, atol=1e-4, what=f"wrong logits of step {step}, seen after all steps", suspects=suspects[: step < 3])
+    called = rehearsal["called"]
+    equal(rehearsal["made"]["captures"] + called["captures"], 1, what="wrong number of recordings")
+    that(called["replays"] >= 3, "the recording is not replayed at each step", expected="4 replays in four steps", got=called["replays"])
+    equal(called["waits"], 0, what="times that the steps waited for the device")
+    few = f"{called['launches']} operations in four steps"
+    that(called["launches"] <= 4 * 8, "steps start operations one by one", expected="a replay, and a copy in and out", got=few)
+
+
+@checks("capture_decode")
+def test_rehearsed_end_of_the_slots(student, rng):
+    """on a stand-in for CUDA: the step after the last slot is refused, and where no slot is left, the first one and not the capture"""
+    for room in (2, 0):
+        slots = Slots(rng, [3, 2], room=room, dtype=torch.float64)
+        given = [student.model(TINY, dtype=torch.float64), slots.num_pad, slots.filled, slots.keys, slots.values]
+        fed, want = [], []
+        for _ in range(room):
+            fed.append([slots.grow(rng)])
+            want.append(alone(tiny(), slots.prompts))
+        rehearsal = student.capture_decode.on_gpu(*given, then=fed)
+        for got, due in zip(rehearsal["results"], want, strict=True):
+            same_kind(got, *due.shape, torch.float64)
+            close(got, due, atol=1e-4)
+        more = [*fed, [torch.ones(2, 1, dtype=torch.int64)]]
+        raises(ValueError, lambda given=given, more=more: student.capture_decode.on_gpu(*given, then=more))
+
+
+@checks("capture_decode", weight=2, gpu=True)
+def test_graph_is_replayed(student, rng):
+    """on a GPU: a graph is replayed, nothing waits, and old results stay"""
+    slots = Slots(rng, [6, 1, 4], room=8)
+    given = [slots.num_pad.cuda(), slots.filled, slots.keys.cuda(), slots.values.cuda()]
+    step = student.capture_decode(student.model(TINY, device="cuda"), *given)
+    fed, want = [], []
+    for _ in range(8):
+        fed.append(slots.grow(rng).cuda())
+        want.append(alone(tiny(), slots.prompts))
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        with student.counting() as work:
+            got = [step(ids) for ids in fed]
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    close(torch.stack(got).cpu(), torch.stack(want), atol=1e-3)
+    equal(work.flops, 0, what="FLOPs that torch started one by one")

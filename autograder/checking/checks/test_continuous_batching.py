@@ -1,0 +1,629 @@
+"""Checks of continuous batching that students may read."""
+
+from __future__ import annotations
+
+import torch
+
+from autograder.authoring import checks, close, equal, stories, that
+from autograder.checking.checks.test_kv_cache import best_of_all
+from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.counted import between, fewest_flops
+from autograder.checking.helpers.paged import chained, filled
+from autograder.checking.helpers.scheduled import (
+    Desk,
+    Served,
+    Texts,
+    arrivals,
+    board,
+    fed,
+    most_flops,
+    numbers,
+    on_a_board,
+    place,
+    places,
+    play_schedule,
+    queues,
+    running,
+    scheduler_of,
+)
+
+# ---- preempt -------------------------------------------------------------------------------------------------------
+
+
+@checks("preempt", weight=2)
+def test_one_of_three_gives_way(student):
+    """of three that run the one in the middle gives way: first in the queue, without blocks, with all its tokens"""
+    s = scheduler_of(student, 12, 4, 16, 4)
+    a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i], new=8, eos_token_id=7, arrival=2.0 + i) for i in range(3))
+    d = student.Request([9] * 3, 2, arrival=1.0)
+    s.waiting = [d]
+    equal(s.pool.num_free, 6, what="wrong num_free before preempt is called")
+    student.preempt(s, b)
+    every = [a, b, c, d]
+    equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the list a, b, c, d")
+    equal(places(s.waiting, every), [1, 3], what="wrong s.waiting, as places in the list a, b, c, d")
+    that(b.sequence is None, "b waits and still has a sequence", expected="None", got="a sequence")
+    equal(s.pool.num_free, 8, what="wrong num_free afterwards: b held two blocks")
+    equal([b.prompt, b.output, b.remaining], [[1] * 6, [41, 51], 8], what="wrong prompt, output and remaining of b")
+    equal([b.max_new_tokens, b.eos_token_id, b.arrival], [8, 7, 3.0], what="max_new_tokens, eos_token_id or arrival of b has changed")
+    equal([a.sequence.length, c.sequence.length], [7, 7], what="the sequences of a and c have changed; lengths")
+
+
+@checks("preempt")
+def test_stories_of_giving_way(student, rng):
+    """drawn states: one gives way, and everything is looked at"""
+
+    def play(story):
+        on_a_board(student, story, lambda each: each.preempt(len(story)), num_blocks=16, size=4, budget=32, max_running=4)
+
+    stories(lambda: board(rng, waiting=2, known=0), play, count=12)
+
+
+# ---- feed_running --------------------------------------------------------------------------------------------------
+
+
+@checks("feed_running")
+def test_who_runs_is_fed(student):
+    """one decodes, one has 7 of 12 tokens to go, budget 5: 1 and 4; then the third gets none"""
+    s = scheduler_of(student, 12, 4, 5, 3)
+    every = [
+        running(student, s, [1] * 6, 6, output=[8]),
+        running(student, s, [2] * 12, 5),
+        running(student, s, [3] * 4, 4, output=[8]),
+    ]
+    plan = student.feed_running(s)
+    equal(fed(plan, every), [(0, 1), (1, 4)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal(plan.preempted, [], what="wrong plan.preempted")
+    equal([each.sequence.length for each in every], [7, 9, 4], what="wrong lengths of the sequences of a, b, c")
+    equal(s.pool.num_free, 6, what="wrong num_free: room is made for the tokens that are fed, and for no others")
+    equal(places(s.running, every), [0, 1, 2], what="wrong s.running, as places in the list a, b, c")
+
+
+@checks("feed_running", weight=2)
+def test_the_youngest_gives_way(student):
+    """all blocks are taken and the oldest needs one: the youngest gives way, and the one between is fed"""
+    s = scheduler_of(student, 6, 4, 16, 3)
+    every = [running(student, s, [i + 1] * 8, 8, output=[9]) for i in range(3)]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [2], what="wrong plan.preempted, as places in the list a, b, c")
+    equal(fed(plan, every), [(0, 1), (1, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the list a, b, c")
+    equal(places(s.waiting, every), [2], what="wrong s.waiting, as places in the list a, b, c")
+    equal(s.pool.num_free, 0, what="wrong num_free")
+
+
+@checks("feed_running")
+def test_the_asker_may_be_the_youngest(student):
+    """the youngest needs a block and none is free: it gives way itself"""
+    s = scheduler_of(student, 4, 4, 16, 3)
+    every = [running(student, s, [1] * 5, 5, output=[9]), running(student, s, [2] * 8, 8, output=[9])]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [1], what="wrong plan.preempted, as places in the list a, b")
+    equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal(queues(s, every), [[0], [1]], what="wrong s.running and s.waiting, as places in the list a, b")
+    equal(s.pool.num_free, 2, what="wrong num_free")
+
+
+@checks("feed_running")
+def test_nobody_gives_way_without_need(student):
+    """the block that is needed is the last free one: nobody gives way; with the budget used up nobody else is asked"""
+    s = scheduler_of(student, 5, 4, 3, 3)
+    every = [running(student, s, [1] * 8, 8, output=[9]), running(student, s, [2] * 8, 6), running(student, s, [3] * 4, 0)]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as places in the list a, b, c")
+    equal(fed(plan, every), [(0, 1), (1, 2)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal([s.pool.num_free, len(s.running)], [0, 3], what="wrong num_free and number of those who run")
+
+
+@checks("feed_running", weight=2)
+def test_stories_of_those_who_run(student, rng):
+    """drawn states, some without room for all: chunks, who gave way, every request and all that is free"""
+    for num_blocks, size, budget in ((6, 4, 9), (9, 2, 7), (20, 1, 30)):
+
+        def play(story, num_blocks=num_blocks, size=size, budget=budget):
+            on_a_board(student, story, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
+
+        stories(lambda: board(rng, waiting=2, known=0), play, count=6)
+
+
+# ---- admit ---------------------------------------------------------------------------------------------------------
+
+
+def queue(student, s, *prompts, **options):
+    """Requests that wait, in this order."""
+    requests = [student.Request(list(prompt), 4, **options) for prompt in prompts]
+    s.waiting = requests
+    return requests
+
+
+@checks("admit")
+def test_first_come_first_served(student):
+    """budget 10, four blocks, prompts of 6, 3 and 5: fed 6, 3 and 1, in the order of the queue"""
+    s = scheduler_of(student, 4, 4, 10, 5)
+    every = queue(student, s, [1] * 6, [2] * 3, [3] * 5, [4] * 2)
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 6), (1, 3), (2, 1)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(queues(s, every), [[0, 1, 2], [3]], what="wrong s.running and s.waiting, as places in the queue")
+    equal([each.sequence.length for each in every[:3]], [6, 3, 1], what="wrong lengths of the sequences")
+    that(every[3].sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
+    equal(s.pool.num_free, 0, what="wrong num_free: room is made for the tokens that are fed, and for no others")
+
+
+@checks("admit")
+def test_behind_those_who_run(student):
+    """the plan feeds one already: one place of two is left, and then no budget"""
+    s = scheduler_of(student, 20, 4, 8, 2)
+    old = running(student, s, [1] * 6, 6, output=[9])
+    old.sequence.grow(1)
+    every = [old, *queue(student, s, [2] * 5, [3] * 2)]
+    plan = student.Plan([(old, 1)])
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 1), (1, 5)], what="wrong chunks, as (place in the list old, first, second; tokens)")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
+    again = student.Plan([(old, 8)])
+    s.max_running = 3
+    student.admit(s, again)
+    equal(len(again.chunks), 1, what="wrong number of chunks: the budget is used up, and nobody may be admitted")
+
+
+@checks("admit", weight=2)
+def test_nobody_overtakes(student):
+    """the first of the queue does not fit, the second would: both wait, and nothing is held"""
+    s = scheduler_of(student, 3, 4, 32, 4)
+    old = running(student, s, [1] * 8, 8, output=[9])
+    every = [old, *queue(student, s, [2] * 6, [3] * 2)]
+    plan = student.Plan([(old, 1)])
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list old, first, second; tokens)")
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
+    free = every[1].sequence is None and every[2].sequence is None
+    that(free, "a request that waits has a sequence", expected="None", got="a sequence")
+    equal(s.pool.num_free, 1, what="wrong num_free")
+
+
+@checks("admit", weight=2)
+def test_what_the_pool_knows_is_taken_over(student):
+    """12 tokens of a text of 14 are known: 2 are fed; refused, it gives back what it has taken over"""
+    text = list(range(14))
+    for num_blocks, room in ((8, True), (5, False)):
+        s = scheduler_of(student, num_blocks, 4, 32, 4)
+        first = student.start_sequence(s.pool, text, 4)
+        first.grow(14)
+        student.publish_blocks(first, text)
+        first.free()
+        old = running(student, s, [30] * 6, 6, output=[9])
+        [request] = queue(student, s, text)
+        plan = student.Plan()
+        student.admit(s, plan)
+        if room:
+            equal(fed(plan, [request]), [(0, 2)], what="wrong chunks, as (place in the queue, tokens)")
+            equal([request.sequence.length, s.pool.num_free], [14, 2], what="wrong length of the sequence, and num_free")
+        else:
+            equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
+            equal([len(s.waiting), s.pool.num_free], [1, 3], what="wrong length of the queue, and num_free after a refusal")
+            that(request.sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
+            equal(len(s.pool.find(chained(text, 4))), 3, what="wrong number of the text's blocks that the pool finds after a refusal")
+        equal(old.sequence.length, 6, what="wrong length of the sequence of another one, who runs")
+
+
+@checks("admit", weight=2)
+def test_stories_of_those_who_wait(student, rng):
+    """drawn states, with texts that the pool knows in part: chunks, both lists, every request and all that is free"""
+    for num_blocks, size, budget, max_running in ((10, 4, 20, 4), (9, 2, 12, 3), (26, 1, 24, 6)):
+
+        def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
+            numbers = {"num_blocks": num_blocks, "size": size, "budget": budget, "max_running": max_running}
+            on_a_board(student, story, lambda each: each.admit(), chunk=True, **numbers)
+
+        stories(lambda: board(rng, waiting=3, known=2), play, count=5)
+
+
+# ---- update --------------------------------------------------------------------------------------------------------
+
+
+@checks("update", weight=2)
+def test_who_gets_its_token(student):
+    """three were fed: a decode, the end of a prompt, the middle of a prompt; the first two get their tokens"""
+    s = scheduler_of(student, 20, 4, 16, 4)
+    every = [
+        running(student, s, [1] * 6, 7, output=[8]),
+        running(student, s, [2] * 5, 5),
+        running(student, s, [3] * 9, 4),
+    ]
+    plan = student.Plan([(every[0], 1), (every[1], 5), (every[2], 4)])
+    ended = student.update(s, plan, [41, 42, 43])
+    equal(places(ended, every), [], what="wrong result: nobody has ended; requests as places in the plan")
+    equal([each.output for each in every], [[8, 41], [42], []], what="wrong outputs")
+    equal([each.remaining for each in every], [1, 1, 5], what="wrong numbers of remaining tokens")
+    equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running, as places in the plan, and num_free")
+
+
+@checks("update", weight=2)
+def test_how_a_request_ends(student):
+    """one by its EOS, which it keeps, one by its number of tokens, one with another's EOS not at all"""
+    s = scheduler_of(student, 20, 4, 16, 4)
+    every = [
+        running(student, s, [1] * 6, 6, new=5, eos_token_id=7),
+        running(student, s, [2] * 5, 6, new=2, output=[7]),
+        running(student, s, [3] * 4, 4, new=5, eos_token_id=8),
+        running(student, s, [4] * 4, 4, new=1),
+    ]
+    plan = student.Plan([(every[0], 6), (every[1], 1), (every[2], 4), (every[3], 4)])
+    ended = student.update(s, plan, [7, 9, 7, 0])
+    equal([each.output for each in every], [[7], [7, 9], [7], [0]], what="wrong outputs")
+    equal(places(ended, every), [0, 1, 3], what="other requests than those that ended, as places in the plan")
+    equal(places(s.running, every), [2], what="wrong s.running, as places in the plan")
+    equal(places(s.waiting, every), [], what="wrong s.waiting")
+    gone = all(every[i].sequence is None for i in (0, 1, 3))
+    that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
+    equal(s.pool.num_free, 19, what="wrong num_free: who has ended gives its blocks back")
+
+
+@checks("update")
+def test_what_was_computed_can_be_found(student):
+    """after a step the whole blocks of all that were fed can be found, those of a half prompt and of one that ended too"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    every = [
+        running(student, s, list(range(10, 22)), 9),
+        running(student, s, list(range(30, 38)), 8, new=1),
+        running(student, s, list(range(40, 43)), 4, output=[9]),
+        running(student, s, list(range(50, 58)), 4),
+    ]
+    plan = student.Plan([(every[0], 9), (every[1], 8), (every[2], 1)])
+    student.update(s, plan, [41, 42, 43])
+    texts = [range(10, 22), range(30, 38), [40, 41, 42, 9, 43], range(50, 58)]
+    known = [len(s.pool.find(chained(list(text), 4))) for text in texts]
+    equal(known, [2, 2, 1, 0], what="wrong numbers of blocks of the four texts that the pool finds; the last one was not fed")
+    equal(s.pool.num_free, 20 - 3 - 1 - 1, what="wrong num_free")
+
+
+@checks("update")
+def test_stories_of_ended_steps(student, rng):
+    """drawn states and plans: outputs, who ended, both lists, and all that the pool knows"""
+
+    def play(story):
+        tokens = [7, 3, 9] if len(story) % 2 else [3, 7]
+        on_a_board(student, story, lambda each: each.update(tokens), chunk=True, num_blocks=20, size=4, budget=40, max_running=4)
+
+    stories(lambda: board(rng, waiting=1, known=0), play, count=12)
+
+
+@checks("update")
+def test_whole_schedules(student, rng):
+    """whole schedules, requests that are given up among them: every plan, what each slot holds, and every answer"""
+    for _ in range(5):
+        given = numbers(rng)
+        stories(lambda: arrivals(rng, 6), lambda story, given=given: play_schedule(student, story, given), count=1)
+
+
+# ---- flatten_chunks ------------------------------------------------------------------------------------------------
+
+
+def flat_of(student, texts, before, counts, size=4):
+    """(what flatten_chunks gives for chunks of these texts, the requests)."""
+    s = scheduler_of(student, 60, size, 60, 8)
+    requests = [running(student, s, list(text), cached + n) for text, cached, n in zip(texts, before, counts, strict=True)]
+    return student.flatten_chunks(list(zip(requests, counts, strict=True))), requests
+
+
+def look_at_flat(flat, ids, positions, bounds, suspects=()):
+    """Compares all three parts, and their dtypes."""
+    equal(flat.positions, torch.tensor(positions), what="wrong positions", suspects=suspects)
+    equal(flat.ids, torch.tensor([ids]), what="wrong ids")
+    that(isinstance(flat.bounds, list), "bounds is no list", expected="a list of numbers", got=type(flat.bounds).__name__)
+    equal(flat.bounds, bounds, what="wrong bounds", suspects=[(bounds[1:], "The first chunk begins at 0, and that is a bound too.")])
+    for name, got in (("ids", flat.ids), ("positions", flat.positions)):
+        equal(str(got.dtype), "torch.int64", what=f"wrong dtype of the {name}")
+
+
+@checks("flatten_chunks", weight=2)
+def test_two_chunks_by_hand(student, hand):
+    """three tokens of one text, two of another from position 2 on"""
+    case = hand["flat"]
+    flat, _ = flat_of(student, case["texts"], case["before"], case["fed"])
+    restart = [t for n in case["fed"] for t in range(n)]
+    suspects = [
+        (restart, "The positions start anew in each chunk: a token stands where it stands in its text."),
+        (list(range(5)), "The positions run on from one chunk to the next: each text has positions of its own."),
+    ]
+    look_at_flat(flat, case["ids"], case["positions"], case["bounds"], suspects)
+
+
+@checks("flatten_chunks")
+def test_newest_tokens_and_one_chunk(student):
+    """decodes feed the newest token of the answer; a single chunk; nothing is changed"""
+    s = scheduler_of(student, 20, 4, 20, 4)
+    every = [running(student, s, [5, 6, 7], 5, output=[8, 9]), running(student, s, [1, 2], 2), running(student, s, [4] * 9, 6)]
+    flat = student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)], _unchanged=True)
+    look_at_flat(flat, [9, 1, 2, 4], [4, 0, 1, 5], [0, 1, 3, 4])
+    look_at_flat(student.flatten_chunks([(every[0], 4)]), [6, 7, 8, 9], [1, 2, 3, 4], [0, 4])
+    equal([each.sequence.length for each in every], [5, 2, 6], what="the lengths of the sequences have changed")
+    equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt and output of the first have changed")
+
+
+# ---- forward_ragged ------------------------------------------------------------------------------------------------
+
+
+def tokens(count, seed):
+    return torch.randint(3, 1000, (1, count), generator=torch.Generator().manual_seed(seed))
+
+
+@checks("forward_ragged", weight=3)
+def test_chunks_side_by_side(student):
+    """prompts in chunks beside newest tokens, blocks of 4 and 16: behind each chunk what the model says of its text alone"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    for size in (4, 16):
+        texts = Texts(
+            student, model, whole(), [tokens(n, n) for n in (12, 9, 20)], filled(student, 60 // size + 4, size), 60 // size + 4, size
+        )
+        for pieces in ([(0, 7), (1, 3)], [(0, 1), (1, 5), (2, 6)], [(2, 13)], [(0, 4), (2, 1), (1, 1)]):
+            got, want = texts.step(pieces)
+            close(got, want, atol=1e-3, what=f"wrong logits for chunks of {[n for _, n in pieces]} tokens, blocks of {size}")
+
+
+@checks("forward_ragged", weight=2)
+def test_one_chunk_and_many_newest_tokens(student):
+    """a whole prompt alone, then six texts with one token each"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    texts = Texts(student, model, whole(), [tokens(n + 2, n) for n in (4, 1, 9, 6, 3, 8)], filled(student, 30, 4), 30, 4)
+    for which, n in enumerate((4, 1, 9, 6, 3, 8)):
+        got, want = texts.step([(which, n)])
+        close(got, want, atol=1e-3, what=f"wrong logits behind a prompt of {n} tokens")
+    for _ in range(2):
+        got, want = texts.step([(which, 1) for which in (3, 0, 5, 1, 4, 2)])
+        close(got, want, atol=1e-3, what="wrong logits behind six newest tokens")
+
+
+@checks("forward_ragged")
+def test_work_of_a_step(student):
+    """work: no padding, and the head is asked for one row a chunk"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model = student.model("tiny")
+    texts = Texts(student, model, whole(torch.float32), [tokens(40, 1), tokens(20, 2)], filled(student, 20, 8, dtype=torch.float32), 20, 8)
+    texts.step([(0, 2), (1, 4)])
+    with student.counting() as work:
+        got, want = texts.step([(0, 36), (1, 5)])
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
+    equal(work.positions, 41, what="wrong number of positions for chunks of 36 and 5 tokens")
+    config = whole().config
+    least = fewest_flops(config, [36]) + fewest_flops(config, [5])
+    between(work.flops, least, 1.05 * most_flops(config, [(36, 38), (5, 9)]), "FLOPs")
+
+
+@checks("forward_ragged", weight=2)
+def test_weights_are_read_once(student):
+    """work: sixteen texts, one token each: the weights are read once and not once a text"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    fast, rows, context = 100 * 1024, 16, 24
+    model, kit = student.model("tiny"), whole(torch.float32)
+    texts = Texts(student, model, kit, [tokens(context + 1, i) for i in range(rows)], filled(student, 40, 16, dtype=torch.float32), 40, 16)
+    texts.step([(i, context) for i in range(rows)])
+    with student.counting(fast_bytes=fast) as work:
+        got, want = texts.step([(i, 1) for i in range(rows)])
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
+    config, weights = kit.config, kit.weights_only().weights
+    matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
+    cached = rows * (context + 1) * 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
+    least = sum(each.nbytes for each in matrices if each.nbytes > fast) + cached
+    between(work.slow_bytes, least, 3 * least, "bytes read from and written to slow memory")
+
+
+# ---- engine_step ---------------------------------------------------------------------------------------------------
+
+
+def serve(student, prompts, new, *, num_blocks, size, budget, max_running, eos=None, model=None):
+    """(the requests, those that engine_step has given as ended) of a run to its end, the tokens of which are greedy."""
+    model = model or student.model("tiny", dtype=torch.float64)
+    kv, s = filled(student, num_blocks, size), scheduler_of(student, num_blocks, size, budget, max_running)
+    options = {} if eos is None else {"eos_token_id": eos}
+    requests = [student.Request(prompt, new, **options) for prompt in prompts]
+    for request in requests:
+        s.add(request)
+    ended = []
+    for _ in range(40 * len(prompts)):
+        if not s.waiting and not s.running:
+            break
+        ended += student.engine_step(model, s, kv)
+    equal(s.pool.num_free, num_blocks, what="wrong num_free at the end of the run: all should have ended and given their blocks back")
+    return requests, ended
+
+
+@checks("engine_step", weight=2)
+def test_the_ladder(student):
+    """the ladder: four prompts, continuous, in chunks, and with too little room: the tokens of the loop without a cache"""
+    written(lambda *_: student.engine_step(None, None, None))
+    ids = [tiny_ids(prompt) for prompt in PROMPTS]
+    prompts = [each[0].tolist() for each in ids]
+    for budget, num_blocks in ((64, 40), (6, 40), (8, 9)):
+        numbers = {"num_blocks": num_blocks, "size": 4, "budget": budget, "max_running": 3}
+        requests, ended = serve(student, prompts, 5, **numbers)
+        for request, each in zip(requests, ids, strict=True):
+            want = unrolled(whole(), each, 5, 256)[0].tolist()
+            equal(request.output, want, what=f"wrong output with a budget of {budget} and {num_blocks} blocks")
+        equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+
+
+@checks("engine_step", weight=2)
+def test_step_by_step(student):
+    """after every step: who runs, who waits, what was fed and said, with too small a budget and too little room for all"""
+    written(lambda *_: student.engine_step(None, None, None))
+    ids = [tiny_ids(prompt) for prompt in (PROMPTS[2], PROMPTS[0], PROMPTS[1], PROMPTS[1])]
+    said = [unrolled(whole(), each, 4, 256)[0].tolist() for each in ids]
+    for budget, num_blocks, size in ((4, 6, 4), (12, 9, 3)):
+        served = Served(student, [each[0].tolist() for each in ids], said, Desk(num_blocks, size, budget, max_running=3))
+        while not served.done:
+            served.step()
+
+
+@checks("engine_step")
+def test_nothing_to_feed(student):
+    """nobody waits and nobody runs: [], and no pass"""
+    written(lambda *_: student.engine_step(None, None, None))
+    model, kv = student.model("tiny", dtype=torch.float64), filled(student, 8, 4)
+    s = scheduler_of(student, 8, 4, 8, 2)
+    with student.counting() as work:
+        equal(student.engine_step(model, s, kv), [], what="wrong result of a step in which nobody is fed")
+    equal(work.positions, 0, what="wrong number of positions that went through the model, with nobody to feed")
+    request = student.Request(tiny_ids("ROMEO:\n")[0].tolist(), 1)
+    s.add(request)
+    with student.counting() as work:
+        ended = student.engine_step(model, s, kv)
+    equal(work.positions, len(tiny_ids("ROMEO:\n")[0]), what="wrong number of positions for one prompt")
+    equal(places(ended, [request]), [0], what="wrong result: the request has ended with its one token; as places in the queue")
+    equal(request.output, unrolled(whole(), tiny_ids("ROMEO:\n"), 1, 256)[0].tolist(), what="wrong output of a request for one token")
+
+
+# The same answers; in each step the model reads every text once more from its beginning.
+READ_ANEW = """
+from solutions.kv_cache import KVCache, prefill
+
+_together = forward_ragged
+
+def forward_ragged(model, flat, sequences, kv):
+    for sequence in sequences:
+        again = KVCache(model.config, 1, sequence.length, model.weights.embed_tokens.dtype)
+        prefill(model, torch.zeros(1, sequence.length, dtype=torch.int64), again)
+    return _together(model, flat, sequences, kv)
+"""
+
+
+@checks("engine_step", timing=True)
+def test_faster_than_reading_texts_anew(race):
+    """speed: four prompts of 512 tokens and 16 new ones each, against a step that reads every text from its beginning"""
+
+    def prompts(rng):
+        return torch.randint(3, 1000, (4, 512), generator=rng)
+
+    def answers(s, inputs):
+        model, kv = s.model("tiny"), filled(s, 160, 16, dtype=torch.float32)
+        scheduler = scheduler_of(s, 160, 16, 2048, 4)
+        requests = [s.Request(prompt, 16) for prompt in inputs.tolist()]
+        for request in requests:
+            scheduler.add(request)
+        for _ in range(16):
+            s.engine_step(model, scheduler, kv)
+        return torch.cat((inputs, torch.tensor([request.output for request in requests])), dim=1)
+
+    cause = "A step feeds the newest tokens; keys and values of what was fed before lie in the blocks."
+    race.against(READ_ANEW, prompts, answers, agree=best_of_all, cause=cause)
+
+
+# ---- step_seconds --------------------------------------------------------------------------------------------------
+
+
+@checks("step_seconds", weight=2)
+def test_seconds_by_hand(student, hand):
+    """weights 5 ms, a token 10 us, a cached token 0.1 us: a decode, a prompt, two decodes, and both together"""
+    case = hand["seconds"]
+    weight, token, kv = (1000 * case[f"{name}_seconds"] for name in ("weight", "token", "kv"))  # in milliseconds
+    for pairs, want in zip(case["chunks"], [1000 * seconds for seconds in case["seconds"]], strict=True):
+        chunks = [tuple(pair) for pair in pairs]
+        fed_, cached = sum(n for n, _ in chunks), sum(length for _, length in chunks)
+        suspects = [
+            (
+                weight + cached * kv + fed_ * token,
+                "Reading and multiplying go on at the same time: the longer one counts, and not the sum.",
+            ),
+            (sum(max(weight + m * kv, n * token) for n, m in chunks), "The weights are read once a step, and not once a request."),
+        ]
+        suspects = [(value, told) for value, told in suspects if abs(value - want) > 1e-3]
+        got = student.step_seconds(chunks, weight_seconds=weight, token_seconds=token, kv_seconds=kv, _unchanged=True)
+        close(got, want, atol=1e-6, what=f"wrong milliseconds for {chunks}", suspects=suspects)
+
+
+@checks("step_seconds")
+def test_so_many_ride_along(student, hand):
+    """Llama-3-8B on an H100: 295 tokens take as long as one, a prompt of 4,000 takes 64.7 ms"""
+    case = hand["llama3_8b"]
+    rates = {
+        "weight_seconds": case["weight_bytes"] / case["bandwidth"],
+        "token_seconds": case["flops_per_token"] / case["peak_flops"],
+        "kv_seconds": case["kv_bytes_per_token"] / case["bandwidth"],
+    }
+    alone = student.step_seconds([(1, 1)], **rates)
+    close(alone, case["weight_seconds"], rtol=2e-4, atol=0, what="wrong seconds for one token")
+    close(student.step_seconds([(case["ride"], 1)], **rates), alone, atol=1e-12, what="wrong seconds for 295 tokens")
+    close(
+        student.step_seconds([(case["ride"] + 1, 1)], **rates),
+        296 * rates["token_seconds"],
+        atol=1e-12,
+        what="wrong seconds for 296 tokens",
+    )
+    close(
+        student.step_seconds([(4000, 4000)], **rates), case["prompt_seconds"], rtol=2e-4, atol=0, what="wrong seconds for a prompt of 4,000"
+    )
+
+
+# ---- simulate ------------------------------------------------------------------------------------------------------
+
+
+def a_second(chunks):
+    return 1.0
+
+
+def look_at_traces(traces, arrivals_, times):
+    """Compares arrivals and token times, request by request."""
+    that(isinstance(traces, list), "the result is no list of traces", got=type(traces).__name__)
+    equal(len(traces), len(times), what="wrong number of traces")
+    for i, (trace, arrival, want) in enumerate(zip(traces, arrivals_, times, strict=True)):
+        close(trace.arrival, arrival, atol=1e-9, what=f"wrong arrival of request {i}")
+        equal(len(trace.token_times), len(want), what=f"wrong number of token times of request {i}")
+        close(torch.tensor(trace.token_times), torch.tensor(want), atol=1e-6, what=f"wrong token times of request {i}")
+
+
+@checks("simulate", weight=2)
+def test_three_requests_by_hand(student, hand):
+    """three requests, a second a step: one at once, one in the middle of a step, one after a long silence"""
+    case = hand["schedule"]
+    prompts = zip(case["prompts"], case["new"], case["arrivals"], strict=True)
+    requests = [student.Request([i] * n, new, arrival=arrival) for i, (n, new, arrival) in enumerate(prompts)]
+    s = scheduler_of(student, 20, case["block_size"], case["budget"], case["max_running"])
+    traces = student.simulate(requests, s, a_second)
+    look_at_traces(traces, case["arrivals"], case["token_times"])
+    equal([each.output for each in requests], [[0] * n for n in case["new"]], what="wrong outputs")
+
+
+@checks("simulate")
+def test_who_gives_way_by_hand(student, hand):
+    """two requests in four blocks: one gives way, waits, and is computed anew"""
+    case = hand["preempted"]
+    requests = [student.Request([i + 1] * case["prompt"], case["new"]) for i in range(2)]
+    s = scheduler_of(student, case["num_blocks"], case["block_size"], case["budget"], case["max_running"])
+    look_at_traces(student.simulate(requests, s, a_second), [0.0, 0.0], case["token_times"])
+    equal(s.pool.num_free, case["num_blocks"], what="wrong num_free in the end")
+
+
+@checks("simulate", weight=2)
+def test_what_it_asks(student):
+    """what `seconds` and `token` are asked, and that their answers count"""
+    asked = []
+    requests = [student.Request([1] * 6, 5, eos_token_id=7, arrival=2.0), student.Request([2] * 3, 2, arrival=1.0)]
+    s = scheduler_of(student, 20, 4, 4, 2)
+
+    def seconds(chunks):
+        asked.append([tuple(each) for each in chunks])
+        return 0.5 * sum(n for n, _ in chunks)
+
+    def token(request):
+        return [7, 3][place(request, requests)]
+
+    traces = student.simulate(requests, s, seconds, token)
+    # From 1.0 to 2.5 the prompt of the one that comes first; to 4.5 its newest token and 3 of the other's; to 6.0 these others' rest.
+    equal(asked, [[(3, 3)], [(1, 4), (3, 3)], [(3, 6)]], what="wrong chunks (fed, cached after the step) for seconds")
+    look_at_traces(traces, [2.0, 1.0], [[6.0], [2.5, 4.5]])
+    equal([each.output for each in requests], [[7], [3, 3]], what="wrong outputs: the first one's EOS is 7")
+
+
+@checks("simulate")
+def test_the_order_of_traces(student):
+    """requests in any order of arrival, one just as a step begins: traces in the order given, the list as it was"""
+    order = [3.25, 0.0, 4.25, 0.0, 3.25]
+    requests = [student.Request([i] * n, 1, arrival=arrival) for i, (n, arrival) in enumerate(zip((1, 2, 2, 4, 5), order, strict=True))]
+    s = scheduler_of(student, 20, 4, 4, 2)
+    traces = student.simulate(requests, s, a_second, _unchanged=True)
+    # From 0 to 1 two tokens of 1 and of 3, to 2 the rest of 3; from 3.25 on 0 and three of 4, then the rest of 4 and both of 2.
+    look_at_traces(traces, order, [[4.25], [1.0], [5.25], [2.0], [5.25]])
+    equal([each.arrival for each in requests], order, what="the arrivals of the requests have changed")

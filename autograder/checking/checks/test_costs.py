@@ -1,0 +1,353 @@
+"""Checks of the costs day that students may read. Counts are exact; `measure_machine` is compared with nothing but its own call."""
+
+import math
+import time
+
+import torch
+
+from autograder.authoring import checks, close, equal, that
+from autograder.sandbox.measure.stand_in import TICK_SECONDS
+from course.kit import Config
+
+N_7B = 7_000_000_000
+
+
+def exact(got, want, what: str | None = None, **evidence) -> None:
+    """FLOPs and bytes may come as int or float, but none may be missing."""
+    close(got, want, atol=0.0, rtol=1e-12, what=what, **evidence)
+
+
+def whole_number(got, want: int, what: str = "wrong number", **evidence) -> None:
+    """Weights and positions are counted in whole numbers."""
+    equal(got, want, what=what, **evidence)
+    that(isinstance(got, int), f"a {type(got).__name__} where a whole number (int) is due", expected=repr(want), got=repr(got))
+
+
+def shape(
+    vocab_size: int, hidden_size: int, intermediate_size: int, layers: int, heads: int, kv_heads: int, head_dim: int, tied: bool
+) -> Config:
+    return Config(
+        name="on paper",
+        vocab_size=vocab_size,
+        hidden_size=hidden_size,
+        intermediate_size=intermediate_size,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        head_dim=head_dim,
+        rope_theta=10_000.0,
+        rms_norm_eps=1e-5,
+        max_position_embeddings=8192,
+        tie_word_embeddings=tied,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+
+
+SMOLLM2 = shape(49152, 576, 1536, 30, 9, 3, 64, tied=True)
+LLAMA3_8B = shape(128256, 4096, 14336, 32, 32, 8, 128, tied=False)
+
+
+def small(case: dict, *, tied: bool = True) -> Config:
+    return shape(
+        case["vocab_size"],
+        case["hidden_size"],
+        case["intermediate_size"],
+        case["num_hidden_layers"],
+        case["num_attention_heads"],
+        case["num_key_value_heads"],
+        case["head_dim"],
+        tied,
+    )
+
+
+def seventy_b(case: dict, kv_heads: int) -> Config:
+    return shape(32000, 8192, 28672, case["layers"], case["heads"], kv_heads, case["head_dim"], tied=False)
+
+
+def gemma_7b(case: dict) -> Config:
+    return shape(256000, 3072, 24576, case["layers"], case["heads"], case["heads"], case["head_dim"], tied=True)
+
+
+@checks("param_count", weight=2)
+def test_smollm2(student, hand):
+    """SmolLM2, tensor by tensor: 134,515,008"""
+    whole_number(student.param_count(SMOLLM2), hand["smollm2"]["total"])
+
+
+@checks("param_count")
+def test_llama3_8b_has_a_head_of_its_own(student, hand):
+    """Llama 3 8B: the head is a second matrix"""
+    whole_number(student.param_count(LLAMA3_8B), hand["llama3_8b"]["total"])
+
+
+@checks("param_count")
+def test_gemma_7b_has_heads_wider_than_its_share(student, hand):
+    """Gemma 7B: 16 heads of 256 where D is 3,072, and 8.5 billion weights"""
+    whole_number(student.param_count(gemma_7b(hand["gemma_7b"])), hand["gemma_7b"]["total"])
+
+
+@checks("param_count")
+def test_a_model_small_enough_to_count(student, hand):
+    """a model of 172 weights"""
+    case = hand["small_forward"]
+    whole_number(student.param_count(small(case)), case["weights_tied"])
+
+
+@checks("prefill_flops", weight=2)
+def test_prefill_by_hand(student, hand):
+    """7B parameters, 512 tokens"""
+    case = hand["request_7b"]
+    exact(student.prefill_flops(N_7B, case["t_prompt"]), case["prefill_flops"])
+
+
+@checks("prefill_flops")
+def test_prefill_of_one_token(student):
+    """one token costs two FLOPs a weight"""
+    exact(student.prefill_flops(1000, 1), 2000)
+    exact(student.prefill_flops(1000, 0), 0)
+
+
+@checks("decode_flops", weight=2)
+def test_decode_by_hand(student, hand):
+    """7B parameters, 128 new tokens"""
+    case = hand["request_7b"]
+    exact(student.decode_flops(N_7B, case["t_new"]), case["decode_flops"])
+
+
+@checks("decode_flops")
+def test_a_token_costs_the_same_in_both_phases(student):
+    """100 decode steps do the arithmetic of a prefill of 100 tokens"""
+    exact(student.decode_flops(12345, 100), 2 * 12345 * 100)
+    exact(student.decode_flops(12345, 0), 0)
+
+
+@checks("forward_flops", weight=2)
+def test_a_pass_small_enough_to_count(student, hand):
+    """three tokens through one small layer: 1,104 FLOPs"""
+    case = hand["small_forward"]
+    exact(student.forward_flops(small(case), case["t"]), case["flops"])
+
+
+@checks("forward_flops", weight=2)
+def test_the_rule_of_two_and_what_it_leaves_out(student, hand):
+    """SmolLM2: 1.00, 1.13 and 1.53 times 2NT"""
+    case = hand["exact_over_rule"]
+    for tokens, ratio in zip(case["tokens"], case["ratio"], strict=True):
+        got = student.forward_flops(SMOLLM2, tokens) / (2 * 134_515_008 * tokens)
+        close(got, ratio, atol=0.005, rtol=0.0, what=f"wrong ratio to 2NT at T = {tokens}")
+
+
+@checks("forward_flops")
+def test_looking_up_is_no_product(student, hand):
+    """the head is a product even where it is tied; the embedding never is"""
+    case = hand["small_forward"]
+    exact(student.forward_flops(small(case, tied=False), case["t"]), case["flops"])
+
+
+@checks("forward_flops")
+def test_heads_wider_than_their_share(student, hand):
+    """one token through Gemma 7B, whose 16 heads of 256 are wider than D"""
+    exact(student.forward_flops(gemma_7b(hand["gemma_7b"]), 1), hand["gemma_7b"]["flops_of_a_token"])
+
+
+@checks("weight_bytes", weight=2)
+def test_weights_by_hand(student, hand):
+    """7B in fp16: 14 GB"""
+    exact(student.weight_bytes(N_7B, 2), hand["request_7b"]["weight_bytes"])
+    exact(student.weight_bytes(8_000_000_000, 2), hand["h100_six_tokens"]["weight_bytes"])
+
+
+@checks("weight_bytes")
+def test_other_widths(student):
+    """float32, 8 bits and 4 bits"""
+    for size in (4, 1, 0.5):
+        exact(student.weight_bytes(1000, size), 1000 * size, what=f"wrong for {size} bytes a value")
+
+
+@checks("kv_cache_bytes", weight=2)
+def test_cache_of_a_large_model(student, hand):
+    """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096"""
+    case = hand["cache_70b"]
+    for tokens in (4000, 4096):
+        got = student.kv_cache_bytes(seventy_b(case, case["heads"]), tokens, 1, case["bytes_per_value"])
+        exact(got, case[f"bytes_{tokens}"], what=f"wrong number of bytes for {tokens:,} tokens")
+
+
+@checks("kv_cache_bytes", weight=2)
+def test_only_key_value_heads_are_kept(student, hand):
+    """8 key/value heads for 64 query heads: an eighth"""
+    case = hand["cache_70b"]
+    got = student.kv_cache_bytes(seventy_b(case, case["kv_heads"]), 4096, 1, case["bytes_per_value"])
+    all_heads = "This is what 64 heads would need. Queries are not kept: each layer has num_key_value_heads heads in the cache."
+    exact(got, case["bytes_4096_gqa"], suspects=[(case["bytes_4096"], all_heads)])
+
+
+@checks("kv_cache_bytes")
+def test_cache_of_smollm2(student, hand):
+    """SmolLM2: 23,040 bytes a token; each sequence of a batch has a cache of its own"""
+    case = hand["smollm2"]
+    exact(student.kv_cache_bytes(SMOLLM2, 1, 1, 2), case["cache_bytes_per_token"])
+    exact(student.kv_cache_bytes(SMOLLM2, 8192, 1, 2), case["cache_bytes_8192"])
+    exact(student.kv_cache_bytes(SMOLLM2, 1, 16, 2), 16 * case["cache_bytes_per_token"], what="wrong for a batch of 16")
+    exact(student.kv_cache_bytes(SMOLLM2, 0, 16, 2), 0, what="wrong for a cache without tokens")
+
+
+@checks("arithmetic_intensity", weight=2)
+def test_intensity_by_hand(student, hand):
+    """FLOPs for each byte"""
+    case = hand["roofline"]
+    for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["intensity"], strict=True):
+        inverted = [(num_bytes / flops, "These are bytes for each FLOP: turn the fraction round.")]
+        exact(student.arithmetic_intensity(flops, num_bytes), want, suspects=inverted)
+
+
+@checks("arithmetic_intensity")
+def test_a_decode_step_in_fp16(student):
+    """one token in fp16: one FLOP a byte; 512 tokens that share one reading: 512; a copy: none"""
+    exact(student.arithmetic_intensity(2 * N_7B, 2 * N_7B), 1.0)
+    exact(student.arithmetic_intensity(2 * N_7B * 512, 2 * N_7B), 512.0)
+    exact(student.arithmetic_intensity(0, 2 * N_7B), 0.0)
+
+
+@checks("roofline_seconds", weight=2)
+def test_roofline_by_hand(student, hand):
+    """one job held up by arithmetic, one by memory"""
+    case = hand["roofline"]
+    for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["seconds"], strict=True):
+        arithmetic, memory = flops / case["peak_flops"], num_bytes / case["bandwidth"]
+        exact(
+            student.roofline_seconds(flops, num_bytes, case["peak_flops"], case["bandwidth"]),
+            want,
+            suspects=[
+                (min(arithmetic, memory), "This is the shorter of the two times. The work is done when both are."),
+                (arithmetic + memory, "This is the sum of the two times. They pass side by side: the longer one decides."),
+            ],
+        )
+
+
+@checks("roofline_seconds", weight=2)
+def test_six_tokens_on_an_h100(student, hand):
+    """a pass over 6 tokens waits for the weights: 4.78 ms"""
+    case = hand["h100_six_tokens"]
+    got = student.roofline_seconds(2 * case["n_params"] * case["tokens"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
+    close(got, case["read_seconds"], atol=5e-7, rtol=0.0)
+
+
+@checks("roofline_seconds")
+def test_prefill_on_an_a100(student, hand):
+    """a prompt of 512 tokens waits for the arithmetic: 22.97 ms"""
+    case = hand["request_7b"]
+    got = student.roofline_seconds(case["prefill_flops"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
+    close(got, case["prefill_seconds"], atol=5e-6, rtol=0.0)
+
+
+@checks("roofline_seconds")
+def test_a_copy_calculates_nothing(student):
+    """14 GB copied at 2 TB/s, nothing calculated: 7 ms"""
+    exact(student.roofline_seconds(0, 14e9, 312e12, 2e12), 0.007)
+
+
+@checks("naive_positions", weight=2)
+def test_naive_by_hand(student, hand):
+    """the whole text in each step"""
+    case = hand["positions"]
+    for t0, g, want, cached in zip(case["t0"], case["g"], case["naive"], case["cached"], strict=True):
+        whole_number(
+            student.naive_positions(t0, g),
+            want,
+            f"wrong number of positions for {g} tokens after {t0}",
+            suspects=[
+                (cached, "This is the number with a cache. Without one each step reads the whole text."),
+                (want + t0 + g, "One step too many: the last new token is not read again. The last step reads t0 + g - 1."),
+            ],
+        )
+
+
+@checks("naive_positions")
+def test_naive_short(student):
+    """no token and one token"""
+    whole_number(student.naive_positions(7, 0), 0)
+    whole_number(student.naive_positions(7, 1), 7)
+
+
+@checks("cached_positions", weight=2)
+def test_cached_by_hand(student, hand):
+    """the prompt once, then one at a time"""
+    case = hand["positions"]
+    for t0, g, want in zip(case["t0"], case["g"], case["cached"], strict=True):
+        whole_number(
+            student.cached_positions(t0, g),
+            want,
+            f"wrong number of positions for {g} tokens after {t0}",
+            suspects=[(t0 + g, "One too many: the last new token is never fed back.")],
+        )
+
+
+@checks("cached_positions")
+def test_cached_short(student):
+    """no token and one token"""
+    whole_number(student.cached_positions(7, 1), 7)
+    whole_number(student.cached_positions(7, 0), 0, suspects=[(6, "Nothing is generated, so nothing is read: 0.")])
+
+
+@checks("measure_machine", weight=2)
+def test_two_rates(student):
+    """a Machine with two positive, finite rates"""
+    machine = student.measure_machine(128, 2**20, 3)
+    for name in ("peak_flops", "bandwidth"):
+        rate = getattr(machine, name)
+        that(isinstance(rate, int | float) and math.isfinite(rate) and rate > 0, f"{name} is not a positive number", got=rate)
+    close(machine.balance, machine.peak_flops / machine.bandwidth)
+
+
+@checks("measure_machine", weight=2)
+def test_the_work_fits_into_the_call(student):
+    """work at the rates you report takes no longer than your function took"""
+    size, num_bytes, rounds = 256, 2**22, 4
+    start = time.perf_counter()
+    machine = student.measure_machine(size, num_bytes, rounds)
+    call_seconds = time.perf_counter() - start
+    for flops_or_bytes, name in ((2 * size**3, "peak_flops"), (num_bytes, "bandwidth")):
+        implied = flops_or_bytes / getattr(machine, name)
+        that(
+            implied <= 1.01 * call_seconds,
+            f"{name} is too low: one round would have taken longer than the whole call",
+            expected=f"at most {call_seconds:.3g} s a round",
+            got=f"{implied:.3g} s",
+        )
+
+
+@checks("measure_machine", weight=4)
+def test_a_machine_whose_rates_are_known(student):
+    """a made-up machine of 200 GFLOP/s and 10 GB/s, whose clock nothing but its work moves"""
+    rates_of_a_made_up_machine(student, size=256, num_bytes=2**22, rounds=7, peak_flops=2e11, bandwidth=1e10)
+
+
+def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: int, peak_flops: float, bandwidth: float) -> None:
+    """Its products and sums take three times as long but for every fourth, so of four rounds one is undisturbed."""
+    with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as work:
+        machine = student.measure_machine(size, num_bytes, rounds)
+    if work.clock_reads == 0:
+        return  # a clock that cannot be exchanged: the other checks hold it against the real one
+    if work.flops == 0:  # numpy's, which nobody counts: each look at the clock is a tick after the last
+        peak_flops = 2 * size**3 / TICK_SECONDS
+    if math.isclose(machine.bandwidth * TICK_SECONDS, num_bytes, rel_tol=1e-6):
+        bandwidth = machine.bandwidth
+    close(machine.peak_flops, peak_flops, atol=0.0, rtol=0.03, what="wrong peak_flops, in FLOP/s")
+    close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s")
+
+
+def whole(rng: torch.Generator, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return int(torch.randint(low, high + 1, (1,), generator=rng))
+
+
+def random_shape(rng: torch.Generator, *, tied: bool | None = None) -> Config:
+    """A small model with fewer key/value heads than query heads, and heads that do not share out the width."""
+    kv_heads = whole(rng, 1, 4)
+    heads = kv_heads * whole(rng, 2, 4)
+    head_dim = 2 * whole(rng, 2, 9)
+    width = heads * head_dim + whole(rng, 1, 30)
+    tied = bool(whole(rng, 0, 1)) if tied is None else tied
+    return shape(whole(rng, 50, 400), width, whole(rng, 40, 300), whole(rng, 2, 7), heads, kv_heads, head_dim, tied)

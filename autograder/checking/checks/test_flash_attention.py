@@ -1,0 +1,454 @@
+"""Checks of flash attention that students may read."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.counted import between
+from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.tiles import (
+    absorbed,
+    dense,
+    draw_heads,
+    empty,
+    fields,
+    keys_read,
+    least_bytes,
+    least_flops,
+    pair,
+    same_plan,
+    same_state,
+    state_of,
+)
+
+KIB = 1024
+
+
+def by_hand(case, dtype=torch.float64):
+    """Scores (1, 4) and values (4, 1) of the worked example."""
+    return torch.tensor([case["exponentials"]], dtype=dtype).log(), torch.tensor(case["values"], dtype=dtype)[:, None]
+
+
+def numbers(row):
+    return [round(float(x), 4) for part in row for x in part.flatten()]
+
+
+# ---- the ladder ----------------------------------------------------------------------------------------------------
+
+
+@checks("prefill_flash", weight=2)
+def test_same_tokens_as_without_a_cache(student):
+    """the ladder: greedy, four prompts of unequal lengths, the tokens of the loop without a cache"""
+    written(student.prefill_flash)
+    model = student.model("tiny", dtype=torch.float64)
+    for prompt in PROMPTS:
+        idx = tiny_ids(prompt)
+        cache = student.KVCache(tiny_config(), 1, idx.shape[1] + 12, dtype=torch.float64)
+        ids, tokens = idx, []
+        for _ in range(12):
+            logits = student.prefill_flash(model, ids, cache, q_block=8, k_block=4)
+            equal(tuple(logits.shape), (1, tiny_config().vocab_size), what="wrong shape: logits (B, V) of the token that follows are due")
+            ids = logits.argmax(dim=-1, keepdim=True)
+            tokens.append(ids)
+        got = torch.cat(tokens, dim=1)
+        equal(got, unrolled(whole(), idx, 12, 256), what=f"other tokens after a prompt of {idx.shape[1]}")
+
+
+# ---- absorb --------------------------------------------------------------------------------------------------------
+
+
+@checks("absorb", weight=2)
+def test_two_tiles_by_hand(student, hand):
+    """the worked example: four keys in two tiles"""
+    case = hand["two_tiles"]
+    scores, values = by_hand(case)
+    state = empty(student, (1,), 1)
+    for step, tile in enumerate((slice(0, 2), slice(2, 4))):
+        state = student.absorb(state, scores[:, tile], values[tile])
+        m, total, acc = fields(state)
+        what = f" after tile {step + 1}"
+        close(m, torch.tensor([case["m"][step]]), atol=5e-5, what="wrong m" + what)
+        sums = [([3.25], "The sum so far was not scaled to the new maximum."), ([10.0], "No maximum is taken out.")]
+        close(total, torch.tensor([case["l"][step]]), atol=5e-5, what="wrong l" + what, suspects=sums)
+        outs = [([[16.0]], "The outputs so far were not scaled to the new maximum.")]
+        close(acc, torch.tensor([[case["acc"][step]]]), atol=5e-5, what="wrong acc" + what, suspects=outs)
+
+
+@checks("absorb")
+def test_the_larger_tile_first(student, hand):
+    """the same tiles in the other order: the same in the end"""
+    case, order = hand["two_tiles"], hand["other_order"]
+    scores, values = by_hand(case)
+    state = empty(student, (1,), 1)
+    for step, tile in enumerate((slice(2, 4), slice(0, 2))):
+        state = student.absorb(state, scores[:, tile], values[tile])
+        for name, got in zip(("m", "l", "acc"), fields(state), strict=True):
+            close(got.flatten(), torch.tensor([order[name][step]]), atol=5e-5, what=f"wrong {name} after tile {step + 1}")
+
+
+@checks("absorb")
+def test_large_and_small_scores(student):
+    """scores of 2,000 and of -2,000, and some far below others: no infinity, no nan, nothing lost"""
+    for scores in ([[2000.0, 1999.0, -2000.0, 2001.0]], [[-2000.0, -2001.0, -1999.0, -2002.0]], [[-17.0, -18.0, 0.0, 1.0]]):
+        tile = torch.tensor(scores, dtype=torch.float64)
+        values = torch.tensor([[1.0], [2.0], [3.0], [4.0]], dtype=torch.float64)
+        for cuts in ([2, 2], [1, 3], [4]):
+            same_state(absorbed(student, tile, values, cuts), state_of(tile, values), what=f" with tiles of {cuts}")
+
+
+@checks("absorb", weight=2)
+def test_a_query_that_sees_no_key_of_a_tile(student):
+    """masked scores: a query that has seen nothing stays at -inf, 0, 0, and takes in what comes later"""
+    low = -math.inf
+    scores = torch.tensor([[low, low, 1.0, 2.0], [0.5, low, low, low], [low, low, low, low]], dtype=torch.float64)
+    values = torch.tensor([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0]], dtype=torch.float64)
+    state = absorbed(student, scores, values, [2, 2])
+    that(not any(part.isnan().any() for part in fields(state)), "the state holds nan", expected="-inf, 0 and 0", got="nan")
+    same_state(state, state_of(scores, values))
+
+
+@checks("absorb")
+def test_the_given_state_stays(student, rng):
+    """two tiles behind one state: the first leaves it as it was"""
+    scores, values = torch.randn(3, 4, generator=rng, dtype=torch.float64), torch.randn(4, 2, generator=rng, dtype=torch.float64)
+    state = student.absorb(empty(student, (3,), 2), scores[:, :2], values[:2], _unchanged=True)
+    before = [part.clone() for part in fields(state)]
+    student.absorb(state, scores[:, 2:] + 10.0, values[2:], _unchanged=True)
+    for name, old, new in zip(("m", "l", "acc"), before, fields(state), strict=True):
+        equal(new, old, what=f"absorb changes {name} of the state it was given")
+    same_state(student.absorb(state, scores[:, 2:], values[2:]), state_of(scores, values), what=" behind a state that was used before")
+
+
+# ---- finish --------------------------------------------------------------------------------------------------------
+
+
+@checks("finish", weight=2)
+def test_finish_by_hand(student, hand):
+    """m = ln 4, l = 2.5, acc = 13: 5.2 and ln 10"""
+    case = hand["two_tiles"]
+    parts = [torch.tensor(part, dtype=torch.float64) for part in ([math.log(4)], [2.5], [[13.0]])]
+    out, lse = pair(student.finish(student.State(*parts)))
+    undivided = [([[13.0]], "The sum of the values was not divided by l.")]
+    close(out, torch.tensor([[case["out"]]]), atol=5e-5, what="wrong out", suspects=undivided)
+    wrong = [
+        ([math.log(2.5)], "m is missing: l is the sum of exp(score - m)."),
+        ([math.log2(10)], "The logarithm is the natural one, not that of base 2."),
+    ]
+    close(lse, torch.tensor([case["lse"]]), atol=5e-5, what="wrong lse", suspects=wrong)
+
+
+@checks("finish")
+def test_finish_of_a_query_without_keys(student):
+    """a query that has seen no key beside one that has: 0 and -inf, no nan"""
+    low = -math.inf
+    parts = [torch.tensor(part, dtype=torch.float64) for part in ([low, 1.0], [0.0, 2.0], [[0.0, 0.0], [3.0, -1.0]])]
+    out, lse = pair(student.finish(student.State(*parts)))
+    close(out, torch.tensor([[0.0, 0.0], [1.5, -0.5]]), what="wrong out")
+    close(lse, torch.tensor([low, 1.0 + math.log(2)]), what="wrong lse")
+
+
+# ---- tile_plan -----------------------------------------------------------------------------------------------------
+
+
+@checks("tile_plan", weight=2)
+def test_plans_by_hand(student, hand):
+    """3 queries behind 5 keys, and a square of 5 by 5: which tiles, and which need a mask"""
+    case = hand["plan"]
+    got = student.tile_plan(case["t_q"], case["t_k"], case["q_block"], case["k_block"], True)
+    equal(got, case["tiles"], what="wrong plan for 3 queries over 8 keys, tiles of 2 by 4, causal")
+    case = hand["square_plan"]
+    got = student.tile_plan(case["t"], case["t"], case["block"], case["block"], True)
+    equal(got, case["tiles"], what="wrong plan for 5 queries over 5 keys, tiles of 2 by 2, causal")
+
+
+@checks("tile_plan")
+def test_plan_without_a_mask(student):
+    """not causal: every tile, none with a mask, also with more queries than keys"""
+    for arguments in ((6, 6, 2, 3), (5, 7, 2, 3), (7, 3, 4, 2), (1, 9, 4, 4)):
+        same_plan(student, *arguments, False)
+
+
+@checks("tile_plan")
+def test_wide_and_high_tiles(student):
+    """tiles that are wider than high, higher than wide, short at the end, larger than the text"""
+    for arguments in ((8, 8, 2, 4), (8, 8, 4, 2), (7, 9, 3, 4), (9, 9, 3, 8), (5, 5, 64, 64), (1, 6, 4, 4), (1, 1, 1, 1)):
+        same_plan(student, *arguments, True)
+
+
+@checks("tile_plan")
+def test_too_many_queries_for_a_plan(student):
+    """causal with more queries than keys: ValueError that names both"""
+    for naming in (7, 3):
+        raises(ValueError, lambda: student.tile_plan(7, 3, 2, 2, True), naming=naming)
+    same_plan(student, 3, 3, 2, 2, True)
+
+
+# ---- flash_attention -----------------------------------------------------------------------------------------------
+
+
+@checks("flash_attention")
+def test_one_head_by_hand(student, hand):
+    """the worked example through queries and keys: 5.2 and ln 10"""
+    case = hand["two_tiles"]
+    scores, values = by_hand(case)
+    q, k, v = torch.ones(1, 1, 1, 1, dtype=torch.float64), scores.reshape(1, 1, 4, 1), values.reshape(1, 1, 4, 1)
+    for causal in (False, True):
+        out, lse = pair(student.flash_attention(q, k, v, causal=causal, q_block=2, k_block=2))
+        close(out, torch.tensor([[[[case["out"]]]]]), atol=5e-5, what="wrong out")
+        close(lse, torch.tensor([[[case["lse"]]]]), atol=5e-5, what="wrong lse")
+
+
+def compared(student, q, k, v, causal, q_block, k_block):
+    """One call held against all scores at once; the known mistakes of scale and alignment are named."""
+    out, lse = pair(student.flash_attention(q, k, v, causal=causal, q_block=q_block, k_block=k_block, _unchanged=True))
+    want_out, want_lse = dense(q, k, v, causal=causal)
+    Dh = q.shape[-1]
+    suspects = [
+        (dense(q, k, v, causal=causal, scale=1 / Dh), "The scores are divided by Dh, not by its root."),
+        (dense(q, k, v, causal=causal, scale=1.0), "The scores are not scaled."),
+    ]
+    if causal and q.shape[2] < k.shape[2]:
+        suspects.append((dense(q, k, v, causal=True, first=0), "The mask is aligned at the start: query 0 stands at Tk - Tq."))
+    what = f" for q {tuple(q.shape)}, k {tuple(k.shape)}, causal {causal}, tiles of {q_block} by {k_block}"
+    outs, lses = ([(wrong[i], told) for wrong, told in suspects] for i in (0, 1))
+    close(out, want_out, atol=1e-9, rtol=1e-9, what="wrong out" + what, dtype=q.dtype, suspects=outs)
+    close(lse, want_lse, atol=1e-9, rtol=1e-9, what="wrong lse" + what, dtype=q.dtype, suspects=lses)
+
+
+@checks("flash_attention", weight=2)
+def test_attention_of_day_3(student, rng):
+    """square, ragged, one query, wide and high tiles: out and logsumexp of all scores at once"""
+    for Tq, Tk, q_block, k_block in ((6, 6, 2, 3), (7, 9, 4, 4), (1, 9, 4, 2), (9, 9, 3, 8), (10, 10, 8, 3), (5, 5, 64, 64)):
+        q, k, v = draw_heads(rng, 2, 2, 2, Tq, Tk, 4)
+        for causal in (True, False):
+            compared(student, q, k, v, causal, q_block, k_block)
+
+
+@checks("flash_attention", weight=2)
+def test_groups_of_heads(student, rng):
+    """six query heads on two key/value heads, and four on one"""
+    for B, H, K in ((2, 6, 2), (1, 4, 1), (1, 3, 3)):
+        q, k, v = draw_heads(rng, B, H, K, 5, 8, 4)
+        compared(student, q, k, v, True, 2, 3)
+
+
+@checks("flash_attention")
+def test_too_many_queries(student, rng):
+    """causal with more queries than keys: ValueError that names both; without a mask they are welcome"""
+    q, k, v = draw_heads(rng, 1, 2, 1, 7, 3, 4)
+    for naming in (7, 3):
+        raises(ValueError, lambda: student.flash_attention(q, k, v, causal=True), naming=naming)
+    compared(student, q, k, v, False, 64, 64)
+
+
+@checks("flash_attention", weight=2)
+def test_bytes_and_memory(student, rng):
+    """work: 768 tokens with the tiles of the default: bytes to and from slow memory as planned, and no matrix of scores"""
+    q, k, v = draw_heads(rng, 1, 4, 2, 768, 768, 32, dtype=torch.float32)
+    with student.counting(fast_bytes=128 * KIB) as work:
+        out, _ = pair(student.flash_attention(q, k, v, causal=True))
+    close(out, dense(q, k, v, causal=True)[0], atol=1e-5, what="wrong out")
+    planned, flops = least_bytes(q, k, 64, 64, True), least_flops(q, k, 64, 64, True)
+    between(work.flops, least_flops(q, k, 1, 1, True), 1.05 * flops, "FLOPs")
+    between(work.slow_bytes, least_bytes(q, k, 768, 768, True), 1.4 * planned, "bytes read from and written to slow memory")
+    between(work.peak_bytes, out.nbytes, 4 * out.nbytes, "bytes of memory at one time")
+    between(work.largest_bytes, 1, 0.9 * 768 * 768, "bytes in one tensor (a mask of 768 by 768 has 589,824)")
+
+
+@checks("flash_attention")
+def test_on_another_device(student, rng):
+    """on the meta device: state, mask and results are made where the queries are"""
+    q, k, v = draw_heads(rng, 1, 4, 2, 5, 7, 4, dtype=torch.float32)
+    written(lambda *_: student.flash_attention(q, k, v, causal=True))
+    on_one_device(student.flash_attention.on_meta(q, k, v, causal=True, q_block=2, k_block=3))
+
+
+ONE_KEY_AT_A_TIME = """
+in_tiles = flash_attention
+
+
+def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
+    return in_tiles(q, k, v, causal=causal, q_block=q_block, k_block=1)
+"""
+
+
+@checks("flash_attention", timing=True)
+def test_faster_than_one_key_at_a_time(race):
+    """speed: 512 tokens in tiles of 64 keys, against one key at a time"""
+
+    def heads(rng):
+        return draw_heads(rng, 1, 4, 2, 512, 512, 32, dtype=torch.float32)
+
+    def call(s, inputs):
+        return pair(s.flash_attention(*inputs, causal=True))[0]
+
+    race.against(ONE_KEY_AT_A_TIME, heads, call, cause="The keys of a tile are taken in together, not one by one.")
+
+
+# ---- bytes ---------------------------------------------------------------------------------------------------------
+
+
+@checks("standard_bytes")
+def test_standard_bytes_by_hand(student, hand):
+    """4,096 tokens of width 128, and 8 of width 2"""
+    for name in ("large_bytes", "small_bytes"):  # of the small one two mistakes give the same number
+        case = hand[name]
+        t, Dh, size = case["t"], case["head_dim"], case["value_bytes"]
+        suspects = [
+            ((4 * t * Dh + 2 * t * t) * size, "Scores and weights both are written, and read again: four times T * T."),
+            ((4 * t * Dh + 3 * t * t) * size, "Scores and weights both are written, and read again: four times T * T."),
+            (4 * t * t * size, "Queries, keys, values and outputs are missing."),
+        ]
+        equal(student.standard_bytes(t, t, Dh, size), case["standard"], what=f"wrong bytes for {t} tokens", suspects=suspects)
+
+
+@checks("standard_bytes")
+def test_standard_bytes_of_a_rectangle(student):
+    """3 queries over 8 keys, and one query"""
+    for t_q, t_k, Dh, size in ((3, 8, 2, 4), (1, 100, 16, 2)):
+        want = size * (t_q * Dh + 2 * t_k * Dh + t_q * Dh + 4 * t_q * t_k)
+        equal(student.standard_bytes(t_q, t_k, Dh, size), want, what=f"wrong bytes for {t_q} queries and {t_k} keys")
+
+
+@checks("flash_bytes", weight=2)
+def test_flash_bytes_by_hand(student, hand):
+    """8 tokens in tiles of 2: all, causal, and with two query heads"""
+    case = hand["small_bytes"]
+    t, Dh, size, block = (case[name] for name in ("t", "head_dim", "value_bytes", "block"))
+    once = "Keys and values are read anew for each tile of queries."
+    got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block)
+    equal(got, case["flash"], what="wrong bytes", suspects=[(4 * t * Dh * size, once)])
+    got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block, causal=True)
+    equal(got, case["causal"], what="wrong bytes, causal", suspects=[(case["flash"], "Tiles that nobody may see are not read.")])
+    got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block, group=2, causal=True)
+    both = (4 * t + 4 * keys_read(t, t, block, block, True)) * Dh * size
+    equal(got, case["grouped"], what="wrong bytes for two query heads", suspects=[(both, "The heads of a group read a tile of keys once.")])
+
+
+@checks("flash_bytes")
+def test_flash_bytes_of_a_long_text(student, hand):
+    """4,096 tokens of width 128 in tiles of 128"""
+    case = hand["large_bytes"]
+    t, Dh, size, block = (case[name] for name in ("t", "head_dim", "value_bytes", "block"))
+    for causal, want in ((False, case["flash"]), (True, case["causal"])):
+        got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block, causal=causal)
+        equal(got, want, what=f"wrong bytes, causal {causal}")
+
+
+# ---- combine -------------------------------------------------------------------------------------------------------
+
+
+@checks("combine", weight=2)
+def test_two_parts_by_hand(student, hand):
+    """4 with ln 3 and 40/7 with ln 7: 5.2 and ln 10"""
+    case = hand["two_parts"]
+    outs = torch.tensor([[[4.0]], [[40 / 7]]], dtype=torch.float64)
+    lses = torch.tensor([[math.log(3)], [math.log(7)]], dtype=torch.float64)
+    out, lse = pair(student.combine(outs, lses, _unchanged=True))
+    shares = lses / lses.sum(dim=0)
+    suspects = [
+        (outs.mean(dim=0), "That is the plain mean: a part counts as much as its sum of exponentials."),
+        ((shares[..., None] * outs).sum(dim=0), "lse is a logarithm: the parts are weighted by exp(lse)."),
+    ]
+    close(out, torch.tensor([[case["out"]]]), atol=5e-5, what="wrong out", suspects=suspects)
+    close(lse, torch.tensor([case["lse"]]), atol=5e-5, what="wrong lse")
+
+
+@checks("combine")
+def test_parts_with_large_lse(student):
+    """lse of 1,000 and of -1,000: no infinity, no nan"""
+    for high in (1000.0, -1000.0):
+        outs = torch.tensor([[[4.0]], [[8.0]]], dtype=torch.float64)
+        lses = torch.tensor([[high], [high + math.log(3)]], dtype=torch.float64)
+        out, lse = pair(student.combine(outs, lses))
+        close(out, torch.tensor([[7.0]]), what=f"wrong out for lse near {high:g}")
+        close(lse, torch.tensor([high + math.log(4)]), what=f"wrong lse for lse near {high:g}")
+
+
+@checks("combine")
+def test_parts_without_keys(student):
+    """a part without keys adds nothing; no part with a key: 0 and -inf"""
+    low = -math.inf
+    outs = torch.tensor([[[5.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
+    lses = torch.tensor([[0.5, low], [low, low]], dtype=torch.float64)
+    out, lse = pair(student.combine(outs, lses))
+    close(out, torch.tensor([[5.0, 1.0], [0.0, 0.0]]), what="wrong out")
+    close(lse, torch.tensor([0.5, low]), what="wrong lse")
+
+
+# ---- decode_splits -------------------------------------------------------------------------------------------------
+
+
+def in_parts(student, q, k, v, splits):
+    got = student.decode_splits(q, k, v, splits, _unchanged=True)
+    what = f"wrong out for {k.shape[2]} keys in {splits} parts"
+    close(got, dense(q, k, v, causal=False)[0], atol=1e-9, rtol=1e-9, dtype=q.dtype, what=what)
+
+
+@checks("decode_splits", weight=2)
+def test_any_number_of_parts(student, rng):
+    """13 keys in 1, 2, 3, 5 and 13 parts: attention over all of them"""
+    q, k, v = draw_heads(rng, 2, 4, 2, 1, 13, 4)
+    for splits in (1, 2, 3, 5, 13):
+        in_parts(student, q, k, v, splits)
+
+
+@checks("decode_splits")
+def test_more_parts_than_keys(student, rng):
+    """3 keys in 4 and in 40 parts, one key in 2"""
+    for keys, splits in ((3, 4), (3, 40), (1, 2)):
+        q, k, v = draw_heads(rng, 1, 2, 1, 1, keys, 4)
+        in_parts(student, q, k, v, splits)
+
+
+@checks("decode_splits")
+def test_no_parts(student, rng):
+    """splits below 1: ValueError that names it"""
+    q, k, v = draw_heads(rng, 1, 2, 1, 1, 3, 4)
+    for splits in (0, -2):
+        raises(ValueError, lambda splits=splits: student.decode_splits(q, k, v, splits), naming=splits)
+    in_parts(student, q, k, v, 1)
+
+
+# ---- prefill_flash -------------------------------------------------------------------------------------------------
+
+
+def fed(student, model, ids, sizes, cache, **tiles):
+    """The logits behind the last token of ids, fed in chunks; the cache's length is looked at on the way."""
+    start = int(cache.length)
+    for chunk in ids.split(sizes, dim=1):
+        logits = student.prefill_flash(model, chunk, cache, _unchanged=True, **tiles)
+        start += chunk.shape[1]
+        equal(cache.length, start, what="wrong length of the cache after a chunk")
+    return logits
+
+
+@checks("prefill_flash", weight=2)
+def test_prefill_in_any_chunks(student):
+    """two rows in chunks of 3, 1, 7 and 9, any tiles: the logits of the model without a cache"""
+    written(student.prefill_flash)
+    ids = torch.randint(3, 1000, (2, 20), generator=torch.Generator().manual_seed(1))
+    model = student.model("tiny", dtype=torch.float64)
+    for sizes, tiles in (([20], {}), ([3, 1, 7, 9], {"q_block": 4, "k_block": 3}), ([19, 1], {"q_block": 2, "k_block": 8})):
+        cache = student.KVCache(tiny_config(), 2, 20, dtype=torch.float64)
+        got = fed(student, model, ids, sizes, cache, **tiles)
+        close(got, whole()(ids)[:, -1], atol=1e-3, what=f"wrong logits in chunks of {sizes}")
+
+
+@checks("prefill_flash", weight=2)
+def test_prefill_without_a_matrix(student):
+    """work: 640 tokens, and no tensor as large as the matrix of scores"""
+    T, config = 640, tiny_config()
+    ids = torch.randint(3, 1000, (1, T), generator=torch.Generator().manual_seed(2))
+    model, cache = student.model("tiny"), student.KVCache(config, 1, T)
+    with student.counting() as work:
+        got = student.prefill_flash(model, ids, cache)
+    close(got, whole(torch.float32)(ids)[:, -1], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, T, what="wrong number of positions")
+    scores = 4 * config.num_attention_heads * T * T
+    least = 4 * T * config.hidden_size
+    between(work.largest_bytes, least, scores / 2, f"bytes in one tensor (all scores of a layer are {scores:,})")

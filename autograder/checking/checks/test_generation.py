@@ -1,0 +1,602 @@
+"""Checks of the loop that students may read.
+
+The models here are toys that keep a record: how often they were called, with how many tokens, whether gradients were on,
+and whether they or a part of them were training. Most of them put all of their trust in one token, so that every right
+loop takes the same one. A toy that is training trusts in another: dropout that can be predicted.
+
+A frequency test fails a right loop with probability at most 1e-10: Chernoff's bound says that something of probability
+q takes a share of at least (or at most) f of n independent draws with probability at most exp(-n KL(f, q)), where KL
+is the relative entropy of two coins. With V shares and two sides each, the limit on n KL is ln(2V / 1e-10).
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import checks, equal, raises, that
+from autograder.checking.helpers.devices import on_one_device
+
+FALSE_ALARM = 1e-10
+SURE = 50.0  # the logit of the one token that a toy believes in: every other has a chance of exp(-50)
+ROOMY = 100  # a block_size that nothing here reaches
+
+
+# ---- toy models ----------------------------------------------------------------------------------------------------
+
+
+class Toy(torch.nn.Module):
+    """A model with parts that keeps a record. `logits_of` turns ids (B, T) into logits (B, T, V).
+
+    training: the flag of all its parts, or one flag for each, the model itself first. breaks_at: the call, counted from 1, that raises.
+    """
+
+    def __init__(
+        self, logits_of: Callable[[Tensor], Tensor], training: bool | list[bool] = False, *, breaks_at: int | None = None
+    ) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Dropout())
+        self.logits_of, self.breaks_at = logits_of, breaks_at
+        self.flags = [training] * 4 if isinstance(training, bool) else training
+        self.lengths: list[int] = []  # T of each call
+        self.with_gradients = 0  # calls that recorded gradients
+        self.in_training = 0  # calls while a part was training
+
+    @property
+    def flags(self) -> list[bool]:
+        """The training flags of the model and of its parts."""
+        return [part.training for part in self.modules()]
+
+    @flags.setter
+    def flags(self, flags: list[bool]) -> None:
+        for part, flag in zip(self.modules(), flags, strict=True):
+            part.training = flag
+
+    def forward(self, ids: Tensor) -> Tensor:
+        if ids.dim() != 2 or ids.dtype != torch.int64:
+            raise ValueError(f"the model takes int64 ids of shape (B, T), got {ids.dtype} of shape {tuple(ids.shape)}")
+        self.lengths.append(ids.shape[1])
+        self.with_gradients += torch.is_grad_enabled()
+        self.in_training += any(flag is not False for flag in self.flags)
+        if self.calls == self.breaks_at:
+            raise RuntimeError(BROKEN)
+        logits = self.logits_of(ids)
+        return logits.roll(1, dims=-1) if any(self.flags) else logits
+
+    @property
+    def calls(self) -> int:
+        return len(self.lengths)
+
+
+BROKEN = "the model broke down, as it was told to"
+ALL_FLAGS = {  # of the model, of its body, and of the two parts of the body
+    "all in training mode": [True, True, True, True],
+    "all in evaluation mode": [False, False, False, False],
+    "training, with one part that is not": [True, True, False, True],
+    "not training, with one part that is": [False, False, False, True],
+}
+
+
+def sure_of(tokens: Tensor, vocab: int) -> Tensor:
+    """Logits (B, T, V) that leave no choice but `tokens` (B, T)."""
+    return torch.full((*tokens.shape, vocab), 0.0).scatter(-1, tokens[..., None], SURE)
+
+
+def after_last(following: list[int]) -> Callable[[Tensor], Tensor]:
+    """A bigram model: after token t comes following[t]."""
+    table = torch.tensor(following)
+    return lambda ids: sure_of(table[ids], len(following))
+
+
+def after_all(vocab: int) -> Callable[[Tensor], Tensor]:
+    """The next token depends on every token of the input, on their order, and on where the input begins."""
+
+    def logits_of(ids: Tensor) -> Tensor:
+        mixed = torch.full((len(ids),), 7)
+        steps = []
+        for column in ids.unbind(dim=1):
+            mixed = (31 * mixed + column + 1) % 10_007
+            steps.append(mixed % vocab)
+        return sure_of(torch.stack(steps, dim=1), vocab)
+
+    return logits_of
+
+
+def always(row: list[float]) -> Callable[[Tensor], Tensor]:
+    """The same logits after everything."""
+    logits = torch.tensor(row)
+    return lambda ids: logits.expand(*ids.shape, len(row)).clone()
+
+
+def unroll(logits_of: Callable[[Tensor], Tensor], prompt: list[int], steps: int, block_size: int, eos: int | None = None) -> list[int]:
+    """The new tokens of one row, EOS included, taken greedily and one by one."""
+    ids = list(prompt)
+    for _ in range(steps):
+        ids.append(int(logits_of(torch.tensor([ids[-block_size:]]))[0, -1].argmax()))
+        if ids[-1] == eos:
+            break
+    return ids[len(prompt) :]
+
+
+def filled(rows: list[list[int]], fill: int | None) -> Tensor:
+    """Rows of unequal length as one tensor, the short ones continued with `fill`."""
+    longest = max(len(r) for r in rows)
+    return torch.tensor([r + [fill if fill is not None else 0] * (longest - len(r)) for r in rows])
+
+
+# ---- what is asked of an answer ------------------------------------------------------------------------------------
+
+
+def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
+    """The new tokens (B, n) of `generate`, after a look at form and prompt."""
+    got = student.generate(model, idx, _unchanged=True, **options)
+    that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
+    that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
+    limit = idx.shape[1] + options["max_new_tokens"]
+    that(
+        got.dim() == 2 and len(got) == len(idx) and idx.shape[1] <= got.shape[1] <= limit,
+        "wrong shape",
+        expected=f"({len(idx)}, T + n) with T = {idx.shape[1]} and n at most {options['max_new_tokens']}",
+        got=str(tuple(got.shape)),
+    )
+    equal(
+        got[:, : idx.shape[1]],
+        idx,
+        what="the result does not begin with the prompt",
+    )
+    return got[:, idx.shape[1] :]
+
+
+def frequencies(got: Tensor, want: list[float], *, under: str = "") -> None:
+    """Fails if so many independent draws from `want` would hardly ever look like `got` (n,). under: the settings, for the message."""
+    that(bool(((got >= 0) & (got < len(want))).all()), "a token outside the vocabulary", got=(int(got.min()), int(got.max())))
+    shares = (torch.bincount(got, minlength=len(want)).double() / len(got)).tolist()
+    for token, (f, q) in enumerate(zip(shares, want, strict=True)):
+        that(q > 0 or f == 0, f"token {token} has probability 0 and came out{under}", got=f"in {f:.2%} of rows")
+        surprise = len(got) * sum(a * math.log(a / b) for a, b in ((f, q), (1 - f, 1 - q)) if a > 0 and b > 0)
+        that(
+            surprise <= math.log(2 * len(want) / FALSE_ALARM) and not (q >= 1 and f < 1),
+            f"token {token} comes too often or too rarely in {len(got)} rows{under}",
+            expected=f"about {q:.4f} of them",
+            got=f"{f:.4f}",
+        )
+
+
+def probabilities(row: list[float], tau: float = 1.0) -> list[float]:
+    return torch.softmax(torch.tensor(row, dtype=torch.float64) / tau, dim=-1).tolist()
+
+
+@contextmanager
+def caller(student: Any, *, gradients: bool) -> Iterator[None]:
+    """The student's code is called by somebody who has gradients on, or off."""
+    before = student.gradients(gradients)
+    try:
+        yield
+    finally:
+        student.gradients(before != "off")
+
+
+def as_the_caller_has_it(student: Any, model: Toy, flags: list[bool], gradients: bool, when: str) -> None:
+    """Fails unless the flags of the model's parts, and gradient mode, are the caller's."""
+    equal(model.flags, flags, what=f"training flags {when}, of the model and of its three parts")
+    equal(student.gradients(), "on" if gradients else "off", what=f"gradient mode {when}")
+
+
+def ran_quietly(model: Toy, what: str) -> None:
+    """Fails if a call recorded gradients, or found a part in training mode."""
+    that(
+        model.with_gradients == 0,
+        f"{what}: the model ran with gradients on",
+        got=f"{model.with_gradients} of {model.calls} calls",
+        cause="Put the model's call under `with torch.no_grad():`.",
+    )
+    that(
+        model.in_training == 0,
+        f"{what}: the model ran while it, or a part of it, was in training mode",
+        got=f"{model.in_training} of {model.calls} calls",
+        cause="`model.eval()` sets the flag of the model and of all its parts.",
+    )
+
+
+CROP = "Hand the model the last block_size tokens, idx[:, -block_size:], in every step."
+
+
+# ---- generate ------------------------------------------------------------------------------------------------------
+
+
+@checks("generate", weight=2)
+def test_greedy_by_hand(student, hand):
+    """the bigram model, greedy, by hand"""
+    case = hand["bigram"]
+    table = torch.tensor(case["probs"], dtype=torch.float64).log()
+    model = Toy(lambda ids: table[ids])
+    end = case["words"].index("<end>")
+    idx = torch.tensor([[case["words"].index(case["prompt"])]])
+    got = generated(student, model, idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    want = [[case["words"].index(w) for w in case["greedy"]]]
+    equal(got, torch.tensor(want))
+    that(model.calls <= 3, "the model was called more often than tokens came out", expected=3, got=model.calls)
+
+
+@checks("generate", weight=2)
+def test_looks_at_the_last_position_of_everything(student):
+    """a model that looks at all tokens and their order"""
+    idx = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    got = generated(student, Toy(after_all(10)), idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    want = [unroll(after_all(10), row, 6, ROOMY) for row in idx.tolist()]
+    once = after_all(10)(idx).argmax(dim=-1)
+    suspects = [
+        (once[:, :1].repeat(1, 6), "These tokens come from position 0. Only the last one speaks about the token to come: logits[:, -1]."),
+        (once[:, -1:].repeat(1, 6), "Each of these tokens follows the prompt alone: append each one before the next step."),
+    ]
+    equal(got, torch.tensor(want), suspects=suspects)
+
+
+@checks("generate", weight=2)
+def test_crops_to_block_size(student, hand):
+    """never more than block_size tokens at once, and always the last ones"""
+    case = hand["window"]
+    idx = torch.tensor([case["prompt"]])
+    model = Toy(after_all(10))
+    got = generated(student, model, idx, max_new_tokens=case["steps"], block_size=case["block_size"], temperature=0.0)
+    that(
+        max(model.lengths, default=0) <= case["block_size"],
+        "the model was given too many tokens",
+        expected=case["lengths"],
+        got=model.lengths,
+        cause=CROP,
+    )
+    equal(got, torch.tensor([unroll(after_all(10), case["prompt"], case["steps"], case["block_size"])]))
+    equal(model.lengths, case["lengths"], what="wrong number of tokens in some call")
+    long = torch.arange(12)[None] % 10
+    got = generated(student, Toy(after_all(10)), long, max_new_tokens=5, block_size=4, temperature=0.0)
+    equal(got, torch.tensor([unroll(after_all(10), long[0].tolist(), 5, 4)]))
+
+
+@checks("generate", weight=2)
+def test_rows_end_at_different_steps(student, hand):
+    """two rows that never end at the same step"""
+    case = hand["two_rows"]
+    model = Toy(after_last(case["following"]))
+    idx = torch.tensor(case["prompts"])
+    got = generated(student, model, idx, max_new_tokens=12, block_size=ROOMY, temperature=0.0, eos_token_id=case["eos"])
+    unfilled = [unroll(after_last(case["following"]), prompt, 3, ROOMY) for prompt in case["prompts"]]
+    suspects = [(torch.tensor(unfilled), "A row that had ended went on talking: from its EOS on it gets EOS, whatever the sampler says.")]
+    equal(got, torch.tensor(case["new_tokens"]), suspects=suspects)
+    that(model.calls <= 3, "the model was called although every row had ended", expected=3, got=model.calls)
+
+
+@checks("generate")
+def test_end_of_sequence_in_the_prompt(student):
+    """EOS in the prompt is no end, and id 0 can be EOS"""
+    idx = torch.tensor([[2, 0, 1], [1, 3, 0]])
+    got = generated(student, Toy(after_last([1, 2, 3, 0])), idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    equal(got, torch.tensor([[2, 3, 0, 0], [1, 2, 3, 0]]))
+
+
+@checks("generate")
+def test_stops_after_max_new_tokens(student):
+    """max_new_tokens is the limit, and 0 gives the prompt back"""
+    idx = torch.tensor([[1, 2, 3]])
+    model = Toy(after_last([1, 2, 3, 0]))
+    for eos in (None, 0):
+        got = generated(student, model, idx, max_new_tokens=0, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+        equal(tuple(got.shape), (1, 0), what="wrong number of new tokens")
+    that(model.calls == 0, "the model was called although no token was asked for", got=model.calls)
+    got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[0, 1, 2, 3, 0, 1, 2]]))
+
+
+@checks("generate")
+def test_work_by_hand(student, hand):
+    """100 tokens of prompt, 20 new ones: 2,190 positions"""
+    case = hand["work"]
+    model = Toy(after_last([1, 2, 3, 0]))
+    idx = torch.zeros(1, case["t_prompt"], dtype=torch.int64)
+    got = generated(student, model, idx, max_new_tokens=case["t_new"], block_size=1_000, temperature=0.0)
+    equal(got, torch.arange(1, 21)[None] % 4)
+    equal(sum(model.lengths), case["positions"], what="wrong number of positions went through the model")
+
+
+@checks("generate")
+def test_no_gradient(student):
+    """no gradient is recorded"""
+    model = Toy(after_last([1, 2, 0]))
+    with caller(student, gradients=True):
+        got = generated(student, model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[1, 2, 0]]))
+    ran_quietly(model, "gradients on before the call")
+
+
+@checks("generate")
+def test_evaluation_mode(student):
+    """the model runs in evaluation mode, with all its parts, and no flag is lost"""
+    for name, flags in ALL_FLAGS.items():
+        for steps, eos, want in ((2, None, [[1, 2]]), (9, 2, [[1, 2]]), (0, None, [[]])):
+            model = Toy(after_last([1, 2, 0]), flags)
+            idx = torch.tensor([[0]])
+            got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+            ran_quietly(model, name)
+            equal(got, torch.tensor(want, dtype=torch.int64))
+            equal(model.flags, flags, what=f"{name}: the flags afterwards, of the model and of its three parts")
+
+
+@checks("generate")
+def test_gradient_mode_of_the_caller(student):
+    """gradient mode is afterwards as the caller had it"""
+    for gradients in (True, False):
+        model = Toy(after_last([1, 2, 0]))
+        with caller(student, gradients=gradients):
+            got = generated(student, model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
+            as_the_caller_has_it(student, model, [False] * 4, gradients, "afterwards")
+        equal(got, torch.tensor([[1, 2]]))
+
+
+@checks("generate")
+def test_after_an_exception(student):
+    """a model that raises: the error comes out, flags and gradient mode are as before"""
+    for name, flags in ALL_FLAGS.items():
+        for gradients in (True, False):
+            model = Toy(after_last([1, 2, 0]), flags, breaks_at=2)
+            with caller(student, gradients=gradients):
+                raises(
+                    RuntimeError,
+                    lambda m=model: student.generate(m, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0),
+                )
+                as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
+            equal(model.calls, 2, what="wrong number of calls: the second raised")
+
+
+@checks("generate")
+def test_any_callable(student):
+    """a plain function is a model too"""
+    got = generated(
+        student, lambda ids: after_last([1, 2, 0])(ids), torch.tensor([[0], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0
+    )
+    equal(got, torch.tensor([[1, 2], [2, 0]]))
+
+
+@checks("generate")
+def test_devices(student):
+    """on the meta device: whatever is made lies where idx does"""
+    for eos in (None, 0):
+        options = {"max_new_tokens": 2, "block_size": ROOMY, "temperature": 0.0, "eos_token_id": eos}
+        on_one_device(student.generate.on_meta(Toy(after_last([1, 2, 0])), torch.tensor([[0], [1]]), **options))
+
+
+FOUR = [2.0, 1.0, 0.0, -1.0]
+
+
+@checks("generate")
+def test_default_draws_from_the_model(student):
+    """without settings, the model's own distribution, row by row"""
+    # False alarm: at most 1e-10 (see the top of this file).
+    idx = torch.zeros(4_000, 1, dtype=torch.int64)
+    got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(1))
+    that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
+    frequencies(
+        got[:, 0], probabilities(FOUR)
+    )
+
+
+@checks("generate")
+def test_defaults(student):
+    """what is not given is temperature 1, no top_k, no top_p, no EOS"""
+    # 1,000 rows over 4,096 tokens, no two equal, one of which holds half: a temperature of 1.01 draws another token in 1 of 50 rows.
+    model = Toy(always([8.1, *(-1e-4 * i for i in range(4_095))]))
+    idx = torch.zeros(1_000, 1, dtype=torch.int64)
+    plain = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
+    told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
+    got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4), **told)
+    equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and everything else None")
+
+
+@checks("generate")
+def test_settings_reach_the_sampler(student):
+    """temperature, top_k and top_p reach the sampler"""
+    # False alarm: at most 1e-10 for each setting (see the top of this file).
+    idx = torch.zeros(4_000, 1, dtype=torch.int64)
+    best = [1.0, 0.0, 0.0, 0.0]
+    for options, want in (
+        ({"temperature": 2.0}, probabilities(FOUR, 2.0)),
+        ({"temperature": 3.0, "top_k": 1}, best),
+        ({"temperature": 1.0, "top_p": 0.05}, best),
+        ({"temperature": 0}, best),
+    ):
+        got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(2), **options)
+        that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
+        frequencies(got[:, 0], want)
+
+
+@checks("generate")
+def test_generator(student):
+    """draws from the generator that is given, and from nothing else"""
+    # Two unrelated runs of 64 tokens over 8 equal ones agree with probability 2 ** -192.
+    idx = torch.zeros(4, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 16, "block_size": ROOMY}
+    model = Toy(always([0.0] * 8))
+    first, again = student.generator(7), student.generator(7)
+    got = student.generate(model, idx, generator=first, _rng_unchanged=True, **options)
+    equal(tuple(got.shape), (4, 17), what="wrong shape")
+    equal(
+        student.generate(model, idx, generator=again, **options),
+        got,
+        what="two generators in the same state gave different tokens",
+    )
+    that(
+        not torch.equal(student.generate(model, idx, generator=first, **options), got),
+        "a second run with the same generator gave the same tokens again",
+    )
+    that(len({tuple(column) for column in got[:, 1:].T.tolist()}) > 1, "every step drew the same tokens")
+
+
+# ---- stream --------------------------------------------------------------------------------------------------------
+
+
+def streamed(student: Any, model: Any, prompt: list[int], **options: Any) -> list[int]:
+    """All tokens of a stream, each looked at."""
+    tokens = []
+    for token in iter(student.stream(model, torch.tensor([prompt]), **options)):
+        that(
+            type(token) is int,
+            "a streamed token is not an int",
+            got=getattr(token, "type_name", type(token).__name__),
+        )
+        tokens.append(token)
+        that(len(tokens) <= options["max_new_tokens"], "more tokens than max_new_tokens came out", expected=options["max_new_tokens"])
+    return tokens
+
+
+LAZY = "Work only when a token is asked for: in a function with `yield`, the code up to the first `yield` waits for the first next()."
+
+
+@checks("stream", weight=2)
+def test_stream_by_hand(student, hand):
+    """the, cat, sat, <end>, one at a time"""
+    case = hand["bigram"]
+    table = torch.tensor(case["probs"], dtype=torch.float64).log()
+    model = Toy(lambda ids: table[ids])
+    end = case["words"].index("<end>")
+    prompt = [case["words"].index(case["prompt"])]
+    got = streamed(student, model, prompt, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    equal(got, [case["words"].index(w) for w in case["greedy"]])
+    that(model.calls <= 3, "the model was called after the EOS", expected=3, got=model.calls)
+
+
+@checks("stream", weight=2)
+def test_stream_is_lazy(student):
+    """one call of the model for each token that is asked for"""
+    model = Toy(after_all(10))
+    tokens = iter(student.stream(model, torch.tensor([[3, 1, 4]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
+    that(model.calls == 0, "the model was called before a token was asked for", got=f"{model.calls} calls", cause=LAZY)
+    for count, want in enumerate(unroll(after_all(10), [3, 1, 4], 4, ROOMY), start=1):
+        equal(next(tokens, None), want, what=f"wrong token number {count}")
+        that(model.calls <= count, f"{model.calls} calls of the model for {count} tokens")
+    equal(next(tokens, None), None, what="a token came after the last one")
+    that(model.calls <= 4, "the model was called after the last token", expected=4, got=model.calls, cause=LAZY)
+
+
+@checks("stream", weight=2)
+def test_stream_is_generate(student):
+    """the same tokens as generate, greedy and drawn"""
+    idx = torch.tensor([[3, 1, 4]])
+    options = {"max_new_tokens": 24, "block_size": 5}
+    whole = generated(student, Toy(after_all(10)), idx, temperature=0.0, **options)
+    equal(
+        streamed(student, Toy(after_all(10)), [3, 1, 4], temperature=0.0, **options),
+        whole[0].tolist(),
+        what="not the tokens of generate",
+    )
+    # Two unrelated runs of 24 tokens over 16 equal ones agree with probability 2 ** -96.
+    whole = generated(student, Toy(always([0.0] * 16)), idx, generator=student.generator(3), **options)
+    generator = student.generator(3)
+    drawn = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], generator=generator, **options)
+    equal(drawn, whole[0].tolist(), what="from the same generator state, not the tokens of generate")
+    more = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], generator=generator, **options)
+    that(more != drawn, "a second stream from the same generator gave the same tokens again")
+
+
+@checks("stream")
+def test_stream_crops(student):
+    """never more than block_size tokens at once"""
+    model = Toy(after_all(10))
+    got = streamed(student, model, [5, 6, 7, 8, 9, 1], max_new_tokens=5, block_size=4, temperature=0.0)
+    equal(got, unroll(after_all(10), [5, 6, 7, 8, 9, 1], 5, 4))
+    that(max(model.lengths) <= 4, "the model was given too many tokens", expected=4, got=max(model.lengths), cause=CROP)
+
+
+@checks("stream")
+def test_stream_ends(student):
+    """EOS in the prompt is no end, id 0 can be EOS, and 0 tokens are none"""
+    model = Toy(after_last([1, 2, 3, 0]))
+    got = streamed(student, model, [2, 0, 1], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    equal(got, [2, 3, 0])
+    equal(streamed(student, model, [2, 0], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0), [1, 2, 3, 0])
+    got = streamed(student, model, [0], max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    equal(got, [1, 2, 3, 0, 1, 2])
+    before = model.calls
+    equal(
+        streamed(student, model, [0], max_new_tokens=0, block_size=ROOMY, temperature=0.0), [], what="tokens although none were asked for"
+    )
+    that(model.calls == before, "the model was called although no token was asked for")
+
+
+@checks("stream")
+def test_stream_runs_quietly(student):
+    """the model runs in evaluation mode, with all its parts, and without gradients"""
+    with caller(student, gradients=True):
+        for name, flags in ALL_FLAGS.items():
+            for eos, want in ((None, [1, 2, 0, 1]), (2, [1, 2])):
+                model = Toy(after_last([1, 2, 0]), flags)
+                got = streamed(student, model, [0], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+                ran_quietly(model, name)
+                equal(got, want)
+                as_the_caller_has_it(student, model, flags, True, f"after the last token ({name})")
+
+
+@checks("stream")
+def test_stream_between_two_tokens(student):
+    """between two tokens the flags and gradient mode are the caller's"""
+    for name, flags in ALL_FLAGS.items():
+        for gradients in (True, False):
+            model = Toy(after_last([1, 2, 0]), flags)
+            with caller(student, gradients=gradients):
+                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
+                as_the_caller_has_it(student, model, flags, gradients, f"before the first token ({name})")
+                for count, want in enumerate((1, 2), start=1):
+                    equal(next(tokens), want, what=f"wrong token number {count}")
+                    as_the_caller_has_it(student, model, flags, gradients, f"after token {count} ({name})")
+                ran_quietly(model, name)
+                student.forget(tokens)
+                del tokens
+                as_the_caller_has_it(student, model, flags, gradients, f"after the stream was dropped midway ({name})")
+                equal(model.calls, 2, what="wrong number of calls for two tokens, after the stream was dropped")
+
+
+@checks("stream")
+def test_stream_while_the_caller_trains(student):
+    """what the caller sets between two tokens stays set"""
+    model = Toy(after_last([1, 2, 0]), False)
+    with caller(student, gradients=False):
+        tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
+        got = []
+        for flags, gradients in (([True] * 4, True), ([True, True, False, True], True), ([False] * 4, False)):
+            model.flags = flags
+            student.gradients(gradients)
+            got.append(next(tokens))
+            as_the_caller_has_it(student, model, flags, gradients, f"after token {len(got)}")
+        equal(next(tokens, None), None, what="a token came after the last one")
+        as_the_caller_has_it(student, model, [False] * 4, False, "after the last token")
+        student.forget(tokens)
+        del tokens
+    ran_quietly(model, "set anew before each token")
+    equal(got, [1, 2, 0])
+
+
+@checks("stream")
+def test_stream_after_an_exception(student):
+    """a model that raises: the error comes out, flags and gradient mode are as before"""
+    for name, flags in ALL_FLAGS.items():
+        for gradients in (True, False):
+            model = Toy(after_last([1, 2, 0]), flags, breaks_at=2)
+            with caller(student, gradients=gradients):
+                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
+                equal(next(tokens), 1, what="wrong token number 1")
+                raises(RuntimeError, lambda t=tokens: next(t))
+                as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
+                student.forget(tokens)
+
+
+@checks("stream")
+def test_stream_defaults(student):
+    """what is not given is temperature 1, no top_k, no top_p, no EOS"""
+    # One token of 1,024 holds half, no two are equal: a temperature of 1.01 draws another one in about 1 of 60 steps or more often.
+    model, options = always([6.9, *(-1e-4 * i for i in range(1_023))]), {"max_new_tokens": 600, "block_size": 1}
+    plain = streamed(student, model, [0], generator=student.generator(4), **options)
+    equal(len(plain), 600, what="wrong number of tokens with max_new_tokens 600 and no EOS")
+    told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
+    got = streamed(student, model, [0], generator=student.generator(4), **told, **options)
+    equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and everything else None")

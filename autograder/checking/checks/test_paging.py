@@ -1,0 +1,802 @@
+"""Checks of the paged cache that students may read."""
+
+from __future__ import annotations
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, stories, that
+from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.counted import between
+from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.paged import (
+    Sequences,
+    attended,
+    chained,
+    draw_table,
+    filled,
+    paged_logits,
+    play_pool,
+    pool_story,
+    sequence_story,
+    state_of,
+)
+from course.kit import Config
+
+# ---- BlockPool -----------------------------------------------------------------------------------------------------
+
+
+@checks("BlockPool", weight=2)
+def test_stories_of_a_pool(student, rng):
+    """stories: blocks are taken, shared and released; num_free and holders agree, and no held block is given out"""
+    stories(lambda: pool_story(rng, 30, keys=False), lambda story: play_pool(student, story, 4, keys=False), count=12)
+
+
+@checks("BlockPool")
+def test_every_block_once(student):
+    """three blocks: each is given once, the fourth is refused, and one that is released can be taken again"""
+    pool = student.BlockPool(3)
+    equal([pool.num_free, *map(pool.holders, range(3))], [3, 0, 0, 0], what="wrong num_free and holders of a new pool")
+    taken = [pool.take() for _ in range(3)]
+    equal(sorted(taken), [0, 1, 2], what="three takes of a pool of three")
+    equal(pool.num_free, 0, what="wrong num_free of a pool that is taken")
+    for kind in ("OutOfBlocks", "CacheFull"):
+        raises(kind, pool.take, naming=3)
+    equal([pool.num_free, *map(pool.holders, taken)], [0, 1, 1, 1], what="a refused take has changed num_free or holders")
+    pool.release(taken[1])
+    equal([pool.num_free, pool.holders(taken[1])], [1, 0], what="wrong num_free and holders of a block that was released")
+    equal(pool.take(), taken[1], what="the one free block was not given")
+
+
+@checks("BlockPool")
+def test_free_at_the_last_holder(student):
+    """a block with three holders is free when the third one has released it"""
+    pool = student.BlockPool(2)
+    block = pool.take()
+    pool.share(block)
+    pool.share(block)
+    for holders in (3, 2, 1, 0):
+        equal(pool.holders(block), holders, what="wrong number of holders")
+        equal(pool.num_free, 1 + (holders == 0), what=f"wrong num_free with {holders} holders")
+        if holders:
+            pool.release(block)
+
+
+@checks("BlockPool")
+def test_a_free_block_is_refused(student):
+    """share and release of a block that is free: ValueError that names it, and nothing is changed"""
+    pool = student.BlockPool(8)
+    block = pool.take()
+    pool.release(block)
+    for call in (pool.share, pool.release):
+        raises(ValueError, lambda call=call: call(block), naming=block)
+    equal([pool.num_free, pool.holders(block)], [8, 0], what="a refused call has changed num_free or holders")
+    equal(sorted(pool.take() for _ in range(8)), list(range(8)), what="eight takes of a pool of eight")
+
+
+# ---- PagedSequence -------------------------------------------------------------------------------------------------
+
+
+@checks("PagedSequence", weight=2)
+def test_stories_of_sequences(student, rng):
+    """stories: texts grow, fork, are cut and freed; each slot holds its own text, and the pool knows who holds what"""
+    written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
+    for num_blocks, size in ((6, 4), (8, 2)):
+
+        def play(story, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size).play(student, story)
+
+        stories(lambda: sequence_story(rng, 20, prefix=False), play, count=6)
+
+
+@checks("PagedSequence")
+def test_slots_by_hand(student, hand):
+    """table 12, 5, 3, blocks of 4, 10 tokens: all slots, and those of a part"""
+    written(lambda *_: student.PagedSequence(None, 4).slots())
+    case = hand["slots"]
+    sequence = student.PagedSequence(student.BlockPool(16), case["block_size"])
+    sequence.blocks, sequence.length = case["table"], case["tokens"]
+    want = torch.tensor(case["slots"])
+    in_order = [4 * block + place for block in sorted(case["table"]) for place in range(4)]
+    suspects = [
+        (torch.arange(48, 58), "The slots run on from the first block: the next block of the table lies elsewhere."),
+        (torch.tensor(in_order[:10]), "The table is in the text's order, not in that of the blocks' numbers."),
+    ]
+    got = sequence.slots()
+    equal(got, want, what="wrong slots", suspects=suspects)
+    equal(str(got.dtype), "torch.int64", what="wrong dtype of the slots")
+    for start, end in ((7, 10), (3, 5), (0, 1), (4, 4)):
+        equal(sequence.slots(start, end), want[start:end], what=f"wrong slots from {start} to {end}")
+    equal(sequence.slots(9), want[9:], what="wrong slots from 9 on")
+
+
+@checks("PagedSequence", weight=2)
+def test_a_fork_by_hand(student, hand):
+    """a fork of 6 tokens in blocks of 4: who writes first takes a copy, the other one none"""
+    written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
+    case = hand["fork"]
+    pool = student.BlockPool(case["num_blocks"])
+    a = student.PagedSequence(pool, case["block_size"])
+    equal(a.grow(case["first"]), [], what="a new sequence has nothing to copy")
+    b = a.fork()
+    equal([b.blocks, b.length], [a.blocks, a.length], what="a fork has another table or length")
+    equal([pool.num_free, *map(pool.holders, a.blocks)], [case["free_after_first"], 2, 2], what="wrong num_free and holders after a fork")
+    whole_blocks = [max(0, -(-(6 + n) // 4) - 2) for n in case["needed_for"]]
+    suspects = [(whole_blocks, "The copy of the shared last block is a block too.")]
+    what = f"wrong b.blocks_for(n) for n = {', '.join(map(str, case['needed_for']))}"
+    equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what=what, suspects=suspects)
+    table = a.blocks
+    copies = b.grow(1)
+    equal(a.blocks, table, what="b.grow(1) has changed the blocks of a, of which b is the fork")
+    what = f"b is about to write into block {table[1]}, which a has too"
+    that(b.blocks[1] != table[1], what, expected="a new block in its place in b.blocks", got=b.blocks)
+    what = f"b.grow(1) gives other pairs (old block, new block) to be copied: block {table[1]} is part full, and a has it too"
+    equal(copies, [(table[1], b.blocks[1])], what=what, suspects=[([(b.blocks[1], table[1])], "A pair is (old, new).")])
+    equal(a.grow(1), [], what="a.grow(1) after b has its own block: nobody shares a's last block any more, and it is to be copied")
+    equal(a.blocks, table, what="nobody shares the last block any more, and it was replaced")
+    held = [pool.holders(block) for block in (table[0], table[1], b.blocks[1])]
+    equal([pool.num_free, *held], [case["free_after_copy"], 2, 1, 1], what="wrong num_free and holders in the end")
+
+
+@checks("PagedSequence")
+def test_a_full_block_is_shared_for_good(student, hand):
+    """a fork at 8 tokens, blocks of 4: growing copies nothing"""
+    case = hand["full_fork"]
+    a = student.PagedSequence(student.BlockPool(case["num_blocks"]), case["block_size"])
+    a.grow(case["first"])
+    b = a.fork()
+    equal(b.blocks_for(1), case["needed"], what="wrong blocks_for(1)")
+    equal(b.grow(1), [], what="b.grow(1) gives pairs (old block, new block) to be copied, and both blocks are full")
+    equal(b.blocks[:2], a.blocks, what="the full blocks are no longer shared")
+    equal(len(b.blocks), 3, what="wrong number of blocks")
+
+
+@checks("PagedSequence", weight=2)
+def test_refused_means_nothing_changed(student):
+    """too few blocks: OutOfBlocks, with every table, length and holder as before"""
+    pool = student.BlockPool(4)
+    a = student.PagedSequence(pool, 4)
+    a.grow(6)
+    b = a.fork()
+    for n in (7, 14):  # two blocks are free: with the copy 7 tokens need three
+        before = state_of(b)
+        raises("OutOfBlocks", lambda n=n: b.grow(n))
+        equal(state_of(b), before, what="a refused grow has changed blocks, length, num_free or holders")
+    equal(len(b.grow(6)), 1, what="wrong number of pairs (old block, new block) to be copied from b.grow(6), which just fits")
+    equal(pool.num_free, 0, what="wrong num_free")
+    c = a.fork()
+    before = state_of(c)
+    raises("OutOfBlocks", lambda: c.grow(1))
+    equal(state_of(c), before, what="a refused grow has changed blocks, length, num_free or holders")
+    equal([c.blocks_for(0), c.grow(0)], [0, []], what="wrong blocks_for(0) and grow(0)")
+    equal(state_of(c), before, what="growing by nothing has changed something")
+
+
+@checks("PagedSequence")
+def test_cut_and_freed(student):
+    """truncate: blocks that hold no token any more are released, a block that is cut through stays; free: all"""
+    pool = student.BlockPool(5)
+    a = student.PagedSequence(pool, 4)
+    a.grow(14)
+    table = a.blocks
+    for length, count in ((13, 4), (12, 3), (5, 2), (5, 2), (1, 1)):
+        a.truncate(length)
+        what = f"wrong blocks, length and num_free after a.truncate({length})"
+        equal([a.blocks, a.length, pool.num_free], [table[:count], length, 5 - count], what=what)
+    a.grow(2)
+    equal([a.blocks, a.length], [table[:1], 3], what="wrong blocks and length after growing into the block that was cut")
+    a.free()
+    equal([a.blocks, a.length, pool.num_free], [[], 0, 5], what="wrong blocks, length and num_free after free")
+
+
+@checks("PagedSequence")
+def test_who_writes_over_says_so(student):
+    """before a part-full block of its own is written over, grow tells pool.forget; else it does not"""
+    pool = student.BlockPool(6)
+    told: list[int] = []
+    pool.forget = told.append
+    a = student.PagedSequence(pool, 4)
+    a.grow(8)
+    told.clear()
+    a.grow(3)
+    full = a.blocks[:2]
+    that(not set(told) & set(full), "a full block stays as it is, and pool.forget was told of it", got=told)
+    told.clear()
+    a.truncate(6)
+    that(not told, "truncate leaves what lies in the blocks as it is, and pool.forget was told of one", got=told)
+    a.grow(1)
+    that(full[1] in told, "a block is written over after a truncate, and pool.forget was not told", expected=[full[1]], got=told)
+    that(full[0] not in told, "a full block stays as it is, and pool.forget was told of it", got=told)
+    told.clear()
+    a.fork().grow(1)
+    that(not set(told) & set(full), "a shared block is copied and not written over, and pool.forget was told of it", got=told)
+    equal(a.blocks, full, what="the blocks of the other sequence have changed")
+    told.clear()
+    a.grow(0)
+    that(not told, "grow(0) does nothing, and pool.forget was told of a block", got=told)
+    raises("OutOfBlocks", lambda: a.grow(100))
+    that(not told, "grow was refused, and pool.forget was told of a block", got=told)
+
+
+@checks("PagedSequence")
+def test_the_end_is_released_first(student):
+    """truncate gives blocks back from the end, so that a beginning is never idle longer than what follows it"""
+    pool = student.BlockPool(6)
+    released: list[int] = []
+    a = student.PagedSequence(pool, 2)
+    a.grow(9)
+    blocks = list(a.blocks)
+    pool.release = released.append
+    a.truncate(3)
+    equal(released, blocks[:1:-1], what="wrong blocks released, or in a wrong order")
+
+
+# ---- PagedKV -------------------------------------------------------------------------------------------------------
+
+
+def memory_of(student, rng, L=2, num_blocks=5, size=4, K=2, Dh=3, dtype=torch.float32):
+    """A PagedKV with numbers in every slot, and copies of both its tensors."""
+    config = small_config(num_hidden_layers=L, num_key_value_heads=K, num_attention_heads=2 * K, head_dim=Dh)
+    kv = student.PagedKV(config, num_blocks, size, dtype=dtype)
+    shape = (L, num_blocks * size, K, Dh)
+    keys, values = (torch.randn(shape, generator=rng).to(dtype) for _ in range(2))
+    kv.keys, kv.values = keys, values
+    return kv, keys.clone(), values.clone()
+
+
+@checks("PagedKV", weight=2)
+def test_write_and_read(student, rng):
+    """written in any order of slots, read in any other; every other slot and layer stays"""
+    kv, keys, values = memory_of(student, rng)
+    written(lambda *_: kv.read(0, torch.tensor([0])))
+    slots = torch.tensor([6, 0, 17, 5])
+    k, v = torch.randn(2, 4, 2, 3, generator=rng)
+    kv.write(1, slots, k, v)
+    keys[1, slots], values[1, slots] = k, v
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+    for layer, wanted in ((1, torch.tensor([5, 6, 1])), (0, torch.tensor([6, 19])), (1, torch.tensor([17, 17]))):
+        for name, got, want in zip(("keys", "values"), kv.read(layer, wanted), (keys, values), strict=True):
+            equal(got, want[layer, wanted], what=f"wrong {name} of layer {layer} in slots {wanted.tolist()}")
+
+
+@checks("PagedKV", weight=2)
+def test_copied_blocks(student, rng):
+    """two blocks are copied: keys and values, all layers, nothing else"""
+    kv, keys, values = memory_of(student, rng, L=3)
+    written(lambda *_: kv.copy([]))
+    kv.copy([(1, 4), (0, 2)])
+    for memory in (keys, values):
+        for old, new in ((1, 4), (0, 2)):
+            memory[:, new * 4 : new * 4 + 4] = memory[:, old * 4 : old * 4 + 4]
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+    kv.copy([])
+    equal(kv.keys, keys, what="a copy of no block has changed the memory")
+
+
+@checks("PagedKV")
+def test_bytes_of_a_block_by_hand(student, hand):
+    """a block of 16 tokens in 16 bits: 368,640 bytes for SmolLM2"""
+    case = hand["block_bytes"]
+    smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
+    for num_blocks in (1, 3):
+        kv = student.PagedKV(smollm2, num_blocks, case["block_size"], dtype=torch.bfloat16)
+        equal(kv.nbytes, num_blocks * case["smollm2"], what=f"wrong nbytes of {num_blocks} blocks")
+    kv = student.PagedKV(smollm2, 1, case["block_size"])
+    equal(kv.nbytes, 2 * case["smollm2"], what="wrong nbytes of a block of float32, as it is if no dtype is given")
+
+
+@checks("PagedKV")
+def test_bytes_that_are_moved(student, rng):
+    """work: a write touches its own tokens, a copy its own blocks"""
+    kv, keys, values = memory_of(student, rng, L=2, num_blocks=64, K=2, Dh=32, size=16)
+    written(lambda *_: kv.copy([]))
+    k, v = torch.randn(2, 8, 2, 32, generator=rng)
+    slots = torch.arange(40, 48)
+    with student.counting() as work:
+        kv.write(1, slots, k, v)
+    keys[1, slots], values[1, slots] = k, v
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+    between(work.written_bytes, 2 * k.nbytes, 4 * k.nbytes + 4096, "bytes written by a write of 8 tokens")
+    with student.counting() as work:
+        kv.copy([(2, 9)])
+    for name, got, memory in (("keys", kv.keys, keys), ("values", kv.values, values)):
+        memory[:, 9 * 16 : 10 * 16] = memory[:, 2 * 16 : 3 * 16]
+        equal(got, memory, what=f"wrong {name} in the memory after a copy")
+    moved = 2 * 2 * 16 * 2 * 32 * 4
+    between(work.written_bytes, moved, 2 * moved + 4096, "bytes written by a copy of one block")
+
+
+# ---- forward_paged -------------------------------------------------------------------------------------------------
+
+
+@checks("forward_paged", weight=2)
+def test_blocks_of_any_size(student):
+    """blocks of 1, 4 and 16, the prompt in chunks of 3, 1, 7 and 9: the logits of the model without a cache"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    ids = torch.randint(3, 1000, (1, 20), generator=torch.Generator().manual_seed(1))
+    model = student.model("tiny", dtype=torch.float64)
+    for size in (1, 4, 16):
+        pool, kv = student.BlockPool(40 // size + 2), filled(student, 40 // size + 2, size)
+        pool.take()
+        for sizes in ([20], [3, 1, 7, 9]):
+            sequence = student.PagedSequence(pool, size)
+            got = paged_logits(student, model, ids, sizes, sequence, kv)
+            close(got, whole()(ids), atol=1e-3, what=f"wrong logits for blocks of {size}, in chunks of {sizes}")
+            sequence.free()
+
+
+@checks("forward_paged", weight=2)
+def test_a_fork_goes_its_own_way(student):
+    """a text and its fork go on with other tokens, in turn: neither changes the other"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    common, *rests = torch.randint(3, 1000, (3, 6), generator=torch.Generator().manual_seed(2)).split(1)
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(12), filled(student, 12, 4)
+    a = student.PagedSequence(pool, 4)
+    paged_logits(student, model, common, [6], a, kv)
+    rows = (a, a.fork())
+    for start, end in ((0, 1), (1, 4), (4, 6)):
+        for row, rest in zip(rows, rests, strict=True):
+            got = paged_logits(student, model, rest[:, start:end], [end - start], row, kv)
+            want = whole()(torch.cat((common, rest), dim=1))[:, 6 + start : 6 + end]
+            close(got, want, atol=1e-3, what="wrong logits behind a fork")
+
+
+@checks("forward_paged")
+def test_no_room_and_nothing_changed(student):
+    """too few blocks: OutOfBlocks; sequence, pool and memory as before"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    ids = torch.randint(3, 1000, (1, 12), generator=torch.Generator().manual_seed(3))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(2), filled(student, 2, 4)
+    sequence = student.PagedSequence(pool, 4)
+    close(paged_logits(student, model, ids[:, :3], [3], sequence, kv), whole()(ids[:, :3]), atol=1e-3)
+    before, keys = state_of(sequence), kv.keys
+    raises("OutOfBlocks", lambda: student.forward_paged(model, ids[:, 3:], sequence, kv))
+    equal(state_of(sequence), before, what="a refused call has changed blocks, length, num_free or holders")
+    equal(kv.keys, keys, what="a refused call has written keys")
+    close(paged_logits(student, model, ids[:, 3:8], [5], sequence, kv), whole()(ids[:, :8])[:, 3:], atol=1e-3)
+
+
+@checks("forward_paged")
+def test_only_new_tokens_pass(student):
+    """work: four tokens behind 32 cost four positions"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    ids = torch.randint(3, 1000, (1, 36), generator=torch.Generator().manual_seed(4))
+    model, kv = student.model("tiny"), filled(student, 8, 8, dtype=torch.float32)
+    sequence = student.PagedSequence(student.BlockPool(8), 8)
+    student.forward_paged(model, ids[:, :32], sequence, kv)
+    with student.counting() as work:
+        got = student.forward_paged(model, ids[:, 32:], sequence, kv)
+    close(got, whole()(ids)[:, 32:], atol=1e-3)
+    equal(work.positions, 4, what="wrong number of positions for four new tokens")
+
+
+@checks("forward_paged")
+def test_chunk_on_another_device(student):
+    """on the meta device: positions are made where the ids are"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    model, ids = student.model("tiny", device="meta"), torch.ones(1, 5, dtype=torch.int64)
+    kv = student.PagedKV(tiny_config(), 6, 4, device="meta")
+    sequence = student.PagedSequence(student.BlockPool(6), 4)
+    for row in (sequence, sequence, sequence.fork()):
+        on_one_device(student.forward_paged.on_meta(model, ids, row, kv))
+
+
+# ---- paged_attention -----------------------------------------------------------------------------------------------
+
+
+@checks("paged_attention", weight=2)
+def test_attention_through_a_table(student, rng):
+    """rows of 1, 4, 7 and 13 tokens in blocks of 4: attention over each row's own tokens"""
+    for H, K in ((2, 2), (4, 2), (6, 3), (3, 1)):
+        q, keys, values, tables, lengths = draw_table(rng, [7, 1, 13, 4], H, K, 4, 4)
+        got = student.paged_attention(q, keys, values, tables, lengths, 4, _unchanged=True)
+        one_less = attended(q, keys, values, tables, (lengths - 1).clamp(min=1), 4)
+        one_less[lengths == 1] = 0  # such a row sees nothing then
+        suspects = [
+            (one_less, "The newest token of each row is left out."),
+            (attended(q, keys, values, tables, -(lengths // -4) * 4, 4), "The places behind a row's last token are read too."),
+        ]
+        want = attended(q, keys, values, tables, lengths, 4)
+        close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for {H} heads on {K}", suspects=suspects)
+
+
+@checks("paged_attention")
+def test_blocks_of_one_and_of_sixteen(student, rng):
+    """blocks of 1, 3 and 16, one row and five"""
+    for size in (1, 3, 16):
+        for sizes in ([6], [5, 17, 2, 16, 9]):
+            q, keys, values, tables, lengths = draw_table(rng, sizes, 4, 2, 4, size)
+            want = attended(q, keys, values, tables, lengths, size)
+            got = student.paged_attention(q, keys, values, tables, lengths, size)
+            close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for blocks of {size}")
+
+
+@checks("paged_attention", weight=2)
+def test_memory_of_a_few_columns(student, rng):
+    """work: 8 rows of 512 tokens, and at no time more in hand than a few columns of blocks"""
+    B, T, size, K, Dh = 8, 512, 16, 2, 32
+    q, keys, values, tables, lengths = draw_table(rng, [T] * B, 4, K, Dh, size, dtype=torch.float32, spare=0)
+    with student.counting() as work:
+        got = student.paged_attention(q, keys, values, tables, lengths, size)
+    close(got, attended(q, keys, values, tables, lengths, size), atol=1e-5, what="wrong output")
+    column = B * size * 2 * K * Dh * 4
+    cause = "Take the table column by column and put each into the state that `absorb` keeps."
+    between(work.peak_bytes, q.nbytes, 8 * column, f"bytes of memory at one time (a column of blocks is {column:,})", cause=cause)
+    # Scores as sums of products are no FLOPs to the counter; what `absorb` does with the values is.
+    between(work.flops, 2 * B * 4 * T * Dh, 2 * 4 * B * 4 * T * Dh, "FLOPs")
+
+
+@checks("paged_attention")
+def test_table_on_another_device(student, rng):
+    """on the meta device: all lies where the queries are"""
+    q, keys, values, tables, lengths = draw_table(rng, [5, 9], 4, 2, 4, 4, dtype=torch.float32)
+    written(lambda *_: student.paged_attention(q, keys, values, tables, lengths, 4))
+    on_one_device(student.paged_attention.on_meta(q, keys, values, tables, lengths, 4))
+
+
+# One slot at a time: each block is taken for as many blocks of one.
+SLOT_BY_SLOT = """
+paged_by_columns = paged_attention
+
+def paged_attention(q, keys, values, tables, lengths, block_size):
+    slots = (tables[:, :, None] * block_size + torch.arange(block_size)).flatten(1)
+    return paged_by_columns(q, keys, values, slots, lengths, 1)
+"""
+
+
+@checks("paged_attention", timing=True)
+def test_faster_than_slot_by_slot(race):
+    """speed: 2 rows of 1,024 tokens in blocks of 32, against one slot at a time"""
+
+    def rows(rng):
+        return draw_table(rng, [1024] * 2, 4, 2, 16, 32, dtype=torch.float32, spare=0)
+
+    def call(s, inputs):
+        return s.paged_attention(*inputs, 32)
+
+    race.against(SLOT_BY_SLOT, rows, call, cause="All slots of a column of blocks are read and absorbed together.")
+
+
+# ---- paged_decode --------------------------------------------------------------------------------------------------
+
+
+@checks("paged_decode", weight=2)
+def test_same_tokens_paged_forked_and_shared(student):
+    """the ladder: greedy, four prompts of unequal lengths and a fork of one, the tokens of the loop without a cache"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(60), filled(student, 60, 4)
+    ids = [tiny_ids(prompt) for prompt in PROMPTS]
+    rows = [student.PagedSequence(pool, 4) for _ in ids]
+    logits = [student.forward_paged(model, idx, row, kv)[:, -1] for idx, row in zip(ids, rows, strict=True)]
+    rows.append(rows[2].fork())
+    tokens = [torch.cat([*logits, logits[2]]).argmax(dim=-1, keepdim=True)]
+    for _ in range(7):
+        logits = student.paged_decode(model, tokens[-1], rows, kv)
+        equal(tuple(logits.shape), (5, tiny_config().vocab_size), what="wrong shape: logits (B, V) are due")
+        tokens.append(logits.argmax(dim=-1, keepdim=True))
+    got = torch.cat(tokens, dim=1)
+    for row, which in enumerate((0, 1, 2, 3, 2)):
+        what = f"other tokens after a prompt of {ids[which].shape[1]}" + ", by its fork" * (row == 4)
+        equal(got[row : row + 1], unrolled(whole(), ids[which], 8, 256), what=what)
+
+
+@checks("paged_decode", weight=2)
+def test_rows_stand_where_they_stand(student):
+    """rows of 2, 9 and 5 tokens, a fork with another token: each row's logits as if alone"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(20), filled(student, 20, 4)
+    texts = list(torch.randint(3, 1000, (3, 9), generator=torch.Generator().manual_seed(5)).split(1))
+    texts = [text[:, :n] for text, n in zip(texts, (2, 9, 5), strict=True)]
+    rows = [student.PagedSequence(pool, 4) for _ in texts]
+    for text, row in zip(texts, rows, strict=True):
+        student.forward_paged(model, text, row, kv)
+    rows, texts = [*rows, rows[2].fork()], [*texts, texts[2]]
+    for step in range(3):
+        new = torch.tensor([[50], [60], [70], [80]]) + step
+        got = student.paged_decode(model, new, rows, kv, _unchanged=True)
+        texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
+        close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3, what="wrong logits")
+        equal([row.length for row in rows], [text.shape[1] for text in texts], what="wrong lengths of the sequences")
+
+
+@checks("paged_decode")
+def test_no_row_grows_if_not_all_can(student):
+    """a block for one of two rows: OutOfBlocks, and neither has grown"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(3), filled(student, 3, 4)
+    ids = torch.randint(3, 1000, (2, 5), generator=torch.Generator().manual_seed(6))
+    rows = [student.PagedSequence(pool, 4) for _ in range(2)]
+    for row, text in zip(rows, ids.split(1), strict=True):
+        student.forward_paged(model, text[:, :4], row, kv)
+    before, keys = [state_of(row) for row in rows], kv.keys
+    raises("OutOfBlocks", lambda: student.paged_decode(model, ids[:, 4:], rows, kv))
+    equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
+    equal(kv.keys, keys, what="a refused step has written keys")
+    got = student.paged_decode(model, ids[1:, 4:], rows[1:], kv)
+    close(got, whole()(ids[1:])[:, -1], atol=1e-3, what="wrong logits of the row that can grow")
+    more = torch.cat((ids[1:], ids[:1, :3]), dim=1)  # no block is free now, and none is needed: the last one has room for three
+    for end in (6, 7, 8):
+        got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
+        close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+
+
+@checks("paged_decode")
+def test_step_on_another_device(student):
+    """on the meta device: positions, lengths and tables are made where the ids are"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, pool = student.model("tiny", device="meta"), student.BlockPool(8)
+    kv = student.PagedKV(tiny_config(), 8, 4, device="meta")
+    rows = [student.PagedSequence(pool, 4) for _ in range(2)]
+    for row, length in zip(rows, (6, 3), strict=True):
+        row.grow(length)
+    rows.append(rows[0].fork())
+    for _ in range(2):
+        on_one_device(student.paged_decode.on_meta(model, torch.ones(3, 1, dtype=torch.int64), rows, kv))
+
+
+# ---- block_keys ----------------------------------------------------------------------------------------------------
+
+
+@checks("block_keys", weight=2)
+def test_keys_by_hand(student, hand):
+    """five tokens in blocks of 2, without a salt and with one"""
+    case = hand["keys"]
+    for salt, begin in (({}, case["begin"]), ({"salt": case["salt"].encode()}, case["begin_salted"])):
+        got = student.block_keys(case["tokens"], case["block_size"], **salt)
+        equal(len(got), 2, what="wrong number of keys for two whole blocks and a part")
+        that(all(isinstance(key, bytes) and len(key) == 32 for key in got), "a key is not 32 bytes")
+        equal([key.hex()[:8] for key in got], begin, what="wrong keys")
+
+
+@checks("block_keys", weight=2)
+def test_a_key_tells_all_that_came_before(student):
+    """the same block behind another beginning has another key; the same beginning, the same keys"""
+    one, two, three = ([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7])
+    keys = [student.block_keys(tokens, 2) for tokens in (one, two, three)]
+    for tokens, got in zip((one, two, three), keys, strict=True):
+        equal(len(got), 3, what="wrong number of keys")
+        equal([got[i] == keys[0][i] for i in range(3)], [tokens[: 2 * i + 2] == one[: 2 * i + 2] for i in range(3)], what="keys that agree")
+
+
+@checks("block_keys")
+def test_whole_blocks_only(student):
+    """0 to 9 tokens in blocks of 4: a key for each whole block; large tokens too"""
+    for n in range(10):
+        tokens = [2**33 + 7 * t for t in range(n)]
+        equal(student.block_keys(tokens, 4), chained(tokens, 4), what=f"wrong keys for {n} tokens")
+
+
+# ---- PrefixPool ----------------------------------------------------------------------------------------------------
+
+
+@checks("PrefixPool", weight=2)
+def test_stories_of_a_prefix_pool(student, rng):
+    """stories: blocks are published, released, adopted and evicted; what is known, free and held agrees"""
+    written(lambda *_: student.PrefixPool(2).num_free)
+    stories(lambda: pool_story(rng, 30, keys=True), lambda story: play_pool(student, story, 4, keys=True), count=10)
+
+
+@checks("PrefixPool")
+def test_still_findable_when_nobody_holds_it(student):
+    """a published block counts as free after its last holder, and is found and adopted all the same"""
+    pool = student.PrefixPool(3)
+    block = pool.take()
+    pool.publish(block, b"rome")
+    pool.release(block)
+    equal([pool.num_free, pool.holders(block)], [3, 0], what="wrong num_free and holders of a published block that was released")
+    equal(pool.find([b"rome", b"paris"]), [block], what="wrong blocks found")
+    equal([pool.num_free, pool.holders(block)], [3, 0], what="find has changed num_free or holders")
+    for refused in (lambda: pool.share(block), lambda: pool.release(block), lambda: pool.publish(block, b"oslo")):
+        raises("ValueError", refused, naming=block)
+    equal([pool.num_free, pool.holders(block)], [3, 0], what="a refused share, release or publish has changed num_free or holders")
+    equal(pool.adopt([b"rome", b"paris"]), [block], what="wrong blocks adopted")
+    equal([pool.num_free, pool.holders(block)], [2, 1], what="wrong num_free and holders after an adopt")
+    equal(pool.adopt([b"rome"]), [block], what="wrong blocks adopted")
+    equal([pool.num_free, pool.holders(block)], [2, 2], what="wrong num_free and holders after a second adopt")
+    taken = [pool.take(), pool.take()]
+    that(block not in taken, "take has given an adopted block", got=taken)
+    raises("OutOfBlocks", pool.take, naming=3)
+
+
+def idle_pool(student, keys, num_blocks):
+    """A pool whose blocks with these keys are idle, the first key the longest."""
+    pool = student.PrefixPool(num_blocks)
+    blocks = [pool.take() for _ in keys]
+    for block, key in zip(blocks, keys, strict=True):
+        pool.publish(block, key)
+    for block in blocks:
+        pool.release(block)
+    return pool, blocks
+
+
+@checks("PrefixPool", weight=2)
+def test_longest_idle_goes_first(student):
+    """blocks without a key are taken first, then the one idle longest; its key is forgotten at that moment"""
+    keys = [b"a", b"b", b"c"]
+    pool, blocks = idle_pool(student, keys, 4)
+    never = pool.take()
+    that(never not in blocks, "a block with a key is taken, and one without is free", got=never)
+    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key is forgotten, and its block was not needed")
+    pool.adopt([b"a"])
+    pool.release(blocks[0])  # used again: now it is b that has been idle longest
+    for place in (1, 2, 0):
+        equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
+        equal(pool.find([keys[place]]), [], what="the key of a block that was taken is still known")
+    raises("OutOfBlocks", pool.take, naming=4)
+
+
+@checks("PrefixPool")
+def test_a_gap_ends_what_is_found(student):
+    """the second of three keys is unknown: only the first block is found and adopted"""
+    pool, blocks = idle_pool(student, [b"a", b"c"], 4)
+    equal(pool.find([b"a", b"b", b"c"]), blocks[:1], what="wrong blocks found")
+    equal(pool.adopt([b"a", b"b", b"c"]), blocks[:1], what="wrong blocks adopted")
+    equal([pool.holders(block) for block in blocks], [1, 0], what="wrong holders after an adopt")
+    equal(pool.find([b"b", b"a"]), [], what="wrong blocks found where the first key is unknown")
+    equal(pool.adopt([b"a", b"c"]), blocks, what="wrong blocks adopted where both keys are known")
+    equal([pool.holders(block) for block in blocks], [2, 1], what="wrong holders where both keys are known")
+    equal(pool.adopt([]), [], what="wrong blocks adopted for no key")
+
+
+@checks("PrefixPool")
+def test_the_first_keeps_the_key(student):
+    """the same key from a second block changes nothing; a block has one key; a free block is refused"""
+    pool = student.PrefixPool(3)
+    one, two = pool.take(), pool.take()
+    pool.publish(one, b"rome")
+    pool.publish(two, b"rome")
+    equal(pool.find([b"rome"]), [one], what="a second block has taken the key of the first")
+    pool.publish(one, b"paris")
+    equal([pool.find([b"rome"]), pool.find([b"paris"])], [[one], []], what="a block with a key has got another one")
+    pool.release(two)
+    for key in (b"oslo", b"rome"):
+        raises(ValueError, lambda key=key: pool.publish(two, key), naming=two)
+    equal([pool.find([b"oslo"]), pool.find([b"rome"])], [[], [one]], what="a refused publish has changed what is found")
+
+
+@checks("PrefixPool")
+def test_forgotten(student):
+    """forget: the block is held as before and not found; released, it is free like any other"""
+    pool = student.PrefixPool(2)
+    one, two = pool.take(), pool.take()
+    pool.publish(one, b"rome")
+    pool.publish(two, b"paris")
+    pool.forget(one)
+    equal([pool.find([b"rome"]), pool.holders(one)], [[], 1], what="wrong blocks found and holders after forget")
+    pool.forget(one)
+    pool.publish(one, b"oslo")
+    equal(pool.find([b"oslo"]), [one], what="a block that was forgotten cannot be published anew")
+    pool.forget(one)
+    pool.release(two)
+    pool.release(one)
+    equal(pool.take(), one, what="a block without a key is free, and another one was taken")
+    equal(pool.find([b"paris"]), [two], what="wrong blocks found")
+
+
+# ---- start_sequence ------------------------------------------------------------------------------------------------
+
+
+def publisher(student, pool, tokens, size, **salt):
+    """A sequence that has all of a text, which is published."""
+    sequence = student.start_sequence(pool, tokens, size, **salt)
+    sequence.grow(len(tokens) - sequence.length)
+    student.publish_blocks(sequence, tokens, **salt)
+    return sequence
+
+
+@checks("start_sequence", weight=2)
+def test_a_prefix_by_hand(student, hand):
+    """162 tokens of which 150 were seen, blocks of 16: 144 are taken over; the last token never is"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    case = hand["prefix"]
+    size, n = case["block_size"], case["tokens"]
+    pool, text = student.PrefixPool(64), list(range(n))
+    first = publisher(student, pool, text, size)
+    other = [*text[: case["shared"]], *range(900, 900 + n - case["shared"])]
+    for tokens, length, what in (
+        (other, case["found"], "150 of 162 known tokens"),
+        (text, case["again"], "the same 162 tokens"),
+        (text[:160], case["exactly"], "160 tokens, all known"),
+        (text[:16], 0, "16 tokens, all known"),
+        ([5, 6, 7], 0, "a text of which nothing is known"),
+    ):
+        free = pool.num_free
+        sequence = student.start_sequence(pool, tokens, size)
+        known = "Nothing is left to compute: what follows the last token has to come from somewhere."
+        suspects = [(len(tokens), known)] if what.endswith("all known") else []
+        equal(sequence.length, length, what=f"wrong length for {what}", suspects=suspects)
+        equal(sequence.blocks, first.blocks[: length // size], what=f"wrong blocks for {what}")
+        equal(pool.num_free, free, what="blocks are taken, and all of these are held already")
+        equal([pool.holders(block) for block in sequence.blocks], [2] * (length // size), what=f"wrong holders for {what}")
+        sequence.free()
+
+
+@checks("start_sequence", weight=2)
+def test_stories_of_prefixes(student, rng):
+    """stories: texts start from what is known, grow, fork, are cut, published and freed; each slot holds its own text"""
+    written(lambda *_: student.start_sequence(None, None, None))
+
+    def play(story):
+        Sequences(6, 4, prefix=True).play(student, story)
+
+    stories(lambda: sequence_story(rng, 20, prefix=True), play, count=10)
+
+
+@checks("start_sequence")
+def test_tenants_stay_apart(student):
+    """another salt finds nothing, the same one does"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    pool, text = student.PrefixPool(12), list(range(9))
+    blocks = publisher(student, pool, text, 4, salt=b"tenant-7").blocks
+    for salt, length in ((b"tenant-8", 0), (b"", 0), (b"tenant-7", 8)):
+        sequence = student.start_sequence(pool, text, 4, salt)
+        equal(sequence.length, length, what=f"wrong length for the salt {salt!r}")
+        equal(sequence.blocks, blocks[: length // 4], what=f"wrong blocks for the salt {salt!r}")
+
+
+@checks("start_sequence")
+def test_only_what_is_new_is_fed(student):
+    """work: behind 16 known tokens of 19, three positions are computed, with the logits of the whole text"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    ids = torch.randint(3, 1000, (1, 19), generator=torch.Generator().manual_seed(7))
+    pool, kv, text = student.PrefixPool(12), filled(student, 12, 4), ids[0].tolist()
+    first = student.start_sequence(pool, text, 4)
+    student.forward_paged(model, ids, first, kv)
+    student.publish_blocks(first, text)
+    first.free()
+    sequence = student.start_sequence(pool, text, 4, _unchanged=True)
+    equal(sequence.length, 16, what="wrong length of a sequence of which 16 tokens are known")
+    with student.counting() as work:
+        got = student.forward_paged(model, ids[:, sequence.length :], sequence, kv)
+    close(got, whole()(ids)[:, 16:], atol=1e-3, what="wrong logits behind a shared beginning")
+    equal(work.positions, 3, what="wrong number of positions")
+
+
+# ---- publish_blocks ------------------------------------------------------------------------------------------------
+
+
+@checks("publish_blocks", weight=2)
+def test_whole_and_stored_blocks(student):
+    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool, text = student.PrefixPool(6), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+    sequence = student.PagedSequence(pool, 4)
+    sequence.grow(9)
+    student.publish_blocks(sequence, text)
+    equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="wrong blocks found")
+    sequence.grow(2)
+    student.publish_blocks(sequence, text)
+    equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found that is full but for one token")
+    sequence.grow(1)
+    equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found before it was published")
+    student.publish_blocks(sequence, text)
+    equal(pool.find(chained(text, 4)), sequence.blocks, what="wrong blocks found after the second publish")
+
+
+@checks("publish_blocks")
+def test_published_under_a_salt(student):
+    """with a salt: found under its keys, and under no others"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool, text = student.PrefixPool(6), [7, 7, 7, 8]
+    sequence = student.PagedSequence(pool, 2)
+    sequence.grow(4)
+    student.publish_blocks(sequence, text, b"tenant-7")
+    equal(pool.find(chained(text, 2, b"tenant-7")), sequence.blocks, what="wrong blocks found under the salt")
+    equal(pool.find(chained(text, 2)), [], what="blocks are found without the salt")
+
+
+@checks("start_sequence")
+def test_the_rewritten_block(student):
+    """a published block that is cut through and written over is not found under its old key"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
+    Sequences(6, 4, prefix=True).play(student, story)

@@ -1,0 +1,577 @@
+"""Checks of tensor parallelism that students may read."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import silu
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.helpers.ranked import (
+    COPIED,
+    alike,
+    around_a_ring,
+    attended,
+    causal,
+    config_of,
+    cut,
+    cut_layer,
+    cut_model,
+    everywhere,
+    exact,
+    fed,
+    idle_share,
+    layer_of,
+    logits_of,
+    normal,
+    on_all,
+    reduce_traffic,
+    ring_traffic,
+    same_layer,
+    some,
+    unchanged,
+    weights_of,
+    whole,
+)
+
+
+def rows(case):
+    return [torch.tensor(row, dtype=torch.float64) for row in case["rows"]]
+
+
+# ---- column_shard, row_shard -----------------------------------------------------------------------------------------
+
+
+@checks("column_shard", weight=2)
+def test_columns_by_hand(student, hand):
+    """two of four outputs for each of two ranks"""
+    case = hand["two_matrices"]
+    W, x = torch.tensor(case["W"]), torch.tensor(case["x"])
+    for rank in range(2):
+        part = student.column_shard(W, rank, 2, _unchanged=True)
+        close(part, W[2 * rank : 2 * rank + 2], atol=0.0)
+        equal((part @ x).tolist(), case["y"][2 * rank : 2 * rank + 2], what="wrong outputs of the part")
+
+
+@checks("column_shard")
+def test_columns_joined(student, rng):
+    """the parts of 1 to 4 ranks under one another are the matrix"""
+    weight = normal(rng, 12, 5)
+    for world in (1, 2, 3, 4):
+        parts = [student.column_shard(weight, rank, world) for rank in range(world)]
+        for rank, part in enumerate(parts):
+            close(part, cut(weight, rank, world, 0), atol=0.0, what=f"wrong part of rank {rank} of {world}")
+
+
+@checks("column_shard")
+def test_columns_that_do_not_divide(student):
+    """7 outputs are not divided among 2 ranks, 5 inputs need not be"""
+    raises(ValueError, lambda: student.column_shard(torch.ones(7, 4), 0, 2), naming=7)
+    weight = torch.arange(20.0).view(4, 5)
+    close(student.column_shard(weight, 1, 2), weight[2:], atol=0.0)
+
+
+@checks("column_shard")
+def test_columns_are_a_view(student):
+    """nothing is copied: what is written into the matrix afterwards shows in the part"""
+    weight = torch.arange(32.0).view(8, 4)
+    parts = student.column_shard.again([weight, 1, 2], [-weight, 1, 2])
+    for part in parts:
+        close(part, -weight[4:], atol=0.0, what=COPIED)
+
+
+@checks("row_shard", weight=2)
+def test_rows_by_hand(student, hand):
+    """two of four inputs for each of two ranks: 3 + 11 = 14"""
+    case = hand["two_matrices"]
+    W2, y = torch.tensor(case["W2"]), torch.tensor(case["y"])
+    for rank, want in enumerate(case["parts"]):
+        part = student.row_shard(W2, rank, 2, _unchanged=True)
+        close(part, W2[:, 2 * rank : 2 * rank + 2], atol=0.0)
+        equal((part @ y[2 * rank : 2 * rank + 2]).tolist(), [want], what="wrong part of the sum")
+
+
+@checks("row_shard")
+def test_rows_joined(student, rng):
+    """the parts of 1 to 4 ranks side by side are the matrix"""
+    weight = normal(rng, 5, 12)
+    for world in (1, 2, 3, 4):
+        for rank in range(world):
+            part = student.row_shard(weight, rank, world)
+            close(part, cut(weight, rank, world, 1), atol=0.0, what=f"wrong part of rank {rank} of {world}")
+
+
+@checks("row_shard")
+def test_rows_that_do_not_divide(student):
+    """5 inputs are not divided among 2 ranks, 7 outputs need not be"""
+    raises(ValueError, lambda: student.row_shard(torch.ones(4, 5), 0, 2), naming=5)
+    weight = torch.arange(28.0).view(7, 4)
+    close(student.row_shard(weight, 1, 2), weight[:, 2:], atol=0.0)
+
+
+@checks("row_shard")
+def test_rows_are_a_view(student):
+    """nothing is copied: what is written into the matrix afterwards shows in the part"""
+    weight = torch.arange(32.0).view(4, 8)
+    parts = student.row_shard.again([weight, 1, 2], [-weight, 1, 2])
+    for part in parts:
+        close(part, -weight[:, 4:], atol=0.0, what=COPIED)
+
+
+# ---- kv_heads_of -----------------------------------------------------------------------------------------------------
+
+
+def heads_of(student, config, rank, world):
+    got = student.kv_heads_of(config, rank, world)
+    name = getattr(got, "type_name", type(got).__name__)
+    that(name == "range", "the result is no range", expected="a range", got=name)
+    return list(range(got.start, got.stop, got.step))
+
+
+@checks("kv_heads_of", weight=2)
+def test_heads_by_hand(student, hand):
+    """8 query heads, 2 key/value heads: 4 ranks have heads 0, 0, 1, 1"""
+    case = hand["heads"]
+    config = config_of(case["num_attention_heads"], case["num_key_value_heads"])
+    for world in (2, 4, 8):
+        got = [heads_of(student, config, rank, world) for rank in range(world)]
+        equal(got, case[f"heads_of_{world}"], what=f"wrong heads of {world} ranks")
+
+
+@checks("kv_heads_of")
+def test_heads_of_one_rank_and_of_few(student):
+    """6 key/value heads: one rank has all, two have three, three have two"""
+    config = config_of(12, 6)
+    for world in (1, 2, 3, 6):
+        got = [heads_of(student, config, rank, world) for rank in range(world)]
+        equal(got, [list(range(6))[rank * (6 // world) : (rank + 1) * (6 // world)] for rank in range(world)])
+
+
+@checks("kv_heads_of")
+def test_heads_that_do_not_divide(student):
+    """9 query heads and 2 ranks; 6 key/value heads and 4"""
+    raises(ValueError, lambda: student.kv_heads_of(config_of(9, 1), 0, 2), naming=9)
+    raises(ValueError, lambda: student.kv_heads_of(config_of(12, 6), 0, 4), naming=6)
+    equal([heads_of(student, config_of(9, 3), rank, 9) for rank in range(9)], [[0]] * 3 + [[1]] * 3 + [[2]] * 3)
+
+
+# ---- shard_layer -----------------------------------------------------------------------------------------------------
+
+
+@checks("shard_layer", weight=2)
+def test_a_layer_for_two(student, rng):
+    """4 query heads and 2 key/value heads for two ranks"""
+    config = config_of(4, 2)
+    layer = layer_of(rng, config)
+    for rank in range(2):
+        same_layer(student.shard_layer(layer, config, rank, 2), cut_layer(layer, config, rank, 2), f" of rank {rank}")
+
+
+@checks("shard_layer")
+def test_copied_heads(student, rng):
+    """four ranks, two key/value heads: neighbours hold copies"""
+    config = config_of(8, 2)
+    layer = layer_of(rng, config)
+    for rank in range(4):
+        same_layer(student.shard_layer(layer, config, rank, 4), cut_layer(layer, config, rank, 4), f" of rank {rank}")
+
+
+@checks("shard_layer")
+def test_half_a_head_is_refused(student, rng):
+    """3 heads of 4 are 12 rows, and 12 is even: still no half heads; an odd feed-forward width neither"""
+    config = config_of(3, 1)
+    layer = layer_of(rng, config)
+    raises(ValueError, lambda: student.shard_layer(layer, config, 0, 2), naming=3)
+    config = config_of(4, 2, F=21)
+    layer = layer_of(rng, config)
+    raises(ValueError, lambda: student.shard_layer(layer, config, 0, 2), naming=21)
+
+
+# ---- the ring --------------------------------------------------------------------------------------------------------
+
+
+@checks("ring_reduce_scatter", weight=2)
+def test_scattered_by_hand(student, hand):
+    """four ranks, four numbers: rank r ends with number r of the sum"""
+    case = hand["ring"]
+    parts, traffic = everywhere(student, 4, "ring_reduce_scatter", rows(case))
+    for rank, part in enumerate(parts):
+        close(part, [case["total"][rank]], atol=0.0, what=f"wrong part of the sum at rank {rank}")
+    ring_traffic(traffic, 3, 24)
+
+
+@checks("ring_reduce_scatter")
+def test_scattered_parts(student, rng):
+    """two and three ranks, parts of three numbers; x is not changed"""
+    for world in (2, 3):
+        xs = [whole(rng, 3 * world) for _ in range(world)]
+        parts, traffic = everywhere(student, world, "ring_reduce_scatter", xs, _unchanged=True)
+        for rank, part in enumerate(parts):
+            due, what = cut(sum(xs), rank, world, 0), f"wrong part of the sum at rank {rank} of {world}"
+            close(part, due, atol=0.0, dtype=torch.float32, what=what)
+        ring_traffic(traffic, world - 1, (world - 1) * 12)
+
+
+@checks("ring_reduce_scatter")
+def test_scattered_alone(student):
+    """one rank alone has all of the sum and sends nothing"""
+    parts, traffic = everywhere(student, 1, "ring_reduce_scatter", torch.tensor([3.0, 1.0, 2.0]), _unchanged=True)
+    close(parts[0], [3.0, 1.0, 2.0], atol=0.0)
+    ring_traffic(traffic, 0, 0)
+
+
+def listed(chunks):
+    name = getattr(chunks, "type_name", type(chunks).__name__)
+    that(isinstance(chunks, list | tuple), "the chunks do not come in a list", expected="a list", got=name)
+
+
+@checks("ring_all_gather", weight=2)
+def test_gathered_by_hand(student):
+    """four ranks, a number each: 60, 64, 68, 72 on all of them"""
+    chunks = [torch.tensor([value]) for value in (60.0, 64.0, 68.0, 72.0)]
+    gathered, traffic = everywhere(student, 4, "ring_all_gather", chunks, _unchanged=True)
+    for rank, got in enumerate(gathered):
+        listed(got)
+        that(len(got) == 4, f"rank {rank} has another number of chunks", expected=4, got=len(got))
+        close(torch.cat(list(got)), [60.0, 64.0, 68.0, 72.0], atol=0.0, what=f"wrong chunks at rank {rank}")
+    ring_traffic(traffic, 3, 12)
+
+
+@checks("ring_all_gather")
+def test_gathered_shapes(student, rng):
+    """chunks of two and more dimensions, of two and three ranks"""
+    for world, shape in ((2, (2, 3)), (3, (2, 1, 2))):
+        chunks = [normal(rng, *shape) for _ in range(world)]
+        gathered, traffic = everywhere(student, world, "ring_all_gather", chunks)
+        for got in gathered:
+            for chunk, want in zip(got, chunks, strict=True):
+                close(chunk, want, atol=0.0, rtol=0.0, dtype=torch.float64)
+        ring_traffic(traffic, world - 1, (world - 1) * chunks[0].nbytes)
+
+
+@checks("ring_all_gather")
+def test_gathered_alone(student):
+    """one rank alone has its chunk and sends nothing"""
+    gathered, traffic = everywhere(student, 1, "ring_all_gather", torch.tensor([[3.0, 1.0]]))
+    that(len(gathered[0]) == 1, "one rank has one chunk", expected=1, got=len(gathered[0]))
+    close(gathered[0][0], [[3.0, 1.0]], atol=0.0)
+    ring_traffic(traffic, 0, 0)
+
+
+@checks("ring_all_reduce", weight=2)
+def test_reduced_by_hand(student, hand):
+    """four ranks, four numbers: six messages of one number from each"""
+    case = hand["ring"]
+    sums, traffic = everywhere(student, 4, "ring_all_reduce", rows(case))
+    on_all(sums, torch.tensor(case["total"], dtype=torch.float64))
+    ring_traffic(traffic, case["messages"], case["sent_bytes"])
+
+
+@checks("ring_all_reduce")
+def test_padded(student, rng, hand):
+    """7 numbers among 3 ranks: two zeros behind them while they travel"""
+    case = hand["padded"]
+    xs = [whole(rng, case["values"]) for _ in range(3)]
+    sums, traffic = everywhere(student, 3, "ring_all_reduce", xs, _unchanged=True)
+    on_all(sums, sum(xs), dtype=torch.float32)
+    ring_traffic(traffic, case["messages"], case["sent_bytes"])
+
+
+@checks("ring_all_reduce")
+def test_reduced_shapes(student, rng):
+    """any shape: one rank alone, two, three"""
+    for world, shape in ((1, (2, 3)), (2, (3, 2, 2)), (3, (2, 4))):
+        xs = [whole(rng, *shape) for _ in range(world)]
+        sums, traffic = everywhere(student, world, "ring_all_reduce", xs, _unchanged=True)
+        on_all(sums, sum(xs), dtype=torch.float32)
+        reduce_traffic(traffic, xs[0])
+
+
+@checks("ring_all_reduce")
+def test_the_same_bits(student, rng):
+    """numbers that a sum rounds: still the same bits on every rank"""
+    xs = [10.0**rank * normal(rng, 40, dtype=torch.float32) for rank in range(3)]
+    sums, _ = everywhere(student, 3, "ring_all_reduce", xs)
+    want = sum(x.double() for x in xs)
+    for got in sums:
+        close(got, want, atol=1e-4, rtol=1e-5)
+    alike(sums)
+
+
+# ---- parallel_attention ----------------------------------------------------------------------------------------------
+
+
+def attend(student, world, x, layer, config, positions, mask, **options):
+    shards = [cut_layer(layer, config, rank, world) for rank in range(world)]
+    return everywhere(student, world, "parallel_attention", x, shards, config, positions, mask, **options)
+
+
+@checks("parallel_attention", weight=2)
+def test_attention_of_two(student, rng):
+    """two ranks give what the whole layer gives, for one all-reduce"""
+    config, T = config_of(4, 2), 5
+    layer, x = layer_of(rng, config), normal(rng, 2, T, 20)
+    got, traffic = attend(student, 2, x, layer, config, torch.arange(T), causal(T), _unchanged=True)
+    on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-9)
+    reduce_traffic(traffic, x)
+
+
+@checks("parallel_attention")
+def test_attention_with_copies(student, rng):
+    """four ranks, two key/value heads"""
+    config, T = config_of(8, 2), 3
+    layer, x = layer_of(rng, config), normal(rng, 1, T, 20)
+    got, traffic = attend(student, 4, x, layer, config, torch.arange(T), causal(T))
+    on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-9)
+    reduce_traffic(traffic, x)
+
+
+@checks("parallel_attention")
+def test_attention_positions_and_mask(student, rng):
+    """one rank alone, then two: other positions, and another mask"""
+    config, T = config_of(4, 2), 4
+    layer, x = layer_of(rng, config), normal(rng, 2, T, 20)
+    positions, mask = torch.tensor([3, 4, 9, 11]), torch.tensor([[1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 1, 1]]).bool()
+    for world in (1, 2):
+        got, traffic = attend(student, world, x, layer, config, positions, mask)
+        on_all(got, attended(x, layer, config, positions, mask), atol=1e-9)
+        reduce_traffic(traffic, x)
+
+
+# ---- parallel_feed_forward -------------------------------------------------------------------------------------------
+
+
+def feed(student, world, x, layer, config, **options):
+    shards = [cut_layer(layer, config, rank, world) for rank in range(world)]
+    return everywhere(student, world, "parallel_feed_forward", x, shards, **options)
+
+
+@checks("parallel_feed_forward", weight=2)
+def test_feed_forward_of_ranks(student, rng):
+    """one, two and four ranks give what the whole layer gives, for one all-reduce"""
+    config = config_of(4, 2)
+    layer, x = layer_of(rng, config), normal(rng, 2, 3, 20)
+    for world in (1, 2, 4):
+        got, traffic = feed(student, world, x, layer, config, _unchanged=True)
+        on_all(got, fed(x, layer), atol=1e-9)
+        reduce_traffic(traffic, x)
+
+
+@checks("parallel_feed_forward")
+def test_feed_forward_of_large_numbers(student, hand):
+    """gates of 3 and 11: silu is of each, not of their sum"""
+    case = hand["two_matrices"]
+    gates, D = torch.tensor(case["parts"], dtype=torch.float64), 2
+    config = config_of(2, 2, F=2, D=D)
+    layer = layer_of(torch.Generator().manual_seed(0), config)
+    layer.gate_proj, layer.up_proj = torch.stack((gates, torch.zeros(2).double()), dim=1), torch.tensor([[0.0, 1.0]] * 2).double()
+    layer.down_proj = torch.ones(D, 2).double()
+    got, _ = feed(student, 2, torch.tensor([[[1.0, 1.0]]]).double(), layer, config)
+    want = float(silu(gates).sum())
+    close(want, hand["nonlinearity"]["sum_of_parts"], atol=1e-6)
+    on_all(got, torch.full((1, 1, D), want, dtype=torch.float64), atol=1e-9)
+
+
+@checks("parallel_feed_forward")
+def test_feed_forward_work(student, rng):
+    """a rank of two does half of the work"""
+    config = config_of(4, 2, F=64, D=32)
+    layer, x = layer_of(rng, config), normal(rng, 1, 8, 32)
+    shards, ranks = [cut_layer(layer, config, rank, 2) for rank in range(2)], student.ranks(2)
+    with ranks.counting(1) as work:
+        got, _ = ranks.each("parallel_feed_forward", [(x, shard) for shard in shards])
+    on_all(got, fed(x, layer), atol=1e-9)
+    due = 2 * 8 * 3 * 64 * 32
+    that(0.45 * due <= work.flops <= 0.51 * due, "a rank of two does another share of the FLOPs", expected=due // 2, got=work.flops)
+
+
+# ---- the vocabulary --------------------------------------------------------------------------------------------------
+
+
+def split(table, world):
+    return [cut(table, rank, world, 0) for rank in range(world)]
+
+
+@checks("vocab_parallel_embedding", weight=2)
+def test_embedding_of_ranks(student, rng):
+    """one, two and four ranks: every token's row, for one all-reduce"""
+    table = normal(rng, 12, 5)
+    ids = torch.tensor([[0, 11, 5, 6, 2], [3, 8, 9, 2, 6]])
+    for world in (1, 2, 4):
+        got, traffic = everywhere(student, world, "vocab_parallel_embedding", split(table, world), ids, _unchanged=True)
+        on_all(got, table[ids], dtype=torch.float64)
+        reduce_traffic(traffic, table[ids])
+
+
+@checks("vocab_parallel_embedding")
+def test_embedding_of_one_rank_only(student, rng):
+    """ids that all lie with one of three ranks"""
+    table = normal(rng, 6, 4)
+    for ids in (torch.tensor([[0, 1, 0]]), torch.tensor([[2, 3, 3]]), torch.tensor([[5, 5, 4]])):
+        got, _ = everywhere(student, 3, "vocab_parallel_embedding", split(table, 3), ids)
+        on_all(got, table[ids])
+
+
+@checks("vocab_parallel_logits", weight=2)
+def test_logits_of_ranks(student, rng):
+    """one, two and three ranks: all scores in the order of the ids, for one all-gather"""
+    head, x = normal(rng, 12, 5), normal(rng, 2, 5)
+    for world in (1, 2, 3):
+        got, traffic = everywhere(student, world, "vocab_parallel_logits", x, split(head, world), _unchanged=True)
+        on_all(got, x @ head.T, atol=1e-9)
+        ring_traffic(traffic, world - 1, (world - 1) * 2 * 12 // world * 8)
+
+
+@checks("vocab_parallel_logits")
+def test_logits_of_positions(student, rng):
+    """scores of every position of a text: x (B, T, D)"""
+    head, x = normal(rng, 8, 3), normal(rng, 2, 3, 3)
+    got, traffic = everywhere(student, 2, "vocab_parallel_logits", x, split(head, 2))
+    on_all(got, x @ head.T, atol=1e-9)
+    ring_traffic(traffic, 1, 2 * 3 * 4 * 8)
+
+
+@checks("vocab_parallel_argmax", weight=2)
+def test_argmax_of_ranks(student, rng):
+    """one to four ranks: the best token of all, whoever has it, for two numbers a row"""
+    head, x = normal(rng, 12, 5), normal(rng, 6, 5)
+    for world in (1, 2, 3, 4):
+        got, traffic = everywhere(student, world, "vocab_parallel_argmax", x, split(head, world), _unchanged=True)
+        on_all(got, (x @ head.T).argmax(-1, keepdim=True), dtype=torch.int64)
+        ring_traffic(traffic, world - 1, min(traffic.sent_bytes[0], 16 * 6 * (world - 1)))
+
+
+@checks("vocab_parallel_argmax")
+def test_argmax_of_low_scores(student):
+    """all scores are negative; the best has the smaller share among its rank's own"""
+    head = torch.tensor([[-5.0], [-9.0], [-4.0], [-3.5], [-8.0], [-9.0]])
+    got, _ = everywhere(student, 2, "vocab_parallel_argmax", torch.tensor([[1.0], [2.0]]), split(head, 2))
+    on_all(got, torch.tensor([[3], [3]]), dtype=torch.int64)
+    head = torch.tensor([[9.0], [8.9], [8.8], [5.0], [0.0], [0.0]])
+    got, _ = everywhere(student, 2, "vocab_parallel_argmax", torch.tensor([[1.0]]), split(head, 2))
+    on_all(got, torch.tensor([[0]]), dtype=torch.int64)
+
+
+@checks("vocab_parallel_argmax")
+def test_argmax_of_a_tie(student):
+    """equal scores on two ranks: either token, but the same one everywhere"""
+    head = torch.tensor([[1.0], [4.0], [4.0], [2.0], [4.0], [0.0]])
+    got, _ = everywhere(student, 3, "vocab_parallel_argmax", torch.tensor([[1.0]]), split(head, 3))
+    alike(got)
+    equal(list(got[0].shape), [1, 1], what="wrong shape")
+    that(int(got[0]) in (1, 2, 4), "a token that is not among the best", expected="1, 2 or 4", got=int(got[0]))
+
+
+# ---- parallel_forward ------------------------------------------------------------------------------------------------
+
+
+@checks("parallel_forward", weight=2)
+def test_forward_of_ranks(student, rng):
+    """one and two ranks give the whole model's logits, for 2L + 1 all-reduces and one all-gather"""
+    config = config_of(4, 2)
+    weights, ids = weights_of(rng, config), some(config, rng, 2, 3)
+    for world in (1, 2):
+        shards = [cut_model(weights, config, rank, world) for rank in range(world)]
+        got, traffic = everywhere(student, world, "parallel_forward", shards, config, ids)
+        on_all(got, logits_of(weights, config, ids), atol=1e-8)
+        reduced, gathered = 5 * 2 * 3 * 20 * 8, 2 * 3 * 36 * 8
+        ring_traffic(traffic, 11 * (world - 1), (world - 1) * (2 * reduced + gathered) // world)
+
+
+@checks("parallel_forward")
+def test_forward_with_copies(student, rng):
+    """four ranks, two key/value heads, a head of its own"""
+    config = config_of(4, 2, num_hidden_layers=1, tie_word_embeddings=False)
+    weights, ids = weights_of(rng, config), some(config, rng, 1, 4)
+    got, _ = everywhere(student, 4, "parallel_forward", [cut_model(weights, config, rank, 4) for rank in range(4)], config, ids)
+    on_all(got, logits_of(weights, config, ids), atol=1e-8)
+
+
+@checks("parallel_forward")
+def test_forward_changes_nothing(student, rng):
+    """the weights are as they were"""
+    config = config_of(4, 2, num_hidden_layers=1)
+    weights, ids = weights_of(rng, config), some(config, rng, 1, 2)
+    shards = [cut_model(weights, config, rank, 2) for rank in range(2)]
+    got, _ = everywhere(student, 2, "parallel_forward", shards, config, ids, _unchanged=True, _arguments=True)
+    on_all([logits for logits, _ in got], logits_of(weights, config, ids), atol=1e-8)
+    for shard, (_, after) in zip(shards, got, strict=True):
+        unchanged(shard, after[0])
+
+
+# ---- seconds ---------------------------------------------------------------------------------------------------------
+
+
+def wires(case):
+    return list(zip(case["link_bandwidths"], case["latencies"], strict=True))
+
+
+@checks("all_reduce_seconds", weight=2)
+def test_ring_seconds_by_hand(student, hand):
+    """16,384 bytes around 8 GPUs, over three wires"""
+    case = hand["seventy_b"]
+    for wire, want in zip(wires(case), case["ring_us"], strict=True):
+        close(1e6 * student.all_reduce_seconds(16384, 8, *wire), want, atol=1e-3)
+
+
+@checks("all_reduce_seconds")
+def test_ring_seconds_of_few(student):
+    """two ranks and three, step by step; one rank takes no time"""
+    for world in (1, 2, 3):
+        got = student.all_reduce_seconds(1200, world, 100.0, 0.5)
+        exact(got, around_a_ring(1200, world, 100.0, 0.5), f"wrong seconds of {world} ranks")
+
+
+@checks("one_shot_seconds", weight=2)
+def test_one_shot_seconds_by_hand(student, hand):
+    """160 times 16,384 bytes among 8 GPUs, over three wires"""
+    case = hand["seventy_b"]
+    for wire, want in zip(wires(case), case["one_shots_ms"], strict=True):
+        close(160e3 * student.one_shot_seconds(16384, 8, *wire), want, atol=1e-3)
+
+
+@checks("one_shot_seconds")
+def test_one_shot_seconds_of_few(student):
+    """two ranks and three; one rank takes no time"""
+    for world, want in ((1, 0.0), (2, 0.5 + 12.0), (3, 0.5 + 24.0)):
+        exact(student.one_shot_seconds(1200, world, 100.0, 0.5), want, f"wrong seconds of {world} ranks")
+
+
+@checks("one_shot_seconds")
+def test_where_they_cross(student, hand):
+    """NVLink, 8 GPUs: with 2.23 MB a ring takes as long"""
+    case, wire = hand["crossing"], wires(hand["seventy_b"])[0]
+    close(student.one_shot_seconds(case["num_bytes"], 8, *wire), around_a_ring(case["num_bytes"], 8, *wire), atol=1e-11)
+
+
+@checks("tensor_parallel_seconds", weight=2)
+def test_step_by_hand(student, hand):
+    """70B on 8 GPUs, one token, over three wires"""
+    case = hand["seventy_b"]
+    for wire, want in zip(wires(case), case["step_ms"], strict=True):
+        got = student.tensor_parallel_seconds(case["weight_bytes"], case["layers"], case["width"], 1, 2, 8, case["bandwidth"], *wire)
+        close(1e3 * got, want, atol=1e-3)
+
+
+@checks("tensor_parallel_seconds")
+def test_step_of_one_and_of_rows(student):
+    """one rank only reads; rows make the messages longer"""
+    exact(student.tensor_parallel_seconds(6000, 3, 4, 5, 2, 1, 100.0, 10.0, 0.25), 60.0)
+    want = 6000 / 2 / 100 + 6 * around_a_ring(5 * 4 * 2, 2, 10.0, 0.25)
+    exact(student.tensor_parallel_seconds(6000, 3, 4, 5, 2, 2, 100.0, 10.0, 0.25), want)
+
+
+@checks("pipeline_bubble", weight=2)
+def test_bubble_by_hand(student, hand):
+    """8 stages, 1 to 64 microbatches"""
+    case = hand["pipeline"]
+    for m, want in zip(case["microbatches"], case["bubbles"], strict=True):
+        close(student.pipeline_bubble(case["stages"], m), want, atol=1e-6)
+
+
+@checks("pipeline_bubble")
+def test_bubble_of_few(student):
+    """one stage never waits; the rest by drawing up who works when"""
+    for stages, m in ((1, 1), (1, 5), (2, 1), (2, 3), (4, 2)):
+        exact(student.pipeline_bubble(stages, m), idle_share(stages, m), f"wrong share for {stages} stages and {m} microbatches")
+
+

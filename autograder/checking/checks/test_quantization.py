@@ -1,0 +1,660 @@
+"""Checks of quantization that students may read."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.quantized import (
+    affine_case,
+    float32s,
+    linear_case,
+    matrix,
+    numbers,
+    parts,
+    q4_1_by_hand,
+    q8_0_by_hand,
+    random_blocks,
+    rounded,
+    same,
+    symmetric_case,
+    was_floating,
+    weights_of,
+)
+from course.kit import Config
+
+
+def uint8(values):
+    return torch.tensor(values, dtype=torch.uint8)
+
+
+# ---- quantize_absmax -----------------------------------------------------------------------------------------------
+
+
+@checks("quantize_absmax", weight=2)
+def test_symmetric_by_hand(student, hand):
+    """five numbers in 8 bits, worked out by hand"""
+    case = hand["absmax"]
+    q, scale = parts(student.quantize_absmax(torch.tensor(case["x"]), _unchanged=True), "q", "scale")
+    float32s(scale, [case["scale"]], "wrong scale")
+    numbers(q, case["q"], torch.int8)
+
+
+@checks("quantize_absmax")
+def test_symmetric_ties(student, hand):
+    """half to even: 0.5 is 0, 1.5 and 2.5 are 2"""
+    case = hand["ties"]
+    q, _ = parts(student.quantize_absmax(torch.tensor(case["x"])), "q", "scale")
+    numbers(q, case["q"], torch.int8)
+
+
+@checks("quantize_absmax", weight=2)
+def test_a_scale_for_each_row(student, rng):
+    """each row has its scale; a matrix as one row has one; groups of 32 have one each"""
+    for shape in ((3, 6), (2, 3, 5), (2, 4, 32), (1, 40)):
+        x, q, scale = symmetric_case(rng, *shape)
+        got, its_scale = parts(student.quantize_absmax(x), "q", "scale")
+        float32s(its_scale, scale, f"wrong scale for x of shape {shape}")
+        numbers(got, q, torch.int8, f"wrong q for x of shape {shape}")
+
+
+@checks("quantize_absmax")
+def test_an_outlier(student, hand):
+    """4 bits: one large number leaves nothing of the 31 beside it"""
+    case = hand["outlier"]
+    rest = torch.arange(1, 32) / 100
+    q, scale = parts(student.quantize_absmax(torch.cat((rest, torch.tensor([case["outlier"]]))), bits=4), "q", "scale")
+    float32s(scale, [case["scale"]], "wrong scale in 4 bits")
+    numbers(q, [0] * 31 + [7], torch.int8, "wrong q in 4 bits")
+    q, scale = parts(student.quantize_absmax(rest, 4), "q", "scale")
+    float32s(scale, [case["scale_without"]], "wrong scale in 4 bits, without the outlier")
+    numbers(q[:3], case["first_three"], torch.int8, "wrong first three of q in 4 bits, without the outlier")
+
+
+@checks("quantize_absmax")
+def test_rows_of_zeros(student):
+    """a row of zeros beside another one: q 0, scale 0, no nan"""
+    x = torch.tensor([[0.0, 0.0, 0.0], [-2.54, 1.27, 0.0], [0.0, -0.0, 0.0]])
+    q, scale = parts(student.quantize_absmax(x), "q", "scale")
+    float32s(scale, [[0.0], [0.02], [0.0]], "wrong scale")
+    numbers(q, [[0, 0, 0], [-127, 64, 0], [0, 0, 0]], torch.int8)
+
+
+# ---- quantize_affine -----------------------------------------------------------------------------------------------
+
+
+@checks("quantize_affine", weight=2)
+def test_affine_by_hand(student, hand):
+    """five numbers in 4 bits and in 8, worked out by hand"""
+    case = hand["affine"]
+    x = torch.tensor(case["x"])
+    for bits, options in ((4, {"bits": 4}), (8, {})):
+        q, scale, minimum = parts(student.quantize_affine(x, _unchanged=True, **options), "q", "scale", "minimum")
+        float32s(scale, [case[f"scale_{bits}"]], f"wrong scale in {bits} bits")
+        float32s(minimum, [case["minimum"]], f"wrong minimum in {bits} bits")
+        numbers(q, case[f"q_{bits}"], torch.uint8, f"wrong q in {bits} bits")
+
+
+@checks("quantize_affine")
+def test_affine_ties(student, hand):
+    """half to even, up to 255"""
+    case = hand["ties"]
+    q, *_ = parts(student.quantize_affine(torch.tensor(case["x_affine"])), "q", "scale", "minimum")
+    numbers(q, case["q_affine"], torch.uint8)
+
+
+@checks("quantize_affine", weight=2)
+def test_an_interval_for_each_row(student, rng):
+    """each row, or group of 32, has its scale and its minimum"""
+    for shape in ((3, 6), (2, 3, 5), (2, 4, 32), (1, 40)):
+        x, q, scale, minimum = affine_case(rng, *shape)
+        got = parts(student.quantize_affine(x), "q", "scale", "minimum")
+        float32s(got[1], scale, f"wrong scale for x of shape {shape}", rtol=1e-4)
+        float32s(got[2], minimum, f"wrong minimum for x of shape {shape}", atol=1e-6)
+        numbers(got[0], q, torch.uint8, f"wrong q for x of shape {shape}")
+
+
+@checks("quantize_affine")
+def test_rows_of_equal_numbers(student):
+    """rows of equal numbers: q 0, scale 0, the number is the minimum, no nan"""
+    x = torch.tensor([[2.5, 2.5, 2.5], [0.0, 0.0, 0.0], [-1.0, -1.0, -1.0], [0.0, 255.0, 3.0]])
+    q, scale, minimum = parts(student.quantize_affine(x), "q", "scale", "minimum")
+    float32s(scale, [[0.0], [0.0], [0.0], [1.0]], "wrong scale")
+    float32s(minimum, [[2.5], [0.0], [-1.0], [0.0]], "wrong minimum")
+    numbers(q, [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 255, 3]], torch.uint8)
+
+
+# ---- dequantize ----------------------------------------------------------------------------------------------------
+
+
+@checks("dequantize", weight=2)
+def test_back_by_hand(student, hand):
+    """the five numbers of both cases come back, as near as a step allows"""
+    case = hand["absmax"]
+    got = student.dequantize(torch.tensor(case["q"], dtype=torch.int8), torch.tensor([case["scale"]]), _unchanged=True)
+    float32s(got, case["back"], "wrong numbers without a minimum", atol=1e-5)
+    case = hand["affine"]
+    got = student.dequantize(uint8(case["q_4"]), torch.tensor([case["scale_4"]]), torch.tensor([case["minimum"]]), _unchanged=True)
+    float32s(got, case["back_4"], "wrong numbers with a minimum", atol=1e-5)
+
+
+@checks("dequantize", weight=2)
+def test_scales_for_groups(student):
+    """two rows of two groups: each number with the scale and the minimum of its group"""
+    q = uint8([[[0, 1], [2, 255]], [[3, 0], [1, 1]]])
+    scale, minimum = torch.tensor([[[1.0], [0.5]], [[2.0], [4.0]]]), torch.tensor([[[0.0], [-1.0]], [[10.0], [0.25]]])
+    float32s(student.dequantize(q, scale), [[[0.0, 1.0], [1.0, 127.5]], [[6.0, 0.0], [4.0, 4.0]]], "wrong numbers without a minimum")
+    float32s(
+        student.dequantize(q, scale, minimum), [[[0.0, 1.0], [0.0, 126.5]], [[16.0, 10.0], [4.25, 4.25]]], "wrong numbers with a minimum"
+    )
+
+
+@checks("dequantize")
+def test_float16_scales(student):
+    """scale and minimum in float16: the numbers are float32, with all of its digits"""
+    q = torch.tensor([[101, -127, 3]], dtype=torch.int8)
+    scale, minimum = torch.tensor([[0.1]], dtype=torch.float16), torch.tensor([[7.77]], dtype=torch.float16)
+    exact = q.double() * scale.double()
+    float32s(student.dequantize(q, scale), exact, "wrong numbers", rtol=1e-6)
+    float32s(student.dequantize(q, scale, minimum), exact + minimum.double(), "wrong numbers with a minimum", rtol=1e-6, atol=1e-6)
+
+
+# ---- pack_nibbles, unpack_nibbles ----------------------------------------------------------------------------------
+
+
+@checks("pack_nibbles", weight=2)
+def test_packed_by_hand(student, hand):
+    """the numbers of a block of SmolLM2, two in a byte"""
+    case = hand["nibbles"]
+    q = uint8(case["low"] + case["high"])
+    exchanged = uint8([high + 16 * low for low, high in zip(case["low"], case["high"], strict=True)])
+    neighbours = q[0::2] + 16 * q[1::2]
+    suspects = [
+        (exchanged, "Low and high halves are exchanged."),
+        (neighbours, "Neighbours share a byte here. Number i shares its byte with number i + 16."),
+    ]
+    numbers(student.pack_nibbles(q, _unchanged=True), case["bytes"], torch.uint8, "wrong bytes", suspects=suspects)
+
+
+@checks("pack_nibbles")
+def test_many_blocks_packed(student):
+    """blocks in rows: 15 in every place, 0 in every place, and each number in turn"""
+    rows = torch.stack((torch.full((32,), 15), torch.zeros(32), torch.arange(32) % 16)).to(torch.uint8)
+    want = torch.stack((torch.full((16,), 255), torch.zeros(16), torch.arange(16) * 17))
+    for shape in ((), (1,), (2, 1)):
+        numbers(student.pack_nibbles(rows.expand(*shape, 3, 32)), want.expand(*shape, 3, 16), torch.uint8, "wrong bytes")
+
+
+@checks("pack_nibbles")
+def test_what_cannot_be_packed(student):
+    """a number over 15, and a last dimension that is not 32: ValueError that names it"""
+    for place, value in ((0, 16), (31, 17), (15, 255)):
+        q = torch.zeros(3, 32, dtype=torch.uint8)
+        q[1, place] = value
+        raises(ValueError, lambda q=q: student.pack_nibbles(q), naming=value)
+    for length in (16, 31, 64):
+        raises(ValueError, lambda length=length: student.pack_nibbles(torch.ones(2, length, dtype=torch.uint8)), naming=length)
+
+
+@checks("unpack_nibbles", weight=2)
+def test_unpacked_by_hand(student, hand):
+    """16 bytes of a block of SmolLM2"""
+    case = hand["nibbles"]
+    low, high = uint8(case["low"]), uint8(case["high"])
+    mixed = torch.stack((low, high), dim=-1).flatten()
+    suspects = [
+        (torch.cat((high, low)), "Low and high halves are exchanged."),
+        (mixed, "A byte gives neighbours here. Byte i holds number i and number i + 16."),
+    ]
+    got = student.unpack_nibbles(uint8(case["bytes"]), _unchanged=True)
+    numbers(got, torch.cat((low, high)), torch.uint8, suspects=suspects)
+
+
+@checks("unpack_nibbles")
+def test_every_byte(student):
+    """all 256 bytes, in 16 blocks"""
+    packed = torch.arange(256).to(torch.uint8).view(4, 4, 16)
+    want = torch.tensor([[byte % 16 for byte in row] + [byte // 16 for byte in row] for row in packed.flatten(0, 1).tolist()])
+    numbers(student.unpack_nibbles(packed), want.view(4, 4, 32), torch.uint8)
+
+
+@checks("unpack_nibbles")
+def test_packed_again(student, rng):
+    """32 numbers of one block after another, each with one 15 among zeros"""
+    q = (15 * torch.eye(32)).to(torch.uint8)
+    packed = (q[:, :16] + 16 * q[:, 16:].int()).to(torch.uint8)
+    numbers(student.unpack_nibbles(packed), q, torch.uint8)
+
+
+# ---- read_q4_1, read_q8_0 ------------------------------------------------------------------------------------------
+
+
+@checks("read_q4_1", weight=2)
+def test_a_real_q4_1_block(student, hand):
+    """the first block of SmolLM2's values, layer 0"""
+    case = hand["q4_1"]
+    got = parts(student.read_q4_1(uint8(case["raw"]), _unchanged=True), "q", "scale", "minimum")
+    float32s(got[1], [case["scale"]], "wrong scale", atol=1e-8)
+    float32s(got[2], [case["minimum"]], "wrong minimum", atol=1e-8)
+    numbers(got[0], hand["nibbles"]["low"] + hand["nibbles"]["high"], torch.uint8)
+
+
+@checks("read_q4_1", weight=2)
+def test_a_matrix_of_q4_1_blocks(student, rng):
+    """rows of blocks: each block has its own scale and minimum, and they are read bit for bit"""
+    for leading in ((5,), (3, 4)):
+        raw = random_blocks(rng, *leading, halves=2, numbers=16)
+        got = parts(student.read_q4_1(raw), "q", "scale", "minimum")
+        q, scale, minimum = q4_1_by_hand(raw)
+        float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
+        float32s(got[2], minimum, "wrong minimum", rtol=0, atol=0)
+        numbers(got[0], q, torch.uint8)
+
+
+@checks("read_q4_1")
+def test_q4_1_ends(student):
+    """scale 1 and minimum -8 in bytes, then bytes 0, 15, 240 and 255"""
+    raw = uint8([[0, 60, 0, 200, *[byte] * 16] for byte in (0, 15, 240, 255)])
+    got = parts(student.read_q4_1(raw), "q", "scale", "minimum")
+    float32s(got[1], [[1.0]] * 4, "wrong scale")
+    float32s(got[2], [[-8.0]] * 4, "wrong minimum")
+    numbers(got[0], [[low] * 16 + [high] * 16 for low, high in ((0, 0), (15, 0), (0, 15), (15, 15))], torch.uint8)
+
+
+# One block at a time, in a loop.
+BLOCK_BY_BLOCK = """
+read_at_once = read_q4_1
+
+def read_q4_1(raw):
+    blocks = [read_at_once(block) for block in raw.reshape(-1, 20)]
+    return tuple(torch.stack(part).view(*raw.shape[:-1], -1) for part in zip(*blocks))
+"""
+
+
+@checks("read_q4_1", timing=True)
+def test_faster_than_block_by_block(race):
+    """speed: 2,048 blocks, against one block at a time"""
+
+    def blocks(rng):
+        return random_blocks(rng, 32, 64, halves=2, numbers=16)
+
+    def call(s, inputs):
+        return s.read_q4_1(inputs)
+
+    race.against(BLOCK_BY_BLOCK, blocks, call, cause="All blocks are read by the same few operations, whatever their number.")
+
+
+@checks("read_q8_0", weight=2)
+def test_a_real_q8_0_block(student, hand):
+    """the first block of row 10 of SmolLM2's embeddings"""
+    case = hand["q8_0"]
+    q, scale = parts(student.read_q8_0(uint8(case["raw"]), _unchanged=True), "q", "scale")
+    float32s(scale, [case["scale"]], "wrong scale", atol=1e-8)
+    numbers(q, [byte - 256 * (byte > 127) for byte in case["raw"][2:]], torch.int8)
+
+
+@checks("read_q8_0", weight=2)
+def test_a_matrix_of_q8_0_blocks(student, rng):
+    """rows of blocks: each block has its own scale, and it is read bit for bit"""
+    for leading in ((5,), (3, 4)):
+        raw = random_blocks(rng, *leading, halves=1, numbers=32)
+        got = parts(student.read_q8_0(raw), "q", "scale")
+        q, scale = q8_0_by_hand(raw)
+        float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
+        numbers(got[0], q, torch.int8)
+
+
+@checks("read_q8_0")
+def test_q8_0_ends(student):
+    """scale -2 in bytes, then bytes 0, 127, 128 and 255"""
+    raw = uint8([[0, 192, *[byte] * 32] for byte in (0, 127, 128, 255)])
+    q, scale = parts(student.read_q8_0(raw), "q", "scale")
+    float32s(scale, [[-2.0]] * 4, "wrong scale")
+    numbers(q, [[value] * 32 for value in (0, 127, -128, -1)], torch.int8)
+
+
+# ---- write_q4_1 ----------------------------------------------------------------------------------------------------
+
+
+def read_back(got, leading):
+    """q, scale and minimum of written blocks, after a look at their shape and dtype."""
+    numbers(got, got, torch.uint8, "wrong bytes")
+    equal(list(got.shape), [*leading, 20], what="wrong shape of the blocks")
+    return q4_1_by_hand(got)
+
+
+@checks("write_q4_1", weight=3)
+def test_written_by_hand(student, hand):
+    """32 numbers from 100.05 up: minimum and scale as float16 has them, and the numbers for these two"""
+    case = hand["written"]
+    x = case["first"] + case["step"] * torch.arange(32)
+    q, scale, minimum = read_back(student.write_q4_1(x, _unchanged=True), ())
+    close(minimum, [case["minimum"]], what="wrong minimum in the block")
+    close(scale, [case["scale"]], what="wrong scale in the block")
+    unrounded = ((x.double() - x[0].double()) / (0.31 / 15)).round()
+    told = "These are the numbers for the minimum as it was before float16 rounded it. Who reads the block has the rounded one."
+    same(q, torch.tensor(case["q"]), "wrong numbers in the block", suspects=[(unrounded, told)])
+
+
+@checks("write_q4_1", weight=2)
+def test_written_on_the_grid(student, rng):
+    """numbers that blocks can hold are written as they are"""
+    q = torch.randint(16, (3, 4, 32), generator=rng)
+    q[..., 3], q[..., 30] = 15, 0
+    scale = torch.randint(1, 200, (3, 4, 1), generator=rng) / 64
+    minimum = torch.randint(-300, 300, (3, 4, 1), generator=rng) / 32
+    got = read_back(student.write_q4_1(q * scale + minimum), (3, 4))
+    for name, mine, due in zip(("scale", "minimum", "numbers"), (got[1], got[2], got[0]), (scale, minimum, q), strict=True):
+        same(mine, due, f"wrong {name} in the blocks")
+
+
+@checks("write_q4_1")
+def test_written_blocks_of_equal_numbers(student):
+    """blocks of equal numbers, and of numbers so near each other that float16 makes 0 of their scale: numbers 0"""
+    minima = torch.tensor([[2.5], [0.0], [-100.0], [0.0], [1.0]])
+    x = minima.repeat(1, 32)
+    x[3] = 2e-7 * torch.arange(32) / 31
+    x[4, 1::2] += 2.0**-23
+    q, scale, minimum = read_back(student.write_q4_1(x), (5,))
+    equal(minimum, minima, what="wrong minimum in the blocks")
+    equal(scale, torch.zeros(5, 1), what="wrong scale in the blocks")
+    same(q, torch.zeros(5, 32), "wrong numbers in the blocks")
+
+
+# ---- quantized_linear ----------------------------------------------------------------------------------------------
+
+
+@checks("quantized_linear", weight=2)
+def test_a_product_by_hand(student, hand):
+    """one group, two rows, worked out by hand"""
+    case = hand["linear"]
+    float32s(student.quantized_linear(*linear_case(case), _unchanged=True), case["y"], "wrong product")
+
+
+@checks("quantized_linear", weight=2)
+def test_products_of_groups(student, rng):
+    """several groups: what the matrix gives that they stand for, for one x, for rows, and for rows of rows"""
+    q, scale, minimum = matrix(rng, 12, 96)
+    for leading in ((), (4,), (2, 3)):
+        x = torch.randn(*leading, 96, generator=rng)
+        want = x.double() @ weights_of(q, scale, minimum).T
+        got = student.quantized_linear(x, q, scale, minimum)
+        float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("quantized_linear")
+def test_a_width_that_is_no_multiple(student, rng):
+    """x of 40 or 72 numbers, which 32 does not divide: ValueError that names D"""
+    for width, whole in ((40, 32), (72, 64), (16, 32)):
+        q, scale, minimum = matrix(rng, 4, whole)
+        raises(ValueError, lambda w=width, m=(q, scale, minimum): student.quantized_linear(torch.ones(2, w), *m), naming=width)
+
+
+def in_hand(out, x, y):
+    """The most bytes at one time: four groups of all rows in float32, and a few tensors as large as x and y."""
+    return 4 * out * 32 * 4 + 8 * (x.nbytes + y.nbytes)
+
+
+@checks("quantized_linear", weight=2)
+def test_the_matrix_is_never_whole(student, rng):
+    """work: a matrix of 256 x 2,048, of which a group or a row at a time is made floating"""
+    q, scale, minimum = matrix(rng, 256, 2048)
+    x = torch.randn(1, 2048, generator=rng)
+    with student.counting() as work:
+        got = student.quantized_linear(x, q, scale, minimum)
+    want = x.double() @ weights_of(q, scale, minimum).T
+    float32s(got, want, "wrong product", atol=2e-5 * float(want.abs().max()))
+    most = in_hand(256, x, got)
+    that(
+        work.peak_bytes <= most,
+        "too much memory at one time",
+        expected=f"{most:,} bytes at the most; the matrix in 16 bits has {2 * q.numel():,}",
+        got=f"{work.peak_bytes:,} bytes",
+    )
+
+
+# ---- int8_linear ---------------------------------------------------------------------------------------------------
+
+
+@checks("int8_linear", weight=2)
+def test_an_integer_product_by_hand(student, hand):
+    """one group, two rows, x in 8 bits, worked out by hand"""
+    case = hand["linear"]
+    told = "This is the product with x as it is: here x is quantized too."
+    got = student.int8_linear(*linear_case(case), _unchanged=True)
+    close(got, torch.tensor(case["y_int8"]), dtype=torch.float32, what="wrong product", suspects=[(case["y"], told)])
+
+
+def integer_product(x, q, scale, minimum):
+    """What is due: x rounded to 8 bits, group by group, times the matrix, in float64."""
+    xq, x_scale = rounded(x)
+    return (xq * x_scale).flatten(-2) @ weights_of(q, scale, minimum).T
+
+
+@checks("int8_linear", weight=2)
+def test_integer_products_of_groups(student, rng):
+    """several groups: x rounded in each group by itself, for one x, for rows, and for rows of rows"""
+    q, scale, minimum = matrix(rng, 12, 96)
+    for leading in ((), (4,), (2, 3)):
+        x = symmetric_case(rng, *leading, 3, 32)[0].flatten(-2)
+        want = integer_product(x, q, scale, minimum)
+        got = student.int8_linear(x, q, scale, minimum)
+        float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("int8_linear")
+def test_the_largest_sums(student):
+    """32 products of 15 and 127, and of 15 and -127: no type of 8 or 16 bits holds their sum"""
+    x = torch.cat((torch.full((32,), 127.0), torch.full((32,), -127.0), torch.zeros(32)))
+    q = torch.zeros(2, 3, 32, dtype=torch.uint8)
+    q[0, 0], q[1, 1], q[:, 2] = 15, 15, 7
+    scale, minimum = torch.ones(2, 3, 1), torch.zeros(2, 3, 1)
+    minimum[:, 2] = 5.0
+    float32s(student.int8_linear(x, q, scale, minimum), [60960.0, -60960.0], "wrong sums")
+
+
+@checks("int8_linear")
+def test_another_width_in_8_bits(student, rng):
+    """x of 40 or 72 numbers, which 32 does not divide: ValueError that names D"""
+    for width, whole in ((40, 32), (72, 64), (16, 32)):
+        q, scale, minimum = matrix(rng, 4, whole)
+        raises(ValueError, lambda w=width, m=(q, scale, minimum): student.int8_linear(torch.ones(2, w), *m), naming=width)
+
+
+@checks("int8_linear", weight=2)
+def test_integers_all_the_way(student, rng):
+    """work: q is multiplied as integers, and in no floating tensor on the way"""
+    q, scale, minimum = matrix(rng, 6, 64)
+    x = symmetric_case(rng, 2, 32)[0].flatten()
+    with student.watching() as prints:
+        got = student.int8_linear(x, q, scale, minimum)
+    want = integer_product(x, q, scale, minimum)
+    float32s(got, want, "wrong product", atol=1e-5 * float(want.abs().max()))
+    that(
+        not was_floating(prints, x, q, scale, minimum),
+        "a floating tensor held the numbers of q, the weights, or their products with those of x",
+        expected="integers, until the products are added up",
+        cause="Multiply and add in torch.int32; the scales come behind the sum.",
+    )
+
+
+# ---- QuantizedKVCache ----------------------------------------------------------------------------------------------
+
+
+def as_near(got, due, what):
+    """Fails unless `got` (..., Dh) is `due` as 8 bits with a float16 scale have it, vector by vector."""
+    that(isinstance(got, torch.Tensor), f"{what}: no tensor", got=type(got).__name__)
+    equal(list(got.shape), list(due.shape), what=f"wrong shape of the {what}")
+    step = due.double().abs().amax(dim=-1, keepdim=True) / 127
+    float32s(got, got.double(), f"the {what}")
+    off = (got.double() - due.double()).abs()
+    worst = float((off / step).max())
+    that(worst <= 0.6, f"the {what} are too far off", expected="half a step of their scale, at the most", got=f"{worst:.3g} steps")
+    count = got.double() / step  # float16 rounds a scale by one part in 2,048
+    stray = float((count - count.round()).abs().max())
+    that(stray <= 0.1, f"the {what} are not what 8 bits and a scale stand for", expected="multiples of max |x| / 127 of each vector")
+
+
+def vectors(rng, batch, config, t):
+    """Keys or values (B, K, t, Dh) whose magnitudes differ from token to token and from head to head."""
+    shape = (batch, config.num_key_value_heads, t, config.head_dim)
+    x, _, scale = symmetric_case(rng, *shape)
+    return x / scale.float() * 10.0 ** (3 * torch.rand(*shape[:-1], 1, generator=rng) - 3)
+
+
+@checks("QuantizedKVCache", weight=3)
+def test_all_so_far_in_8_bits(student, rng):
+    """appends of 3, 1 and 2 tokens, some a thousand times as large as others: each vector comes back as near as its own step"""
+    config = small_config(num_hidden_layers=1)
+    cache = student.QuantizedKVCache(config, 2, 8)
+    keys, values = [], []
+    for t in (3, 1, 2):
+        keys.append(vectors(rng, 2, config, t))
+        values.append(vectors(rng, 2, config, t))
+        got = parts(cache.append(0, keys[-1], values[-1]), "keys", "values")
+        as_near(got[0], torch.cat(keys, dim=2), "keys")
+        as_near(got[1], torch.cat(values, dim=2), "values")
+    equal(cache.length, 6, what="wrong length after 3 + 1 + 2 tokens")
+
+
+@checks("QuantizedKVCache")
+def test_layers_apart_in_8_bits(student, rng):
+    """two layers in turn: each its own tokens and its own count, and length is the last one's"""
+    config = small_config(num_hidden_layers=2)
+    cache = student.QuantizedKVCache(config, 1, 6)
+    equal(cache.length, 0, what="a new cache is not empty")
+    stored = [[], []]
+    for layer, t, length in ((0, 2, 0), (1, 2, 2), (0, 1, 2), (0, 1, 2), (1, 3, 5)):
+        stored[layer].append(vectors(rng, 1, config, t))
+        got = parts(cache.append(layer, stored[layer][-1], -stored[layer][-1]), "keys", "values")
+        as_near(got[0], torch.cat(stored[layer], dim=2), f"keys of layer {layer}")
+        as_near(got[1], -torch.cat(stored[layer], dim=2), f"values of layer {layer}")
+        equal(cache.length, length, what=f"wrong length after an append to layer {layer}")
+
+
+@checks("QuantizedKVCache", weight=2)
+def test_bytes_in_8_bits(student, hand):
+    """SmolLM2: 11,880 bytes for each token of room, all of them allocated at once"""
+    smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
+    for batch, max_len in ((1, 16), (3, 5)):
+        with student.counting() as work:
+            cache = student.QuantizedKVCache(smollm2, batch, max_len)
+        want = batch * max_len * hand["bytes"]["cache"]
+        equal(cache.nbytes, want, what=f"wrong nbytes for {batch} rows of {max_len} tokens")
+        most = want + 10_000
+        that(work.peak_bytes <= most, "a new cache takes more memory than nbytes says", expected=f"{want:,}", got=f"{work.peak_bytes:,}")
+    k = torch.ones(3, 3, 5, 64)
+    with student.counting() as work:
+        keys, _ = parts(cache.append(0, k, k), "keys", "values")
+    equal(cache.nbytes, want, what="nbytes has changed with an append")
+    most = 30 * keys.nbytes
+    that(work.peak_bytes <= most, "an append takes the memory of a whole cache", expected=f"{most:,} at most", got=f"{work.peak_bytes:,}")
+
+
+@checks("QuantizedKVCache", weight=2)
+def test_a_full_cache_in_8_bits(student, rng):
+    """too many tokens: CacheFull that names max_len, and the cache is as it was"""
+    config = small_config(num_hidden_layers=2)
+    cache, k = student.QuantizedKVCache(config, 1, 5), vectors(rng, 1, config, 5)
+    for layer in range(2):
+        cache.append(layer, k[:, :, :3], -k[:, :, :3])
+    for kind in ("CacheFull", "ValueError"):
+        raises(kind, lambda: cache.append(0, k[:, :, :3], k[:, :, :3]), naming=5)
+    equal(cache.length, 3, what="wrong length after a refused append")
+    for layer in range(2):
+        keys, values = parts(cache.append(layer, k[:, :, 3:], -k[:, :, 3:]), "keys", "values")
+        as_near(keys, k, "keys after a refused append")
+        as_near(values, -k, "values after a refused append")
+    equal(cache.length, 5, what="a cache of max_len 5 holds 5 tokens")
+
+
+@checks("QuantizedKVCache")
+def test_reset_in_8_bits(student, rng):
+    """reset: empty again, every layer, with all of its room"""
+    config = small_config(num_hidden_layers=3)
+    cache, k = student.QuantizedKVCache(config, 2, 4), vectors(rng, 2, config, 4)
+    before = cache.nbytes
+    for t in (3, 4):
+        for layer in range(3):
+            as_near(parts(cache.append(layer, k[:, :, :t], k[:, :, :t]), "keys", "values")[0], k[:, :, :t], f"keys of layer {layer}")
+        cache.reset()
+        equal(cache.length, 0, what="wrong length after reset")
+    equal(cache.nbytes, before, what="nbytes has changed with reset")
+
+
+# ---- kl_divergence, perplexity -------------------------------------------------------------------------------------
+
+
+def is_float(got):
+    that(isinstance(got, float), "the result is not a float", got=type(got).__name__)
+
+
+@checks("kl_divergence", weight=2)
+def test_divergence_by_hand(student, hand):
+    """one place, the other way round, and the mean of two places"""
+    case = hand["divergence"]
+    p, q = (torch.tensor(case[name]).log() for name in "pq")
+    suspects = [
+        (case["first_reversed"], "This is the divergence the other way round: the reference's p weighs the differences."),
+        (case["first_bits"], "This is in bits: take the natural logarithm."),
+    ]
+    got = student.kl_divergence(p[:1], q[:1], _unchanged=True)
+    close(got, case["first"], atol=2e-6, what="wrong divergence", suspects=suspects)
+    is_float(got)
+    close(student.kl_divergence(q[:1], p[:1]), case["first_reversed"], atol=2e-6, what="wrong divergence the other way round")
+    close(student.kl_divergence(p, q), case["mean"], atol=2e-6, what="wrong mean of two places")
+
+
+@checks("kl_divergence")
+def test_no_divergence(student, rng):
+    """the same logits, and the same but for a number added to each row: 0"""
+    logits = 3 * torch.randn(5, 30, generator=rng)
+    close(student.kl_divergence(logits, logits), 0.0, atol=1e-6, what="wrong divergence of logits from themselves")
+    moved = logits + torch.tensor([[0.0], [5.0], [-8.0], [1.0], [20.0]])
+    close(student.kl_divergence(logits, moved), 0.0, atol=1e-5, what="wrong divergence of logits that were moved row by row")
+
+
+@checks("kl_divergence")
+def test_large_logits(student):
+    """logits of 1,000 and more: no inf, no nan"""
+    p, q = torch.tensor([[1000.0, 1000.0, 0.0]]), torch.tensor([[1000.0, 1001.0, 0.0]])
+    want = 0.5 * (math.log(0.5) + math.log1p(math.e)) + 0.5 * (math.log(0.5) - math.log(math.e / (1 + math.e)))
+    close(student.kl_divergence(p, q), want, atol=5e-4, what="wrong divergence")  # float32 has steps of 6e-5 there
+
+
+@checks("perplexity", weight=2)
+def test_perplexity_by_hand(student, hand):
+    """three tokens, worked out by hand"""
+    case = hand["perplexity"]
+    got = student.perplexity(torch.tensor(case["probs"]).log(), torch.tensor(case["ids"]), _unchanged=True)
+    same_place = math.exp(-sum(math.log(row[token]) for row, token in zip(case["probs"], case["ids"], strict=True)) / 3)
+    mean = -sum(math.log(row[token]) for row, token in zip(case["probs"], case["ids"][1:], strict=False)) / 2
+    suspects = [
+        (same_place, "Each row is held against the token it stands behind; it speaks of the next one."),
+        (mean, "This is the mean of -log p: its exp is still to be taken."),
+    ]
+    close(got, case["perplexity"], atol=1e-5, what="wrong perplexity", suspects=suspects)
+    is_float(got)
+
+
+@checks("perplexity")
+def test_nothing_is_known(student):
+    """equal logits: as many as there are tokens; a model that is sure and right: 1"""
+    ids = torch.tensor([4, 0, 2, 6])
+    close(student.perplexity(torch.full((4, 7), 3.0), ids), 7.0, atol=1e-4, what="wrong perplexity of equal logits")
+    sure = 200 * torch.nn.functional.one_hot(torch.tensor([0, 2, 6, 1]), 7).float()
+    close(student.perplexity(sure, ids), 1.0, atol=1e-5, what="wrong perplexity of a model that knows")
+
+
+@checks("perplexity")
+def test_the_last_row_is_not_asked(student):
+    """the last row, and the first token, change nothing"""
+    logits = torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0], [5.0, 0.0, 0.0]])
+    want = math.exp(-(logits[:2].double().log_softmax(-1)[torch.arange(2), torch.tensor([2, 1])].mean()))
+    for first in range(3):
+        for last in (-50.0, 0.0, 50.0):
+            logits[2, 1] = last
+            close(student.perplexity(logits, torch.tensor([first, 2, 1])), want, atol=1e-5, what="wrong perplexity")

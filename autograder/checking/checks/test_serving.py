@@ -1,0 +1,511 @@
+"""Checks of the serving day that students may read. Coroutines run on a clock of their own: no socket, no waiting, the same every time."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.helpers.served import Answer, Books, headers_of, loaded, played, reader, whole
+from course.kit import Tokenizer, load_tokenizer
+
+
+def asked(student, body: dict[str, Any], *, chat: bool = False, room: int = 100) -> dict[str, Any]:
+    """The fields of the params that a body stands for; fails where it is refused."""
+    came = student.scene("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
+    that("returned" in came, f"{body} was refused, and nothing is wrong with it", got=came.get("refused", {}).get("message"))
+    params = came["returned"]
+    that(isinstance(params, dict), "parse_params returns a SamplingParams", got=params)
+    kinds = {"stop": tuple, "stream": bool, "include_usage": bool}
+    found = {name: type(params[name]).__name__ for name in kinds}
+    equal(found, {name: kind.__name__ for name, kind in kinds.items()}, what="wrong types of fields")
+    return params
+
+
+def refused(student, body: dict[str, Any], param: str, *, chat: bool = False, room: int = 100, code: str | None = None) -> None:
+    """Fails unless a body is refused with status 400 for this field."""
+    came = student.scene("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
+    that("refused" in came, f"{body} was taken{' in a chat' if chat else ''}; {param} is at fault", got=came.get("returned"))
+    error = came["refused"]["body"]["error"]
+    equal([came["refused"]["status"], error["param"]], [400, param], what=f"the status and param of the refusal of {body}")
+    equal(error["code"], code, what=f"the code of the refusal of {body}")
+    that(isinstance(error["message"], str) and error["message"], f"the refusal of {body} has no message", got=error["message"])
+
+
+def parsed(student, pieces: list[bytes]) -> list[list[str]]:
+    return student.scene("pushes", student.SSEParser, [[]], [[0, piece] for piece in pieces], None).result
+
+
+def streamed(student, ids: list[int], name: str = "tiny", **params: Any) -> tuple[list[str], list[str | None]]:
+    """(the texts of the pushes, finish_reason after each) of one answer."""
+    given = student.SamplingParams(**params)
+    came = student.scene("pushes", student.TextStream, [[student.tokenizer(name), given]], [[0, i] for i in ids], "finish_reason").result
+    return [text for text, _ in came], [reason for _, reason in came]
+
+
+@functools.cache
+def tokenizer_of(name: str) -> Tokenizer:
+    return load_tokenizer(name)
+
+
+def encoded(text: str, name: str = "tiny") -> list[int]:
+    return tokenizer_of(name).encode(text)
+
+
+EOS = 2
+"""<|im_end|>, of the tiny model and of SmolLM2."""
+
+
+# ---- sse_event -----------------------------------------------------------------------------------------------------
+
+
+def tight(event: Any) -> Any:
+    """An event without the space that JSON may have behind a name."""
+    return event.replace(b'": ', b'":') if isinstance(event, bytes) else event
+
+
+@checks("sse_event")
+def test_three_events_by_hand(student, hand):
+    """JSON, a text of two lines, and the end of a stream"""
+    case = hand["events"]
+    equal(tight(student.sse_event({"a": 1})), tight(case["json"].encode()), what="wrong bytes for {'a': 1}")
+    equal(student.sse_event("a\nb"), case["two_lines"].encode(), what="wrong bytes for a text of two lines")
+    equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent as it stands")
+
+
+@checks("sse_event")
+def test_characters_stay_as_they_are(student, hand):
+    """an é is two bytes of UTF-8, not six characters of an escape"""
+    got = student.sse_event({"a": "é"})
+    escaped = "This is the escaped form: ensure_ascii=False leaves the characters as they are."
+    equal(tight(got), 'data: {"a":"é"}\n\n'.encode(), suspects=[(b'data: {"a":"\\u00e9"}\n\n', escaped)])
+    that(len(got) <= hand["events"]["accent_bytes"], "too many bytes", expected=hand["events"]["accent_bytes"], got=len(got))
+
+
+@checks("sse_event")
+def test_every_line_has_its_own_data(student):
+    """lines that are empty, at the end too, are lines"""
+    equal(student.sse_event("a\n\nb\n"), b"data: a\ndata: \ndata: b\ndata: \n\n", what="wrong bytes for 'a\\n\\nb\\n'")
+    equal(student.sse_event(""), b"data: \n\n", what="wrong bytes for an empty text")
+
+
+# ---- SSEParser -----------------------------------------------------------------------------------------------------
+
+
+@checks("SSEParser")
+def test_whole_events(student):
+    """two events in one piece, one of them of two lines"""
+    equal(parsed(student, [b'data: {"a": 1}\n\ndata: x\ndata: y\n\n']), [['{"a": 1}', "x\ny"]])
+
+
+@checks("SSEParser", weight=2)
+def test_every_cut(student):
+    """a stream of three events, cut in two at every place, in the middle of a character too"""
+    stream = "data: é€\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\n".encode()
+    due = ["é€", "two\nlines", "[DONE]"]
+    for cut in range(len(stream) + 1):
+        got = parsed(student, [stream[:cut], stream[cut:]])
+        equal([event for events in got for event in events], due, what=f"wrong events of {stream[:cut]!r} and {stream[cut:]!r}")
+
+
+@checks("SSEParser")
+def test_an_event_is_given_with_its_empty_line(student):
+    """the push that ends an event gives it, none before and none after"""
+    equal(parsed(student, [b"data: a\n", b"\n", b"data", b": b\n\ndata: c", b"\n", b"\n"]), [[], ["a"], [], ["b"], [], ["c"]])
+
+
+@checks("SSEParser")
+def test_carriage_returns_comments_and_other_fields(student):
+    """lines that end in a carriage return and a newline, comments and other fields"""
+    equal(parsed(student, [b": ping\r\n\r\nid: 3\r\ndata: a\r\nevent: x\r\n\r\n"]), [["a"]])
+    cut = [b"data: a\r", b"\n\r", b"\ndata: b\r\n\r\n"]
+    equal(parsed(student, cut), [[], [], ["a", "b"]], what="wrong events, cut between \\r and \\n")
+
+
+@checks("SSEParser")
+def test_one_space_and_no_more(student):
+    """one space behind the colon is no part of the data, if there is one"""
+    equal(parsed(student, [b"data:a\n\ndata:  b\n\ndata:\n\n"]), [["a", " b", ""]])
+
+
+# ---- parse_params --------------------------------------------------------------------------------------------------
+
+
+@checks("parse_params")
+def test_what_is_missing_has_its_default(student):
+    """an empty body, and one in which everything is null"""
+    due = {"max_tokens": 16, "temperature": 1.0, "top_p": 1.0, "seed": None, "stop": (), "logprobs": None}
+    due |= {"stream": False, "include_usage": False}
+    names = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "n", "stop", "logprobs", "stream", "stream_options")
+    for body in ({}, dict.fromkeys(names)):
+        equal(asked(student, body), due, what=f"wrong params of {body}")
+        equal(asked(student, body, chat=True, room=9), due | {"max_tokens": 9}, what=f"wrong params of {body} in a chat")
+
+
+@checks("parse_params", weight=2)
+def test_everything_given(student):
+    """every field, and some that nobody knows"""
+    body = {
+        "model": "m", "prompt": "p", "user": "u", "max_tokens": 40, "temperature": 0, "top_p": 0.25, "seed": 7, "n": 1, "stop": ["a", "bc"],
+        "logprobs": 5, "stream": True, "stream_options": {"include_usage": True},
+    }  # fmt: skip
+    due = {"max_tokens": 40, "temperature": 0, "top_p": 0.25, "seed": 7, "stop": ("a", "bc"), "logprobs": 5}
+    due |= {"stream": True, "include_usage": True}
+    equal(asked(student, body), due)
+    chat = {**body, "logprobs": True, "top_logprobs": 20, "max_completion_tokens": 30}
+    equal(asked(student, chat, chat=True), due | {"logprobs": 20, "max_tokens": 30}, what="wrong params of a chat")
+    both = asked(student, {**body, "max_completion_tokens": 30})
+    equal(both["max_tokens"], 40, what="wrong max_tokens of a completion, for which max_completion_tokens is an unknown field")
+
+
+@checks("parse_params")
+def test_one_stop_string_is_one(student):
+    """a string is one stop string, not its letters"""
+    got = asked(student, {"stop": "ab"})["stop"]
+    equal(got, ("ab",), suspects=[(("a", "b"), "These are the letters of the string.")])
+    equal(asked(student, {"stop": "Observation:"})["stop"], ("Observation:",), what="wrong stop of a long string")
+
+
+@checks("parse_params")
+def test_log_probabilities_of_a_chat(student):
+    """true without top_logprobs is 0 of them; false is none at all, whatever top_logprobs says"""
+    equal(asked(student, {"logprobs": True}, chat=True)["logprobs"], 0)
+    equal(asked(student, {"logprobs": False, "top_logprobs": 3}, chat=True)["logprobs"], None)
+    equal(asked(student, {"top_logprobs": 3}, chat=True)["logprobs"], None)
+    equal(asked(student, {"logprobs": 0})["logprobs"], 0, what="wrong logprobs of a completion that asks for 0")
+
+
+@checks("parse_params", weight=2)
+def test_what_is_refused_names_its_field(student):
+    """numbers out of their range"""
+    bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan], "top_p": [0, 1.5, math.nan], "n": [2, 0], "logprobs": [6, -1]}
+    for name, values in bad.items():
+        for value in values:
+            refused(student, {"max_tokens": 5, name: value}, name)
+    for value in (21, -1):
+        refused(student, {"logprobs": True, "top_logprobs": value}, "top_logprobs", chat=True)
+
+
+@checks("parse_params", weight=2)
+def test_other_kinds_are_refused(student):
+    """a bool is no number, 2.0 no whole one, and 5 stop strings are too many"""
+    bad = {
+        "max_tokens": [True, 2.0, "3"], "temperature": [True, "1"], "top_p": [True], "seed": [True, 1.5, "1"], "n": [True],
+        "stop": ["", [], ["a", ""], [1], 3, list("abcde")], "logprobs": [True], "stream": [1, "true"], "stream_options": [True],
+    }  # fmt: skip
+    for name, values in bad.items():
+        for value in values:
+            refused(student, {name: value}, name)
+    refused(student, {"logprobs": 1}, "logprobs", chat=True)
+
+
+@checks("parse_params")
+def test_a_prompt_that_leaves_no_room(student):
+    """more than the model's context has left, by default too"""
+    code = "context_length_exceeded"
+    equal(asked(student, {"max_tokens": 20}, room=20)["max_tokens"], 20, what="as many as there is room for are taken")
+    refused(student, {"max_tokens": 21}, "max_tokens", room=20, code=code)
+    refused(student, {"max_completion_tokens": 21, "max_tokens": 5}, "max_completion_tokens", chat=True, room=20, code=code)
+    refused(student, {}, "max_tokens", room=15, code=code)
+    refused(student, {}, "max_tokens", chat=True, room=0, code=code)
+
+
+# ---- token_logprobs ------------------------------------------------------------------------------------------------
+
+
+@checks("token_logprobs")
+def test_five_tokens_by_hand(student, hand):
+    """weights 8, 4, 2, 1, 1"""
+    case = hand["logprobs"]
+    logits = torch.tensor(case["weights"]).log()
+    for token, due in enumerate(case["logprobs"]):
+        logprob, best = student.token_logprobs(logits, token, 3, _unchanged=True)
+        close(logprob, due, atol=5e-5, what=f"wrong log probability of token {token}")
+        equal([each[0] for each in best], [0, 1, 2], what="wrong tokens among the three best")
+        for i, (_, value) in enumerate(best):
+            close(value, case["logprobs"][i], atol=5e-5, what=f"wrong log probability of token {i} among the best")
+
+
+@checks("token_logprobs")
+def test_best_first_and_none(student):
+    """the best stand first, wherever they are in the vocabulary; k = 0 gives none"""
+    logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
+    equal([token for token, _ in student.token_logprobs(logits, 2, 5)[1]], [1, 4, 3, 0, 2], what="wrong order of the tokens")
+    logprob, best = student.token_logprobs(logits, 2, 0)
+    equal(best, [])
+    close(logprob, torch.log_softmax(logits.double(), dim=-1)[2].item(), what="wrong log probability of the token")
+
+
+@checks("token_logprobs")
+def test_a_token_that_is_next_to_impossible(student):
+    """probabilities too small for any number: their logarithms are numbers all the same"""
+    logits = torch.tensor([0.0, -80.0, -200.0, -1000.0])
+    became_nothing = "This is the logarithm of a probability, which is too small for a number and has become 0: log_softmax needs none."
+    for dtype in (torch.float32, torch.float64):
+        given = logits.to(dtype)
+        got = [student.token_logprobs(given, token, 0)[0] for token in range(4)]
+        suspects = [(given.to(kind).softmax(dim=-1).log(), became_nothing) for kind in (torch.float32, torch.float64)]
+        close(torch.tensor(got), logits, atol=1e-4, rtol=1e-4, what=f"wrong log probabilities, {dtype}", suspects=suspects)
+
+
+# ---- TextStream ----------------------------------------------------------------------------------------------------
+
+
+@checks("TextStream")
+def test_an_answer_that_ends_in_eos(student):
+    """EOS has no text, and ends the answer"""
+    ids = encoded("The capital of France is Paris.")
+    texts, reasons = streamed(student, [*ids, EOS], max_tokens=50)
+    equal("".join(texts), "The capital of France is Paris.", what="wrong text")
+    equal(reasons, [None] * len(ids) + ["stop"], what="wrong finish_reason after each token")
+
+
+@checks("TextStream")
+def test_an_answer_of_full_length(student):
+    """after max_tokens tokens it is "length", and not before; what comes then is not looked at"""
+    ids = encoded("The capital of France is Paris.")
+    texts, reasons = streamed(student, [*ids, ids[0]], max_tokens=len(ids))
+    equal("".join(texts), "The capital of France is Paris.", what="wrong text")
+    equal(reasons, [None] * (len(ids) - 1) + ["length"] * 2, what="wrong finish_reason after each token")
+
+
+@checks("TextStream", weight=2)
+def test_a_stop_string_across_tokens(student):
+    """a stop string that stands in several tokens: nothing of it is shown, nor anything behind it"""
+    ids = encoded("The capital of France is Paris.")
+    texts, reasons = streamed(student, ids, max_tokens=50, stop=("pital of",))
+    equal("".join(texts), "The ca", what="wrong text")
+    before = next(n for n in range(len(ids)) if "pital of" in tokenizer_of("tiny").decode(ids[: n + 1]))
+    equal(reasons, [None] * before + ["stop"] * (len(ids) - before), what="wrong finish_reason after each token")
+
+
+@checks("TextStream")
+def test_what_is_held_back_comes_out_in_the_end(student):
+    """an answer that ends in the beginning of a stop string, at "length" and at EOS"""
+    ids = encoded("one two thr")
+    for more, tokens, reason in (([], len(ids), "length"), ([EOS], 50, "stop")):
+        texts, reasons = streamed(student, [*ids, *more], max_tokens=tokens, stop=("three",))
+        equal(["".join(texts), reasons[-1]], ["one two thr", reason], what="wrong text and finish_reason")
+
+
+@checks("TextStream")
+def test_a_stop_string_with_the_last_token(student):
+    """the last token that is allowed completes a stop string: "stop", not "length\""""
+    ids = encoded("one two three")
+    texts, reasons = streamed(student, ids, max_tokens=len(ids), stop=("three",))
+    equal(["".join(texts), reasons[-1]], ["one two ", "stop"], what="wrong text and finish_reason")
+
+
+@checks("TextStream")
+def test_characters_are_whole(student):
+    """a character of several tokens comes with the last of them"""
+    ids = encoded("a 😀!")
+    texts, _ = streamed(student, ids, max_tokens=50)
+    equal("".join(texts), "a 😀!", what="wrong text")
+    that(all("\ufffd" not in text for text in texts), "a part of a character was shown", got=texts)
+
+
+# ---- AsyncEngine ---------------------------------------------------------------------------------------------------
+
+
+@checks("AsyncEngine", weight=2)
+def test_five_requests_by_hand(student, hand):
+    """two slots, two may wait: e is refused, b leaves after three tokens, and 9 steps make 17 tokens"""
+    case = hand["engine"]
+    books = Books(2)
+    others = [reader(name, at, case["other_tokens"]) for name, at in (("c", 0.010), ("d", 0.011), ("e", 0.012))]
+    plan = [reader("a", 0.0, case["a_tokens"]), reader("b", 0.0, case["b_tokens"], leaves_after=case["b_leaves_after"]), *others]
+    played(student, books, 2, plan)
+    equal([len(books.steps), books.num_tokens], [case["steps"], case["tokens"]], what="wrong numbers of steps and of tokens made")
+
+
+@checks("AsyncEngine", weight=2)
+def test_however_a_reader_ends(student):
+    """by `break`, a cancelled task or an exception of the reader's: the request is aborted at once, and the next one is let in"""
+    plan = [
+        reader("a", 0.0, 50, leaves_after=2),
+        reader("b", 0.101, 50, cancelled_at=0.2033),
+        reader("c", 0.301, 50, raises_after=3),
+        reader("d", 0.501, 50, leaves_after=2, drops=True),
+        reader("e", 0.701, 4),
+        reader("f", 0.702, 50, cancelled_at=0.7033),
+        *({"do": "peek", "at": at} for at in (0.015, 0.25, 0.3111, 0.7034)),
+    ]
+    played(student, Books(1), 4, plan)
+
+
+@checks("AsyncEngine")
+def test_idle_it_waits(student):
+    """an hour without a request: the core is neither stepped nor asked, and the next request is served at once"""
+    played(student, Books(2), 4, [reader("a", 1.0, 3), reader("b", 3600.0, 2), reader("c", 3600.003, 2)])
+
+
+@checks("AsyncEngine", weight=2)
+def test_a_full_queue_refuses(student):
+    """two may wait: the third is refused with 429 and never added; those that run do not count; nobody may wait at all"""
+    plan = [reader(name, at, 6) for name, at in (("a", 0.0), ("b", 0.021), ("c", 0.022), ("d", 0.023), ("e", 0.031))]
+    books = played(student, Books(1), 2, [*plan, reader("f", 1.0, 2)])
+    that(set(books.added) == set("abcf"), "wrong requests were served", expected=list("abcf"), got=sorted(books.added))
+    books = played(student, Books(2), 0, [reader("a", 0.0, 2)])
+    equal(list(books.added), [], what="wrong requests added, where nobody may wait")
+
+
+@checks("AsyncEngine")
+def test_a_step_that_fails(student):
+    """the third step raises: both who are open get the exception and are aborted, and whoever comes later is served"""
+    plan = [reader("a", 0.0, 5), reader("b", 0.011, 5), reader("c", 0.5, 3)]
+    played(student, Books(2, faults={3: "out of memory"}), 4, plan)
+
+
+@checks("AsyncEngine")
+def test_it_drains(student):
+    """draining: 503 for whoever comes, all tokens for those who are there, who wait too; then `run` returns"""
+    plan = [reader("a", 0.0, 5), reader("b", 0.001, 4), {"do": "drain", "at": 0.0301}, reader("c", 0.0405, 5), reader("d", 3.0, 2)]
+    played(student, Books(1), 4, plan)
+
+
+# ---- send_events ---------------------------------------------------------------------------------------------------
+
+START = {"type": "http.request", "body": b"", "more_body": False}
+GONE = {"type": "http.disconnect"}
+OTHER = {"type": "extension.note"}
+
+
+@checks("send_events", weight=2)
+def test_an_answer_of_three_events(student):
+    """one start, one message an event as soon as it is there, and an empty one in the end"""
+    events = [[0.5, b"data: a\n\n"], [1.0, b"data: b\n\n"], [0.25, b"data: c\n\n"]]
+    answer = Answer(student, events=events, messages=[[0.1, START]])
+    whole(answer, [event for _, event in events])
+    headers = headers_of(answer)
+    that(headers.get(b"content-type", b"").startswith(b"text/event-stream"), "content-type is text/event-stream", got=headers)
+    control = [part.strip() for part in headers.get(b"cache-control", b"").split(b",")]
+    that(b"no-cache" in control, "cache-control is no-cache", got=headers)
+    equal(answer.times[1:-1], [0.5, 1.5, 1.75], what="when the events were sent, in seconds")
+    equal(answer.error, None, what="what the answer raised")
+
+
+@checks("send_events", weight=2)
+def test_a_client_that_hangs_up(student):
+    """at 2.2 s, in the middle of an event's second: the generator is closed then, and nothing more is sent"""
+    events = [[1.0, b"data: %d\n\n" % i] for i in range(5)]
+    answer = Answer(student, events=events, messages=[[0.1, START], [2.2, GONE]])
+    whole(answer, [b"data: 0\n\n", b"data: 1\n\n"], ended=False)
+    equal(answer.closed, 2.2, what="when the generator was closed, in seconds")
+    equal(answer.returned[0], 2.2, what="when the answer returned, in seconds")
+    equal(answer.error, None, what="what the answer raised: that a client leaves is no fault")
+
+
+@checks("send_events")
+def test_a_client_that_hangs_up_while_it_is_sent_to(student):
+    """`send` takes 3 s, and the client is gone after 1.5"""
+    answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 4, messages=[[4.5, GONE]], send_seconds=3.0)
+    whole(answer, [b"data: a\n\n"], ended=False)
+    equal([answer.closed, answer.returned[0]], [4.5, 4.5], what="when the generator was closed, and when the answer returned")
+
+
+@checks("send_events")
+def test_events_that_fail(student):
+    """an exception of the generator's is passed on; there is no end of the answer then"""
+    answer = Answer(student, events=[[0.5, b"data: a\n\n"]], events_fault="a broken engine")
+    whole(answer, [b"data: a\n\n"], ended=False)
+    that(answer.error is not None and answer.error != "cancelled", "the generator's exception was not passed on")
+    equal(answer.error["message"], "a broken engine", what="which exception was passed on")
+
+
+# ---- poisson_arrivals ----------------------------------------------------------------------------------------------
+
+
+@checks("poisson_arrivals")
+def test_three_arrivals_by_hand(student, hand):
+    """u = 0.5, 0.75, 0.1 at 2 a second"""
+    case = hand["arrivals"]
+    got = student.poisson_arrivals(case["rate"], case["uniforms"])
+    equal(len(got), 3, what="wrong number of arrivals")
+    gaps = "These are the gaps: each arrival is their sum so far."
+    same = [abs(a - b) < 1e-4 for a, b in zip(got, case["gaps"], strict=True)]
+    for i, due in enumerate(case["arrivals"]):
+        that(abs(got[i] - due) <= 5e-5, f"wrong arrival {i}, in seconds", expected=due, got=got[i], cause=gaps if all(same) else None)
+
+
+@checks("poisson_arrivals")
+def test_a_rate_that_is_none(student):
+    """0 and below"""
+    for rate in (0.0, -1.5):
+        raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, [0.5]), naming=rate)
+
+
+# ---- run_load ------------------------------------------------------------------------------------------------------
+
+
+@checks("run_load", weight=2)
+def test_a_slow_server_slows_nobody_down(student):
+    """a request every half second, each answered in 3 s: all are sent at their own time"""
+    arrivals = [0.5, 1.0, 1.5, 2.0]
+    traces, sends, seconds = loaded(student, arrivals, [{"gaps": [1.0, 1.0, 1.0]} for _ in arrivals])
+    equal([[time, i] for time, i in sends], [[at, i] for i, at in enumerate(arrivals)], what="when which request was sent")
+    equal(traces, [[at, [at + 1, at + 2, at + 3]] for at in arrivals], what="wrong traces, as arrival and token times")
+    equal(seconds, 5.0, what="how long it took, in seconds")
+
+
+@checks("run_load")
+def test_a_crowd_under_way(student):
+    """1,200 requests, 40 a second, and none is answered before all have been sent: each is sent at its own time"""
+    arrivals = [i / 40 for i in range(1, 1201)]
+    traces, sends, _ = loaded(student, arrivals, [{"gaps": [1000.0]} for _ in arrivals])
+    equal([i for _, i in sends], list(range(1200)), what="which requests were sent, in order")
+    for under_way, (time, i) in enumerate(sends):
+        late = f"request {i} is sent late, in seconds; {under_way:,} others were under way then, and in an open loop nobody waits for them"
+        that(abs(time - arrivals[i]) < 1e-6, late, expected=arrivals[i], got=time)
+    that(all(traces), "a request that was answered has no trace")
+
+
+@checks("run_load")
+def test_whoever_is_refused_is_none(student):
+    """a refusal is None in its own place"""
+    plans = [{"gaps": [0.5]}, {"gaps": [], "refused": True}, {"gaps": [0.25, 0.5]}]
+    traces, _, _ = loaded(student, [0.0, 0.25, 0.5], plans)
+    equal(traces, [[0.0, [0.5]], None, [0.5, [0.75, 1.25]]], what="wrong traces, as arrival and token times")
+
+
+@checks("run_load")
+def test_a_late_start_is_counted(student):
+    """the clock begins at 64 s, and every sleep is a quarter of a second too long: a trace's arrival is the planned time all the same"""
+    traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.5, 0.5]}], start=64.0, late=0.25)
+    equal(sends, [[65.25, 0], [66.25, 1]], what="when which request was sent")
+    equal(traces, [[65.0, [65.75]], [66.0, [66.75, 67.25]]], what="wrong traces, as arrival and token times")
+
+
+# ---- served_goodput ------------------------------------------------------------------------------------------------
+
+
+def traced(student, arrival: float, times: list[float]):
+    return student.Trace(arrival, times)
+
+
+@checks("served_goodput")
+def test_ten_requests_by_hand(student, hand):
+    """of ten, two are refused and one is late"""
+    case = hand["goodput"]
+    traces = [traced(student, 0.0, [0.5, 0.6])] * 7 + [None, traced(student, 0.0, [1.5, 1.6]), None]
+    served = [(torch.tensor(case["of_those_served"]), "This is the share of those that were served: a refusal is a promise not kept, too.")]
+    close(student.served_goodput(traces, 1.0, 0.2), case["share"], suspects=served)
+
+
+@checks("served_goodput")
+def test_both_promises_up_to_their_limits(student):
+    """exactly at a limit is kept; one gap too long is not; a single token has no gap"""
+    kept = [traced(student, 1.0, [2.0]), traced(student, 1.0, [2.0, 2.5, 3.0])]
+    broken = [traced(student, 1.0, [2.0, 2.5, 3.25]), traced(student, 1.0, [2.25, 2.5])]
+    close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of two that keep to the limits")
+    close(student.served_goodput([*kept, *broken], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise")
+
+
+@checks("served_goodput")
+def test_nobody_and_nobody_served(student):
+    """no request at all is an error; none that was served is 0"""
+    raises(ValueError, lambda: student.served_goodput([], 1.0, 0.5))
+    close(student.served_goodput([None, None], 1.0, 0.5), 0.0)

@@ -1,0 +1,701 @@
+"""Checks of speculative decoding that students may read."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.checks.test_generation import frequencies
+from autograder.checking.checks.test_kv_cache import best_of_all, random_prompt
+from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
+from autograder.checking.helpers.counted import between, gradients_stay_on
+from autograder.checking.helpers.guessed import (
+    BELIEVED,
+    GUESSED,
+    Books,
+    Drawn,
+    Lookup,
+    Oracle,
+    asked_as_it_should,
+    believer,
+    emitted,
+    filtered_law,
+    follows,
+    has_the_law,
+    replaced_by_another,
+    speculated,
+)
+from autograder.sandbox.protocol.raised import StudentRaised
+
+
+def float64(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def int64(values):
+    return torch.tensor(values, dtype=torch.int64)
+
+
+# ---- filtered_probs ------------------------------------------------------------------------------------------------
+
+
+@checks("filtered_probs", weight=2)
+def test_filters_by_hand(student, hand):
+    """four tokens: a temperature, top-k, and top-p behind it"""
+    case = hand["filtered"]
+    logits = float64([case["tenths"]]).log()
+    close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
+    close(student.filtered_probs(logits, top_k=3), [case["top_3"]], atol=1e-5, what="wrong probabilities with top_k 3")
+    got = student.filtered_probs(logits, top_k=3, top_p=0.7, _unchanged=True)
+    first = "This is what top_k alone leaves, renormalised: top_p comes after it."
+    close(
+        got, [case["top_3_then_70"]], atol=1e-5, what="wrong probabilities with top_k 3 and top_p 0.7", suspects=[([case["top_3"]], first)]
+    )
+
+
+@checks("filtered_probs")
+def test_each_place_for_itself(student, rng):
+    """several places at once: each row as it would be alone"""
+    logits = torch.randn(5, 12, generator=rng, dtype=torch.float64) * 3
+    for options in ({"temperature": 0.7}, {"top_k": 4}, {"top_p": 0.6}, {"temperature": 1.5, "top_k": 6, "top_p": 0.8}):
+        got = student.filtered_probs(logits, **options)
+        alone = [student.filtered_probs(row[None], **options) for row in logits]
+        close(got, torch.cat(alone), atol=1e-9, what=f"the rows together are not the rows alone, with {options}")
+        close(got.sum(dim=-1), torch.ones(5, dtype=torch.float64), atol=1e-6, what=f"the rows do not sum to 1, with {options}")
+    close(student.filtered_probs(logits), logits.softmax(dim=-1), atol=1e-6, what="wrong probabilities without settings")
+
+
+@checks("filtered_probs")
+def test_greedy_is_a_law_too(student):
+    """temperature 0: all on the best token of each row, with filters or without"""
+    logits = float64([[1.0, 3.0, 2.0], [5.0, -1.0, 4.999], [0.0, 0.0, 1e-6]])
+    want = float64([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    for options in ({}, {"top_k": 2}, {"top_p": 0.3}, {"top_k": 3, "top_p": 0.9}):
+        close(student.filtered_probs(logits, temperature=0.0, **options), want, atol=1e-9, what=f"wrong at temperature 0, with {options}")
+    tied = student.filtered_probs(float64([[2.0, 3.0, 3.0]]), temperature=0.0)
+    equal(sorted(tied[0].tolist()), [0.0, 0.0, 1.0], what="two tokens are best, and one of them takes all: wrong probabilities, sorted")
+
+
+@checks("filtered_probs")
+def test_what_the_samplers_refuse(student):
+    """a negative temperature, top_k 0, top_p outside (0, 1]: ValueError, whatever else is set"""
+    logits = torch.zeros(2, 4)
+    for options, naming in (
+        ({"temperature": -1.0}, -1.0),
+        ({"top_k": 0}, 0),
+        ({"top_p": 0.0}, 0.0),
+        ({"top_p": 1.5}, 1.5),
+        ({"temperature": 0.0, "top_k": -2}, -2),
+        ({"temperature": 0.0, "top_p": 1.25}, 1.25),
+    ):
+        raises(ValueError, lambda options=options: student.filtered_probs(logits, **options), naming=naming)
+
+
+@checks("filtered_probs")
+def test_precision_of_the_law(student):
+    """half precision is raised to float32, float64 stays"""
+    for given, due in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32), (torch.float32, torch.float32)):
+        logits = torch.tensor([[2.0, 1.0, 0.5]], dtype=given)
+        for options in ({}, {"temperature": 0.0}, {"top_k": 3, "top_p": 1.0}):
+            want = torch.tensor([[1.0, 0, 0]]) if options.get("temperature") == 0 else logits.float().softmax(dim=-1)
+            close(student.filtered_probs(logits, **options), want, dtype=due, atol=1e-6)
+    logits = float64([[2.0, 1.0, 0.5]])
+    close(student.filtered_probs(logits), logits.softmax(dim=-1), dtype=torch.float64, atol=1e-12)
+
+
+# ---- lookup_draft --------------------------------------------------------------------------------------------------
+
+
+@checks("lookup_draft", weight=2)
+def test_lookup_by_hand(student, hand):
+    """what followed the last time: eight short texts"""
+    case = hand["lookup"]
+    for text, guess in zip(case["texts"], case["guesses"], strict=True):
+        got = student.lookup_draft(text, _unchanged=True)
+        equal(got, guess, what=f"wrong guess after {text}")
+
+
+@checks("lookup_draft")
+def test_the_latest_of_the_longest(student):
+    """the longest suffix counts more than the latest place, and of equal ones the latest"""
+    text = [1, 2, 3, 9, 1, 2, 8, 3, 7, 1, 2, 3]
+    for max_ngram, want in ((3, [9, 1, 2, 8]), (2, [9, 1, 2, 8]), (1, [7, 1, 2, 3])):
+        equal(student.lookup_draft(text, max_ngram=max_ngram), want, what=f"wrong guess after {text} with max_ngram {max_ngram}")
+    text = [4, 5, 1, 4, 5, 2, 4, 5, 3, 4, 5]
+    equal(student.lookup_draft(text), [3, 4, 5], what=f"wrong guess after {text}")
+
+
+@checks("lookup_draft")
+def test_at_most_k(student):
+    """k and max_ngram: as many tokens as there are, at most k; 4 and 3 if nothing is said"""
+    text = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
+    for k in (0, 1, 2, 5, 8, 50):
+        equal(student.lookup_draft(text, k=k), text[2 : 2 + k], what=f"wrong guess after {text} with k {k}")
+    equal(student.lookup_draft(text), [3, 4, 5, 6], what=f"wrong guess after {text}")
+    text = [7, 1, 2, 3, 4, 5, 6, 2, 3, 4, 9, 1, 2, 3, 4]
+    equal(student.lookup_draft(text), [9, 1, 2, 3], what=f"wrong guess after {text}: max_ngram is 3 if nothing is said")
+    equal(student.lookup_draft(text, max_ngram=4), [5, 6, 2, 3], what=f"wrong guess after {text} with max_ngram 4")
+
+
+@checks("lookup_draft")
+def test_repeated_tokens(student):
+    """one token again and again: an earlier place may overlap the suffix, and is not the suffix"""
+    for n in range(6):
+        want = [1] if n > 1 else []
+        equal(student.lookup_draft([1] * n), want, what=f"wrong guess after {n} times the same token")
+    equal(student.lookup_draft([1, 2, 1, 2, 1, 2]), [1, 2], what="wrong guess after 1 2 1 2 1 2")
+    equal(student.lookup_draft([1, 2, 1, 2, 1, 2], max_ngram=50), [1, 2], what="wrong guess after 1 2 1 2 1 2 with max_ngram 50")
+
+
+# ---- greedy_verify -------------------------------------------------------------------------------------------------
+
+
+def saying(best, vocab=10, dtype=torch.float32):
+    """Logits whose best tokens are these."""
+    logits = -torch.arange(float(vocab)).expand(len(best), -1).clone() / 4
+    logits[range(len(best)), best] = 1.0
+    return logits.to(dtype)
+
+
+@checks("greedy_verify", weight=2)
+def test_greedy_by_hand(student, hand):
+    """kept as far as it is right, then the model's own token"""
+    case = hand["greedy"]
+    for draft, tokens in zip(case["drafts"], case["tokens"], strict=True):
+        got = emitted(student.greedy_verify(saying(case["best"]), int64(draft), _unchanged=True), 3, 10)
+        equal(got, tokens, what=f"wrong tokens for the draft {draft}, where the model says {case['best']}")
+
+
+@checks("greedy_verify")
+def test_nothing_guessed(student):
+    """an empty draft: the one token of a decode step"""
+    for best in (0, 6):
+        got = emitted(student.greedy_verify(saying([best]), int64([])), 0, 10)
+        equal(got, [best], what="wrong tokens for an empty draft")
+
+
+@checks("greedy_verify")
+def test_right_again_is_too_late(student):
+    """what is right behind a mistake does not count"""
+    best = [4, 4, 5, 6, 4]
+    for draft, tokens in (([4, 9, 5, 6], [4, 4]), ([9, 4, 5, 6], [4]), ([4, 4, 5, 9], [4, 4, 5, 6]), ([9, 9, 9, 9], [4])):
+        got = emitted(student.greedy_verify(saying(best), int64(draft)), 4, 10)
+        equal(got, tokens, what=f"wrong tokens for the draft {draft}, where the model says {best}")
+
+
+# ---- acceptance_probs and residual_probs ---------------------------------------------------------------------------
+
+
+@checks("acceptance_probs", weight=2)
+def test_acceptance_by_hand(student, hand):
+    """three tokens, and four: kept in all is the overlap of p and q"""
+    case = hand["overlap"]
+    p, q = float64(case["p"]), float64(case["q"])
+    got = student.acceptance_probs(p, q, _unchanged=True)
+    turned = "This is min(1, q / p): p is what the model holds, and the draft proposes too often what q has more of."
+    close(got, case["acceptance"], atol=1e-6, suspects=[((q / p).clamp(max=1), turned)])
+    close((q * got).sum(), case["kept"], atol=1e-6, what="the sum of q times acceptance is not what is kept")
+    case = hand["chain_of_four"]
+    close(student.acceptance_probs(float64(case["p"][0]), float64(case["q"][0])), case["acceptance"], atol=1e-6)
+
+
+@checks("acceptance_probs")
+def test_what_is_never_proposed(student):
+    """where q is 0: 1, whatever p is, and no nan"""
+    p, q = float64([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), float64([[0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]])
+    close(student.acceptance_probs(p, q), [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]], atol=1e-12)
+
+
+@checks("acceptance_probs")
+def test_acceptance_of_any_shape(student, rng):
+    """entry by entry, in any number of dimensions, in their dtype"""
+    for shape in ((7,), (3, 7), (2, 3, 7)):
+        for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-12), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)):
+            p, q = ((torch.rand(shape, generator=rng, dtype=torch.float64) + 0.01).to(dtype) for _ in range(2))
+            want = torch.minimum(p.double(), q.double()) / q.double()
+            close(student.acceptance_probs(p, q), want, dtype=dtype, atol=atol)
+
+
+@checks("residual_probs", weight=2)
+def test_residual_by_hand(student, hand):
+    """what p has more of, renormalised"""
+    case = hand["chain_of_four"]
+    p, q = float64(case["p"][0]), float64(case["q"][0])
+    got = student.residual_probs(p, q, _unchanged=True)
+    suspects = [
+        (p, "This is p: the draws from it would come on top of the tokens that were kept."),
+        ((p - q).clamp(min=0), "The sum is not 1: renormalise."),
+        ((p - q).abs() / (p - q).abs().sum(), "This has |p - q|: where q is larger, nothing is lacking."),
+    ]
+    close(got, case["residual"], atol=1e-6, suspects=suspects)
+    case = hand["overlap"]
+    close(student.residual_probs(float64(case["p"]), float64(case["q"])), case["residual"], atol=1e-6)
+
+
+@checks("residual_probs", weight=2)
+def test_kept_and_replaced_are_p(student, hand):
+    """the tokens that are kept, and the others times the residual: together they are p"""
+    for name in ("chain", "chain_of_four"):
+        p, q = float64(hand[name]["p"]), float64(hand[name]["q"])
+        kept = torch.minimum(p, q)
+        got = student.residual_probs(p, q)
+        law = kept + (1 - kept.sum(dim=-1, keepdim=True)) * got
+        close(law, p, atol=1e-9, what="kept and replaced tokens together do not have the law p")
+
+
+@checks("residual_probs")
+def test_exactly_nothing_where_q_is_more(student, rng):
+    """exactly 0 wherever p is not larger than q"""
+    p, q = torch.rand(2, 20, 9, generator=rng, dtype=torch.float64)
+    p, q = p / p.sum(dim=-1, keepdim=True), q / q.sum(dim=-1, keepdim=True)
+    got = student.residual_probs(p, q)
+    equal((got != 0).long(), (p > q).long(), what="wrong tokens have more than 0 (1: more than 0)")
+    close(got.sum(dim=-1), torch.ones(20), atol=1e-9, what="the rows do not sum to 1")
+
+
+@checks("residual_probs")
+def test_nothing_is_lacking(student):
+    """a row of p that equals q's: it is p, beside a row that does not"""
+    p = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    q = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    want = [[0.25, 0.25, 0.5, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    close(student.residual_probs(p, q), want, atol=1e-9)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        close(student.residual_probs(p.to(dtype), q.to(dtype)), want, atol=1e-6, dtype=dtype)
+    close(student.residual_probs(p[0], q[0]), want[0], atol=1e-9)
+
+
+# ---- verify_sampled ------------------------------------------------------------------------------------------------
+
+
+@checks("verify_sampled", weight=2)
+def test_one_guess_by_hand(student, hand):
+    """one guess, p = 0.5 0.3 0.2 and q = 0.2 0.5 0.3: kept or replaced, and what comes behind it"""
+    case = hand["overlap"]
+    p, q = float64([case["p"], [0.1, 0.6, 0.3]]), float64([case["q"]])
+    for draft, u, tokens in (
+        (1, [0.59, 0.05], [1, 0]),  # 0.3 / 0.5 = 0.6 is above 0.59: kept; behind it comes the second row of p, at 0.05
+        (1, [0.59, 0.65], [1, 1]),
+        (1, [0.61, 0.95], [0]),  # refused: all of the residual is on token 0
+        (0, [0.99, 0.75], [0, 2]),
+        (2, [0.66, 0.2], [2, 1]),
+        (2, [0.67, 0.2], [0]),
+    ):
+        got = emitted(student.verify_sampled(p, q, int64([draft]), float64(u), _unchanged=True), 1, 3)
+        equal(got, tokens, what=f"wrong tokens for the draft [{draft}] with u = {u}")
+
+
+@checks("verify_sampled")
+def test_kept_means_below(student):
+    """at the border: a token is kept if u is below its acceptance, and not if it is equal"""
+    p, q = float64([[0.5, 0.5], [1.0, 0.0]]), float64([[1.0, 0.0]])
+    for u, tokens in ((0.5, [1]), (0.4999, [0, 0]), (0.0, [0, 0])):
+        equal(emitted(student.verify_sampled(p, q, int64([0]), float64([u, 0.0])), 1, 2), tokens, what=f"wrong tokens at u = {u}")
+    p, q = float64([[0.0, 1.0], [1.0, 0.0]]), float64([[1.0, 0.0]])
+    got = emitted(student.verify_sampled(p, q, int64([0]), float64([0.0, 0.5])), 1, 2)
+    equal(got, [1], what="wrong tokens where p is 0 and u is 0")
+
+
+@checks("verify_sampled", weight=3)
+def test_the_law_by_hand(student, hand):
+    """no draw at all: over all u, tokens from the draft's chain have the law of the model's, and as many are kept as they should be"""
+    case = hand["chain_of_four"]
+    lengths = has_the_law(student, case["p"], case["q"], 2, what="the next three tokens")
+    close(float64(lengths), case["lengths"], atol=1e-9, what="wrong probabilities of one, two and three tokens from a pass")
+
+
+@checks("verify_sampled")
+def test_no_guess_is_a_draw(student):
+    """an empty draft: one draw from p"""
+    p = float64([[0.4, 0.3, 0.2, 0.1]])
+    for u, token in ((0.0, 0), (0.41, 1), (0.69, 1), (0.71, 2), (0.95, 3)):
+        got = emitted(student.verify_sampled(p, torch.empty(0, 4, dtype=torch.float64), int64([]), float64([u])), 0, 4)
+        equal(got, [token], what=f"wrong token at u = {u}")
+
+
+@checks("verify_sampled")
+def test_a_draft_that_is_p(student, rng):
+    """a draft that holds what the model holds: everything is kept"""
+    p = torch.rand(5, 6, generator=rng, dtype=torch.float64)
+    p = p / p.sum(dim=-1, keepdim=True)
+    draft, u = torch.randint(6, (4,), generator=rng), torch.rand(5, generator=rng, dtype=torch.float64)
+    got = emitted(student.verify_sampled(p, p[:4].clone(), draft, u), 4, 6)
+    equal(got[:4], draft.tolist(), what="tokens of a draft that equals p are missing")
+    equal(len(got), 5, what="wrong number of tokens")
+
+
+# ---- expected_tokens and speedup -----------------------------------------------------------------------------------
+
+
+@checks("expected_tokens", weight=2)
+def test_expected_by_hand(student, hand):
+    """tokens per pass for seven pairs of alpha and k"""
+    case = hand["expected"]
+    for alpha, k, tokens in zip(case["alpha"], case["k"], case["tokens"], strict=True):
+        without = (1 - alpha**k) / (1 - alpha) if alpha < 1 else math.nan
+        own = "The pass's own token is missing: even if every guess is refused, a pass makes one."
+        got = student.expected_tokens(alpha, k)
+        close(got, tokens, what=f"wrong for alpha {alpha} and k {k}", suspects=[(alpha * without, own), (tokens - 1, own)])
+
+
+@checks("expected_tokens")
+def test_all_is_kept(student):
+    """alpha 1: k + 1, whatever k is"""
+    for k in (0, 1, 7, 100):
+        close(student.expected_tokens(1.0, k), float(k + 1), what=f"wrong for alpha 1 and k {k}")
+
+
+@checks("expected_tokens")
+def test_no_such_share(student):
+    """alpha outside [0, 1] and a negative k: ValueError"""
+    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.0, -3, -3)):
+        raises(ValueError, lambda alpha=alpha, k=k: student.expected_tokens(alpha, k), naming=naming)
+
+
+@checks("speedup", weight=2)
+def test_speedup_by_hand(student, hand):
+    """six settings, one of which loses"""
+    case = hand["speedup"]
+    for alpha, k, cost_ratio, want in zip(case["alpha"], case["k"], case["cost_ratio"], case["speedup"], strict=True):
+        close(
+            student.speedup(alpha, k, cost_ratio), want, atol=1e-5, what=f"wrong for alpha {alpha}, k {k} and a cost ratio of {cost_ratio}"
+        )
+
+
+@checks("speedup")
+def test_the_best_k(student, hand):
+    """of all k the best: 8, 3, and none at all"""
+    case = hand["speedup"]
+    for alpha, cost_ratio, k, want in zip(case["best_alpha"], case["best_cost_ratio"], case["best_k"], case["best_speedup"], strict=True):
+        by_k = [float(student.speedup(alpha, n, cost_ratio)) for n in range(13)]
+        equal(by_k.index(max(by_k)), k, what=f"wrong best k for alpha {alpha} and a cost ratio of {cost_ratio}")
+        close(max(by_k), want, atol=1e-5, what=f"wrong best speedup for alpha {alpha} and a cost ratio of {cost_ratio}")
+
+
+@checks("speedup")
+def test_no_such_speedup(student):
+    """alpha outside [0, 1] and a negative k: ValueError"""
+    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3)):
+        raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.1), naming=naming)
+
+
+# ---- truncate ------------------------------------------------------------------------------------------------------
+
+
+def filled_cache(student, rng, tokens, layers=3, room=10):
+    """(a cache of two rows with so many tokens in every layer, what was appended (2, K, tokens, Dh))."""
+    config = small_config(num_hidden_layers=layers)
+    cache = student.KVCache(config, 2, room, torch.float64)
+    k = torch.randn(2, config.num_key_value_heads, tokens, config.head_dim, generator=rng, dtype=torch.float64)
+    for layer in range(layers):
+        cache.append(layer, k + layer, -k - layer)
+    return cache, k
+
+
+@checks("truncate", weight=2)
+def test_forgotten_in_every_layer(student, rng):
+    """seven tokens in three layers, cut to four: new ones stand behind the fourth, in every layer"""
+    cache, k = filled_cache(student, rng, 7)
+    student.truncate(cache, 4)
+    equal(cache.length, 4, what="wrong length")
+    new = torch.ones_like(k[:, :, :2])
+    for layer in range(3):
+        keys, values = cache.append(layer, new, 2 * new)
+        equal(keys, torch.cat((k[:, :, :4] + layer, new), dim=2), what=f"wrong keys of layer {layer} after two new tokens")
+        equal(values, torch.cat((-k[:, :, :4] - layer, 2 * new), dim=2), what=f"wrong values of layer {layer} after two new tokens")
+    equal(cache.length, 6, what="wrong length after two new tokens")
+
+
+@checks("truncate")
+def test_to_nothing_and_to_all(student, rng):
+    """to the length it has, then to 0, and again"""
+    cache, k = filled_cache(student, rng, 5)
+    for length in (5, 3, 3, 0, 0):
+        student.truncate(cache, length)
+        equal(cache.length, length, what="wrong length")
+    for layer in range(3):
+        equal(cache.append(layer, k, k)[0], k, what=f"wrong keys of layer {layer} in a cache that was cut to nothing")
+
+
+@checks("truncate")
+def test_no_such_length(student, rng):
+    """a negative length, and more than there is: ValueError, and the cache is as it was"""
+    cache, k = filled_cache(student, rng, 5)
+    for length in (-1, -5, 6, 10):
+        raises(ValueError, lambda length=length: student.truncate(cache, length), naming=length)
+        equal(cache.length, 5, what="wrong length after a refused call")
+    equal(cache.append(1, k[:, :, :1], k[:, :, :1])[0][:, :, :5], k + 1, what="wrong keys after a refused call")
+
+
+@checks("truncate")
+def test_nothing_is_copied(student, rng):
+    """work: no bytes are written, and no memory is taken"""
+    cache, _ = filled_cache(student, rng, 200, room=256)
+    before = cache.nbytes
+    with student.counting() as work:
+        student.truncate(cache, 190)
+    equal(cache.length, 190, what="wrong length")
+    equal(cache.nbytes, before, what="wrong nbytes")
+    that(work.written_bytes < 512, "bytes were written", expected="none: a count changes", got=f"{work.written_bytes:,} bytes")
+
+
+# ---- generate_speculative ------------------------------------------------------------------------------------------
+
+
+def by_hand(text, **options):
+    """A draft that knows the text of `tiny`."""
+    return Oracle(text=text, vocab=1024, **options)
+
+
+@checks("generate_speculative", weight=3)
+def test_same_tokens_with_any_draft(student):
+    """the ladder: greedy, two prompts, five drafts, the tokens of the loop without a cache"""
+    model = student.model("tiny", dtype=torch.float64)
+    for prompt in PROMPTS[2:]:
+        idx = tiny_ids(prompt)
+        want = unrolled(whole(), idx, 12, ROOMY)[0].tolist()
+        text = idx[0].tolist() + want
+        for name, draft in (
+            ("that guesses nothing", Books()),
+            ("that looks up", Lookup()),
+            ("that is always right", by_hand(text)),
+            ("that is always wrong", by_hand(text, off=1)),
+            ("whose third guess is wrong", by_hand(text, off=1, right=2)),
+        ):
+            new = speculated(student, model, idx, draft=draft, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
+            equal(new, want, what=f"other tokens after a prompt of {idx.shape[1]} with a draft {name}")
+            asked_as_it_should(draft, idx, new, 4, 12)
+
+
+@checks("generate_speculative", weight=2)
+def test_passes_are_saved(student, hand):
+    """work: 10 tokens with a draft that is always right, and with one that is always wrong"""
+    case = hand["rounds"]
+    idx = torch.randint(3, 1000, (1, case["prompt"]), generator=torch.Generator().manual_seed(4))
+    text = idx[0].tolist() + unrolled(whole(), idx, case["new"], ROOMY)[0].tolist()
+    for off, passes, positions in zip((0, 1), case["passes"], case["positions"], strict=True):
+        draft = by_hand(text, off=off)
+        name = "wrong" if off else "right"
+        with student.counting(fast_bytes=100_000) as work:
+            new = speculated(
+                student, student.model("tiny"), idx, draft=draft, max_new_tokens=case["new"], block_size=ROOMY, k=case["k"], temperature=0.0
+            )
+        equal(new, text[case["prompt"] :], what=f"other tokens with a draft that is always {name}")
+        equal(
+            sum(draft.given),
+            positions - passes + 1 - case["prompt"],
+            what=f"wrong number of tokens guessed by a draft that is always {name}",
+        )
+        between(work.positions, positions - 1, positions, f"positions with a draft that is always {name}")
+        weights = sum(
+            tensor.nbytes
+            for tensor in (
+                whole(torch.float32).weights.lm_head,
+                *(t for layer in whole(torch.float32).weights.layers for t in vars(layer).values()),
+            )
+            if tensor.nbytes > 100_000
+        )
+        most = 1.6 * passes * weights
+        between(work.slow_bytes, (passes - 1) * weights, most, f"bytes of weights with a draft that is always {name}")
+
+
+# The same tokens; before each round the model reads once more as many tokens as the cache has.
+READ_ANEW = """
+_read = forward_cached
+
+def forward_cached(model, ids, cache):
+    if cache.length:
+        again = KVCache(model.config, 1, cache.length, model.weights.embed_tokens.dtype)
+        _read(model, torch.zeros(1, cache.length, dtype=torch.int64), again)
+    return _read(model, ids, cache)
+"""
+
+
+@checks("generate_speculative", weight=2, timing=True)
+def test_faster_than_reading_the_text_anew(race):
+    """speed: 32 tokens after a prompt of 512 with guesses that are refused, against a version that reads the whole text every round"""
+
+    def prompt(rng):
+        return random_prompt(rng, 512)
+
+    def refused(ids, k):
+        return [3 + (31 * len(ids) + i) % 1000 for i in range(k)], None
+
+    def answer(s, inputs):
+        options = {"max_new_tokens": 32, "block_size": 2048, "temperature": 0.0}
+        return s.generate_speculative(s.model("tiny"), inputs, draft=refused, **options)
+
+    cause = "A round reads the newest token and the guesses; of the text before them the cache has all that is needed."
+    race.against(READ_ANEW, prompt, answer, agree=best_of_all, cause=cause)
+
+
+@checks("generate_speculative", weight=2)
+def test_the_window_slides_behind_guesses(student):
+    """past block_size: still the tokens of the loop without a cache"""
+    model, prompt = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[3])
+    for t0, block_size in ((5, 9), (8, 8), (12, 8)):
+        idx = prompt[:, :t0]
+        want = unrolled(whole(), idx, 10, block_size)[0].tolist()
+        text = idx[0].tolist() + want
+        for draft in (by_hand(text), by_hand(text, off=1, right=1)):
+            new = speculated(student, model, idx, draft=draft, max_new_tokens=10, block_size=block_size, temperature=0.0)
+            equal(new, want, what=f"other tokens for a prompt of {t0} and block_size {block_size}")
+            asked_as_it_should(draft, idx, new, 4, 10, block_size)
+
+
+@checks("generate_speculative", weight=2)
+def test_one_token_to_draw(student, rng):
+    """drawn with top_k 1, where nothing but the best token can come: the greedy text, with any draft and a window that slides"""
+    model, kit = small(student, rng, vocab_size=11)
+    idx = torch.randint(11, (1, 5), generator=rng)
+    for block_size in (ROOMY, 11):
+        want = unrolled(kit, idx, 14, block_size)[0].tolist()
+        text = idx[0].tolist() + want
+        for name, draft in (
+            ("whose third guess is wrong", Oracle(text=text, vocab=11, off=1, right=2)),
+            ("that draws from all tokens alike", Drawn(chain=[[1 / 11] * 11] * 11, generator=rng)),
+        ):
+            new = speculated(student, model, idx, draft=draft, max_new_tokens=14, block_size=block_size, top_k=1)
+            equal(new, want, what=f"other tokens with block_size {block_size} and a draft {name}")
+            asked_as_it_should(draft, idx, new, 4, 14, block_size)
+
+
+@checks("generate_speculative", weight=2)
+def test_the_end_inside_a_guess(student):
+    """EOS among the guesses that are kept, as a correction, as the extra token; in the prompt it is no end, and 0 can be one"""
+    model, idx = sure_after(student, [1, 2, 3, 0]), int64([[1, 0, 1]])
+    text = [1, 0, 1, *[2, 3, 0, 1] * 4]
+    for k in (1, 2, 3, 4, 8):
+        for options in ({}, {"off": 1}, {"off": 1, "right": 1}):
+            draft = Oracle(text=text, vocab=4, **options)
+            for eos, want in ((0, [2, 3, 0]), (3, [2, 3]), (2, [2]), (1, [2, 3, 0, 1])):
+                new = speculated(
+                    student, model, idx, draft=draft, k=k, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=eos
+                )
+                equal(new, want, what=f"wrong tokens with EOS {eos} and k {k}")
+
+
+@checks("generate_speculative")
+def test_never_more_than_asked_for(student):
+    """max_new_tokens is the limit, however much was guessed; 0 gives the prompt back"""
+    model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2, 3]])
+    text = [2, 3, *[0, 1, 2, 3] * 5]
+    for limit in (0, 1, 2, 5, 6, 7, 11):
+        for k in (0, 1, 4, 16):
+            draft = Oracle(text=text, vocab=4)
+            new = speculated(student, model, idx, draft=draft, k=k, max_new_tokens=limit, block_size=ROOMY, temperature=0.0)
+            equal(new, text[2 : 2 + limit], what=f"wrong tokens with max_new_tokens {limit} and k {k}")
+            asked_as_it_should(draft, idx, new, k, limit)
+
+
+@checks("generate_speculative")
+def test_a_guess_that_is_no_token(student):
+    """a guess outside the vocabulary: ValueError that names it"""
+    model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2, 3]])
+    for guess in (4, -1, 99):
+        for temperature in (0.0, 1.0):
+
+            def draft(ids, k, guess=guess):
+                return [0, guess][:k], None
+
+            options = {"max_new_tokens": 8, "block_size": ROOMY, "temperature": temperature}
+            raises(
+                ValueError,
+                lambda draft=draft, options=options: student.generate_speculative(model, idx, draft=draft, **options),
+                naming=guess,
+            )
+
+
+def drawn_text(student, rng, model, *, length=250, **draft):
+    """A text drawn with a draft, after a look at what the draft was asked."""
+    k, idx = draft.pop("k"), int64([[0]])
+    books = Drawn(generator=rng, **draft)
+    generator = student.generator(int(torch.randint(2**31, (), generator=rng)))
+    new = speculated(student, model, idx, draft=books, k=k, max_new_tokens=length, block_size=1024, generator=generator)
+    equal(len(new), length, what="wrong number of new tokens")
+    asked_as_it_should(books, idx, new, k, length)
+    replaced_by_another(books, idx, new)
+    return new
+
+
+@checks("generate_speculative", weight=3)
+def test_drawn_text_has_the_models_law(student, rng):
+    """drawn: 250 tokens with a draft that likes what the model does not"""
+    # False alarm: at most 1e-10 (see `frequencies`).
+    follows(drawn_text(student, rng, believer(student), chain=GUESSED, k=2), 0, BELIEVED)
+
+
+@checks("generate_speculative", weight=2)
+def test_drawn_behind_a_certain_draft(student, rng):
+    """drawn: four tokens that are equally probable, with a draft that is certain of one of them, eight times over, and names no q"""
+    # False alarm: at most 1e-10 (see `frequencies`).
+    new = drawn_text(student, rng, believing(student, [[0.0] * 4] * 4), chain=((1.0, 0.0, 0.0, 0.0),) * 4, certain=True, k=8, length=120)
+    frequencies(int64(new), [0.25] * 4, under=", where q is None")
+
+
+@checks("generate_speculative", weight=2)
+def test_filters_come_before_the_ratio(student, rng):
+    """drawn with top_k and a temperature, from a draft that does the same: hardly a guess is refused"""
+    # p and q differ by rounding, by less than 1e-5 of either: six of 200 guesses are refused with a probability below 1e-18.
+    model, idx = believer(student), int64([[0]])
+    for options in ({"temperature": 0.5, "top_k": 2}, {"top_p": 0.6}):
+        law = [
+            filtered_law([math.log(x) for x in row], options.get("temperature", 1.0), options.get("top_k"), options.get("top_p"))
+            for row in BELIEVED
+        ]
+        draft = Drawn(chain=law, generator=rng)
+        generator = student.generator(int(torch.randint(2**31, (), generator=rng)))
+        new = speculated(student, model, idx, draft=draft, k=4, max_new_tokens=201, block_size=ROOMY, generator=generator, **options)
+        equal(len(new), 201, what="wrong number of new tokens")
+        follows(new, 0, law, under=f", with {options}")
+        most = 40 + 5
+        that(
+            len(draft.asked) <= most,
+            f"guesses are refused that have the model's own law, with {options}",
+            expected=f"about 40 rounds of 5 tokens, at most {most}",
+            got=f"{len(draft.asked)} rounds",
+        )
+
+
+@checks("generate_speculative")
+def test_same_state_same_text(student):
+    """drawn: the same generator state, the same tokens; torch's own state is left alone; greedy uses no randomness"""
+    model, idx = believer(student), int64([[0]])
+    options = {"max_new_tokens": 40, "block_size": ROOMY}
+
+    def run(seed, **more):
+        draft = Drawn(chain=GUESSED, generator=torch.Generator().manual_seed(1))
+        generator = student.generator(seed)
+        before = generator.get_state()
+        got = student.generate_speculative(model, idx, draft=draft, generator=generator, _rng_unchanged=True, **options, **more)
+        return got, torch.equal(before, generator.get_state())
+
+    (first, _), (again, _), (other, _) = run(7), run(7), run(8)
+    equal(again, first, what="two generators in the same state gave different tokens")
+    that(not torch.equal(first, other), "two generators in different states gave the same 40 tokens")
+    _, stood_still = run(7, temperature=0.0)
+    that(stood_still, "greedy decoding drew from the generator")
+
+
+@checks("generate_speculative")
+def test_gradients_are_given_back(student):
+    """gradients: none recorded, and the caller's mode as it was, also after a guess that was refused"""
+    idx = torch.ones(1, 3, dtype=torch.int64)
+
+    def run(guess, **options):
+        with contextlib.suppress(StudentRaised):
+            student.generate_speculative(
+                student.model("tiny"), idx, draft=lambda ids, k: ([guess][:k], None), max_new_tokens=4, block_size=ROOMY, **options
+            )
+
+    with student.counting() as work:
+        run(5, temperature=0.0)
+    that(work.flops > 0, "no product was seen")
+    equal(work.grad_flops, 0, what="products that ran with gradients on")
+    cache, config = student.KVCache(whole().config, 1, 4), torch.ones(1, 1, dtype=torch.int64)
+    for guess in (5, -1):
+        gradients_stay_on(student, lambda guess=guess: run(guess), lambda: student.forward_cached(student.model("tiny"), config, cache))

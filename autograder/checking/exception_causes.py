@@ -1,0 +1,40 @@
+"""What an exception proves by its class and its words, for whoever reads of it in a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+
+def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
+    """What an exception of Python's or torch's proves. lines: the answer's own, of the traceback, the innermost last.
+
+    What it proves only in one exercise, that topic's checks tell: `cause_of_exception` in `autograder/checking/checks/test_<topic>.py`.
+    """
+    if name == "NameError":
+        return "Is the cell that defines it run, and is the name spelled as in the stub?"
+    if name == "EOFError" and message == "EOF when reading a line":
+        return "It asks for input, and nobody answers while a check runs: what it needs comes in its arguments."
+    if name == "TypeError" and (found := re.fullmatch(r"(\w+) is not a function but a (\w+)", message)):
+        return f"A later line gave the name to a value, such as `{found[1]} = {found[1]}(...)`. Give the value another name."
+    if name == "SystemExit":
+        return "It ends the program that calls it. A function ends by `return`, or by an exception that says what is wrong."
+    if name == "RecursionError":
+        return "The function calls itself without an end."
+    if found := re.search(r"'torch\.return_types\.(\w+)'", message):
+        return f"`{found[1]}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+    if found := re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)", message):
+        fit = f"Two shapes do not fit each other: in dimension {found[3]} one has {found[1]} and the other {found[2]}."
+        return f"{fit}{_lost_dimension(lines[-1] if lines else '')}"
+    if found := re.search(r"cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", message):
+        a, b, c, d = map(int, found.groups())
+        turned = f" With the second one transposed they would: {a}x{b} times {d}x{c}." if b == d else ""
+        return f"In a matrix product the inner sizes must agree, and {b} is not {c}.{turned}"
+    return None
+
+
+def _lost_dimension(line: str) -> str:
+    """Of the line in which two shapes did not fit: what it takes along a dimension and leaves without it."""
+    if "keepdim" in line or not (found := re.search(r"\b(amax|amin|logsumexp|mean|norm|prod|sum)\([^()]*(?:dim=)?-?\d\)", line)):
+        return ""
+    return f" `{found[1]}` along a dimension takes that dimension away; with `keepdim=True` it stays, of size 1."

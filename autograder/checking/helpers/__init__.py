@@ -1,0 +1,1 @@
+"""Parts that checks of several days share."""

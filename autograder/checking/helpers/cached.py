@@ -1,0 +1,161 @@
+"""What the checks of the KV cache share, the visible and the hidden ones.
+
+What a right answer gives is known without one: the kit's own model runs over the whole text each time, and what a cache
+should hold is put side by side from what was appended. Where tokens are compared, numbers are float64: no two logits tie.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import equal, that
+from autograder.checking.checks.test_generation import SURE, filled
+from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
+from autograder.sandbox.measure.work import counting
+from course.kit import Config, Model, load_model
+
+PROMPTS = (
+    "ROMEO:\n",
+    "O",
+    "To be, or not to be, that is the question:\n",
+    "HAMLET:\nWhat, has this thing appear'd again to-night?\n\nKING",
+)
+ROOMY = 256  # a block_size that nothing here reaches
+
+
+@functools.cache
+def whole(dtype: torch.dtype = torch.float64) -> Model:
+    """The kit's own `tiny`, which reads the whole text in every call."""
+    return load_model("tiny", dtype=dtype)
+
+
+def tiny_ids(text: str) -> Tensor:
+    return torch.tensor([whole().tokenizer.encode(text)])
+
+
+def tiny_config() -> Config:
+    return whole().config
+
+
+def small(student: Any, rng: torch.Generator, dtype: torch.dtype = torch.float64, **changes: Any) -> tuple[Any, Model]:
+    """(a small random model for the student, the same as a callable of the kit)."""
+    config = small_config(max_position_embeddings=512, **changes)
+    weights = small_weights(rng, config).to(device="cpu", dtype=dtype)
+    return student.WeightsOnly(config, weights, None), kit_model(config, weights)
+
+
+def believing(student: Any, after: list[list[float]]) -> Any:
+    """A model of two layers whose logits depend on the last token alone: after[t] follows token t."""
+    vocab = len(after)
+    config = small_config(vocab_size=vocab, hidden_size=vocab, rms_norm_eps=1e-9, tie_word_embeddings=False, max_position_embeddings=512)
+    weights = small_weights(torch.Generator().manual_seed(0), config)
+    for layer in weights.layers:
+        layer.o_proj, layer.down_proj = torch.zeros_like(layer.o_proj), torch.zeros_like(layer.down_proj)
+    weights.embed_tokens, weights.norm = torch.eye(vocab), torch.ones(vocab)
+    weights.lm_head = torch.tensor(after).T / vocab**0.5
+    return student.WeightsOnly(config, weights, None)
+
+
+def sure_after(student: Any, following: list[int]) -> Any:
+    """A model that leaves no choice: after token t comes following[t]."""
+    return believing(student, [[SURE * (v == f) for v in range(len(following))] for f in following])
+
+
+def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
+    """The new tokens (B, n) of `generate_cached`, after a look at form and prompt."""
+    got = student.generate_cached(model, idx, _unchanged=True, **options)
+    that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
+    that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
+    T, limit = idx.shape[1], options["max_new_tokens"]
+    that(
+        got.dim() == 2 and len(got) == len(idx) and T <= got.shape[1] <= T + limit,
+        "wrong shape",
+        expected=f"({len(idx)}, T + n) with T = {T} and n at most {limit}",
+        got=str(tuple(got.shape)),
+        cause="The answer is the whole prompt and the new tokens behind it.",
+    )
+    equal(got[:, :T], idx, what="the result does not begin with the prompt")
+    return got[:, T:]
+
+
+def unrolled(model: Model, idx: Tensor, steps: int, block_size: int, eos: int | None = None) -> Tensor:
+    """The new tokens of the loop without a cache, greedy; a row goes on with EOS after its first, and the last row's EOS ends all."""
+    ids = idx
+    for _ in range(steps):
+        ids = torch.cat((ids, model(ids[:, -block_size:])[:, -1].argmax(dim=-1, keepdim=True)), dim=1)
+    new = ids[:, idx.shape[1] :]
+    return new if eos is None else ended(new, eos)
+
+
+def ended(new: Tensor, eos: int) -> Tensor:
+    """Rows (B, n) filled with EOS from their first one on, as long as the longest."""
+    rows = [row[: row.index(eos) + 1] if eos in row else row for row in new.tolist()]
+    return filled(rows, eos)
+
+
+def written(function: Any) -> None:
+    """Lets a stub say that it is not written yet, before another exercise's stub does."""
+    try:
+        function(None, None, None)
+    except NotImplementedError:
+        raise
+    except Exception:
+        return
+
+
+class Twin:
+    """The student's cache, and beside it what it should hold. Every append is compared."""
+
+    def __init__(self, student: Any, rng: torch.Generator, config: Config, batch: int, max_len: int, **options: Any) -> None:
+        self.cache = student.KVCache(config, batch, max_len, **options)
+        self.rng, self.config, self.batch = rng, config, batch
+        self.dtype = options.get("dtype", torch.float32)
+        self.reset()
+
+    def reset(self) -> None:
+        self.held: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(self.config.num_hidden_layers)]
+
+    def draw(self, t: int) -> Tensor:
+        """(B, K, t, Dh), which lies in memory token by token, as split_heads leaves it."""
+        shape = (self.batch, t, self.config.num_key_value_heads, self.config.head_dim)
+        return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype).transpose(1, 2)
+
+    def append(self, layer: int, t: int) -> None:
+        k, v = self.draw(t), self.draw(t)
+        got = self.cache.append(layer, k, v)
+        self.held[layer].append((k, v))
+        that(isinstance(got, list | tuple) and len(got) == 2, "append gives two tensors, all keys and all values", got=type(got).__name__)
+        for name, mine, kept in zip(("keys", "values"), got, zip(*self.held[layer], strict=True), strict=True):
+            equal(mine, torch.cat(kept, dim=2), what=f"wrong {name} after an append of {t} to layer {layer}")
+            that(mine.dtype == self.dtype, "wrong dtype", expected=str(self.dtype), got=str(mine.dtype), cause="The cache keeps its dtype.")
+
+
+def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: Any) -> Tensor:
+    """Logits of all positions, the ids fed in chunks; the cache's length is looked at on the way."""
+    pieces, start = [], int(cache.length)
+    for chunk in ids.split(sizes, dim=1):
+        logits = student.forward_cached(model, chunk, cache, _unchanged=True)
+        that(isinstance(logits, Tensor), "the result is not a tensor", got=type(logits).__name__)
+        that(
+            logits.dim() == 3 and logits.shape[:2] == chunk.shape,
+            "wrong shape",
+            expected=f"({len(chunk)}, {chunk.shape[1]}, V): logits of every new token",
+            got=str(tuple(logits.shape)),
+        )
+        start += chunk.shape[1]
+        equal(cache.length, start, what="wrong length of the cache after a chunk")
+        pieces.append(logits)
+    return torch.cat(pieces, dim=1)
+
+
+@functools.cache
+def least_flops(reference: Any, t0: int, g: int) -> int:
+    """FLOPs of the reference for so many tokens of `tiny`, greedy, with a window that holds them all."""
+    model = whole(torch.float32).weights_only()
+    with counting() as work:
+        reference.generate_cached(model, torch.ones(1, t0, dtype=torch.int64), max_new_tokens=g, block_size=t0 + g, temperature=0.0)
+    return work.flops

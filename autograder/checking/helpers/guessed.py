@@ -1,0 +1,315 @@
+"""What the checks of speculative decoding share, the visible and the hidden ones: the law of `verify_sampled`, and drafts that keep books.
+
+Nothing is drawn to find a law. `verify_sampled` is given its random numbers, so the unit interval of each is cut where an outcome can
+change, one call is made in each cell, and the outcomes are weighed by the cells' sizes: what is left is rounding.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import equal, that
+from autograder.checking.checks.test_generation import frequencies
+from autograder.checking.helpers.cached import believing
+from autograder.sandbox.protocol.story import Story
+
+# ---- the law of verify_sampled -------------------------------------------------------------------------------------
+
+Chain = Sequence[Sequence[float]]
+"""Laws of the next token: row 0 at the start, row t + 1 after token t."""
+
+
+def rows_after(chain: Chain, tokens: Iterable[int]) -> Tensor:
+    """The chain's laws at the start and after each of the tokens (len(tokens) + 1, V), float64."""
+    return torch.tensor([chain[0], *(chain[t + 1] for t in tokens)], dtype=torch.float64)
+
+
+def joint_law(chain: Chain, n: int) -> Tensor:
+    """The law of the chain's first n tokens (V, ..., V)."""
+    law = torch.tensor(chain[0], dtype=torch.float64)
+    after = torch.tensor(chain[1:], dtype=torch.float64)
+    for _ in range(n - 1):
+        law = law.unsqueeze(-1) * after
+    return law
+
+
+def cells(cuts: Iterable[float]) -> list[tuple[float, float]]:
+    """(middle, length) of the pieces into which the cuts divide the unit interval; what rounding leaves between two equal cuts is none."""
+    edges = sorted({0.0, 1.0, *(cut for cut in cuts if 0 < cut < 1)})
+    return [((low + high) / 2, high - low) for low, high in itertools.pairwise(edges) if high - low > 1e-12]
+
+
+@dataclass
+class Trial:
+    """One call of `verify_sampled`, and how much of the law it stands for."""
+
+    p: Tensor
+    q: Tensor
+    draft: Tensor
+    u: Tensor
+    weight: float
+
+
+def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
+    """The calls whose weighed outcomes are the law. The weights add up to 1.
+
+    The interval of u[i] is cut where a token can be kept by right and by wrong rules, so that these are told apart exactly: at p/q, at
+    p and at q. That of u[k] is cut where a draw from any residual or from the last row goes on to the next token.
+    """
+    found = []
+    for draft in itertools.product(range(len(q[0])), repeat=k):
+        ps, qs = rows_after(p, draft), rows_after(q, draft[:-1]) if k else torch.empty(0, len(p[0]), dtype=torch.float64)
+        proposed = math.prod(float(row[token]) for row, token in zip(qs, draft, strict=True))
+        if proposed == 0:
+            continue
+        intervals = [
+            cells((float(a[token] / b[token]), float(a[token]), float(b[token]))) for a, b, token in zip(ps[:k], qs, draft, strict=True)
+        ]
+        lacking = (ps[:k] - qs).clamp(min=0)
+        last = [row / row.sum() for row in lacking if row.sum() > 0] + [ps[k]]
+        intervals.append(cells(cut for row in last for cut in row.cumsum(dim=0).tolist()))
+        for chosen in itertools.product(*intervals):
+            u = torch.tensor([middle for middle, _ in chosen], dtype=torch.float64)
+            found.append(Trial(ps, qs, torch.tensor(draft, dtype=torch.int64), u, proposed * math.prod(length for _, length in chosen)))
+    return found
+
+
+def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float]]:
+    """(the law of the next k + 1 tokens, emitted ones as they come and later ones from p; how probable 1, ..., k + 1 emitted ones are)."""
+    calls, story = trials(p, q, k), Story()
+    for call in calls:
+        story.call("verify_sampled", call.p, call.q, call.draft, call.u)
+    law = torch.zeros((len(p[0]),) * (k + 1), dtype=torch.float64)
+    lengths = [0.0] * (k + 1)
+    for call, outcome in zip(calls, student.play(story), strict=True):
+        if outcome.error is not None:
+            raise outcome.error
+        tokens = emitted(outcome.value, k, len(p[0]))
+        lengths[len(tokens) - 1] += call.weight
+        rest = joint_law([p[tokens[-1] + 1], *p[1:]], k + 1 - len(tokens)) if len(tokens) <= k else 1.0
+        law[tuple(tokens)] += call.weight * rest
+    return law, lengths
+
+
+def emitted(tokens: Any, k: int, vocab: int) -> list[int]:
+    """The tokens, after a look at their form: a list of 1 to k + 1 ids."""
+    that(isinstance(tokens, list), "the result is not a list", got=type(tokens).__name__)
+    that(1 <= len(tokens) <= k + 1, "wrong number of tokens", expected=f"1 to {k + 1} for a draft of {k}", got=len(tokens))
+    that(all(type(token) is int for token in tokens), "the tokens are not ints", got=tokens)
+    that(all(0 <= token < vocab for token in tokens), "a token outside the vocabulary", got=tokens)
+    return list(tokens)
+
+
+def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the tokens") -> list[float]:
+    """Fails unless `verify_sampled` makes the chain p from drafts of the chain q, exactly. -> how probable each number of tokens is."""
+    law, lengths = law_of(student, p, q, k)
+    want = joint_law(p, k + 1)
+    for n in range(1, k + 2):  # of the first token, of the first two, ...: the shortest that is wrong says most
+        due, got = (each.sum(dim=tuple(range(n, k + 1))) if n <= k else each for each in (want, law))
+        wrong = (got - due).abs()
+        if float(wrong.max()) > 1e-9:
+            worst = tuple(int(i) for i in torch.unravel_index(wrong.argmax(), wrong.shape))
+            tokens = " ".join(map(str, worst))
+            that(
+                False,
+                f"{what} do not have the law of p: {tokens} " + ("comes first" if n == 1 else "come first") + " too often or too rarely",
+                expected=f"probability {float(due[worst]):.4f}",
+                got=f"{float(got[worst]):.4f}",
+            )
+    return lengths
+
+
+# ---- drafts --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Books:
+    """What a draft was asked: (the text so far, how many tokens), how many it gave, and which."""
+
+    asked: list[tuple[list[int], int]] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    guesses: list[list[int]] = field(default_factory=list)
+
+    def __call__(self, ids: Any, k: Any) -> tuple[list[int], Tensor | None]:
+        that(isinstance(ids, list) and all(type(token) is int for token in ids), "draft is called with a list of ints, and k", got=ids)
+        that(type(k) is int, "draft is called with a list of ints, and k", got=k)
+        self.asked.append((list(ids), k))
+        tokens, q = self.guess(ids, k)
+        self.given.append(len(tokens))
+        self.guesses.append(list(tokens))
+        return tokens, q
+
+    def guess(self, ids: list[int], k: int) -> tuple[list[int], Tensor | None]:
+        return [], None
+
+
+@dataclass
+class Oracle(Books):
+    """Knows the text that will come, and guesses it; `off` is added to each of its tokens from number `right` of a guess on."""
+
+    text: list[int] = field(default_factory=list)
+    vocab: int = 0
+    off: int = 0
+    right: int = 0
+
+    def guess(self, ids: list[int], k: int) -> tuple[list[int], None]:
+        tokens = self.text[len(ids) : len(ids) + k]
+        return tokens[: self.right] + [(token + self.off) % self.vocab for token in tokens[self.right :]], None
+
+
+@dataclass
+class Lookup(Books):
+    """What followed the last time."""
+
+    def guess(self, ids: list[int], k: int) -> tuple[list[int], None]:
+        return looked_up(ids, 3, k), None
+
+
+@dataclass
+class Drawn(Books):
+    """Draws from a chain by the last token. q tells it, unless `certain`: then it says that the tokens were. some: may guess fewer."""
+
+    chain: Chain = ()
+    generator: torch.Generator = field(default_factory=torch.Generator)
+    certain: bool = False
+    some: bool = False
+
+    def __post_init__(self) -> None:
+        self.rows = torch.tensor(self.chain, dtype=torch.float64)
+        self.scales = [list(itertools.accumulate(row)) for row in self.chain]
+
+    def guess(self, ids: list[int], k: int) -> tuple[list[int], Tensor | None]:
+        n = int(torch.randint(k + 1, (), generator=self.generator)) if self.some else k
+        tokens = [ids[-1]]
+        for u in torch.rand(n, generator=self.generator, dtype=torch.float64).tolist():
+            scale = self.scales[tokens[-1]]
+            tokens.append(bisect.bisect_right(scale, u * scale[-1]))
+        return tokens[1:], None if self.certain or not n else self.rows[tokens[:-1]]
+
+
+def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
+    """What `lookup_draft` should give, found from the left."""
+    for n in range(max_ngram, 0, -1):
+        starts = [start for start in range(len(ids) - n) if ids[start : start + n] == ids[len(ids) - n :]]
+        if starts and n < len(ids):
+            return ids[starts[-1] + n :][:k]
+    return []
+
+
+def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: Any) -> list[int]:
+    """The new tokens of `generate_speculative`, after a look at form and prompt."""
+    got = student.generate_speculative(model, idx, draft=draft, _unchanged=True, **options)
+    that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
+    that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
+    T, limit = idx.shape[1], options["max_new_tokens"]
+    that(
+        got.dim() == 2 and len(got) == 1 and T <= got.shape[1] <= T + limit,
+        "wrong shape",
+        expected=f"(1, T + n) with T = {T} and n at most {limit}",
+        got=str(tuple(got.shape)),
+    )
+    equal(got[:, :T], idx, what="the result does not begin with the prompt")
+    new: list[int] = got[0, T:].tolist()
+    return new
+
+
+def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:
+    """Fails unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
+    T, text = idx.shape[1], idx[0].tolist() + new
+    before = T
+    for ids, n in draft.asked:
+        equal(ids, text[: len(ids)], what="the draft was asked with another text than the one so far")
+        that(
+            len(ids) > T,
+            "the draft was asked with the prompt alone, or less",
+            expected=f"more than {T} tokens: a prefill makes the first",
+            got=len(ids),
+        )
+        that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=f"{len(ids)} tokens")
+        before = len(ids)
+        left, room = T + limit - len(ids), block_size - len(ids)
+        most = min(k, left - 1, room)
+        if room < left - 1 and room < k:
+            why, at_end = f"with room for {max(room, 0)} in the window", "not to be asked: a guess would not fit into the window"
+        else:
+            why, at_end = f"with {left} still to be made", "not to be asked: the pass makes the last token itself"
+        that(
+            1 <= n <= most,
+            f"the draft was asked for a wrong number of tokens, {why} and k = {k}",
+            expected=f"1 to {most}" if most > 0 else at_end,
+            got=n,
+        )
+
+
+def replaced_by_another(draft: Books, idx: Tensor, new: list[int]) -> None:
+    """Fails where a round ends with one of its guesses. Behind a kept one comes a token of the pass; of a refused one the draft has more
+    than the model, nothing of it is lacking, and it cannot replace itself."""
+    text, lengths = idx[0].tolist() + new, [len(ids) for ids, _ in draft.asked]
+    for guess, before, after in zip(draft.guesses, lengths, lengths[1:], strict=False):
+        if 0 < after - before <= len(guess):
+            that(
+                text[after - 1] != guess[after - before - 1],
+                f"a round ended with guess {after - before} of {len(guess)} itself",
+                expected="another token behind it if it is kept, another one in its place if it is refused",
+                got=f"{text[after - 1]}, and then a new round",
+            )
+
+
+# ---- drawn texts ---------------------------------------------------------------------------------------------------
+
+ORDER = ((1, 0, 2, 3), (2, 0, 3, 1), (3, 1, 0, 2), (0, 2, 1, 3))
+"""After token t, the tokens from the most to the least probable."""
+
+
+def after_each(law: Sequence[float]) -> Chain:
+    """A chain in which the tokens have this law by their rank, whatever came before them. So the ranks of a text are independent."""
+    return tuple(tuple(law[ranks.index(token)] for token in range(len(law))) for ranks in ORDER)
+
+
+BELIEVED = after_each((0.45, 0.25, 0.17, 0.13))
+GUESSED = after_each((0.05, 0.10, 0.05, 0.80))
+"""What a model holds of the next token by the last one, and what a bad draft does: it likes best what the model likes least."""
+
+
+def filtered_law(row: list[float], temperature: float, top_k: int | None, top_p: float | None) -> list[float]:
+    """What `filtered_probs` should make of the logits of one place, token by token."""
+    weights = [math.exp((x - max(row)) / temperature) for x in row]
+    if top_k is not None:
+        least = sorted(weights, reverse=True)[min(top_k, len(weights)) - 1]
+        weights = [w if w >= least else 0.0 for w in weights]
+    if top_p is not None:
+        kept: set[int] = set()
+        mass = 0.0
+        for token in sorted(range(len(weights)), key=weights.__getitem__, reverse=True):
+            if mass >= top_p * sum(weights):
+                break
+            kept.add(token)
+            mass += weights[token]
+        weights = [w if token in kept else 0.0 for token, w in enumerate(weights)]
+    return [w / sum(weights) for w in weights]
+
+
+def believer(student: Any, chain: Chain = BELIEVED) -> Any:
+    """A model whose next token depends on the last one alone, by the chain: row t follows token t."""
+    return believing(student, torch.tensor(chain).log().tolist())
+
+
+def follows(new: list[int], last: int, chain: Chain, *, under: str = "") -> None:
+    """Fails if a text drawn from the chain, a filtered BELIEVED, would hardly ever look like `new`, which stands behind the token `last`.
+
+    The ranks of its tokens are so many independent draws: `frequencies` judges them, and says how probable a false alarm is.
+    """
+    that(all(0 <= token < len(chain) for token in new), "a token outside the vocabulary", got=new)
+    ranks = [ORDER[before].index(token) for before, token in itertools.pairwise([last, *new])]
+    law = [float(chain[0][token]) for token in ORDER[0]]
+    frequencies(
+        torch.tensor(ranks), law, under=f"{under} (counted is how probable a token is after the one before it: 0, the most probable)"
+    )

@@ -1,0 +1,549 @@
+"""What the checks of the paged cache share, the visible and the hidden ones.
+
+Which free block a pool gives is left open, so nothing here asks for a certain number. Stories are played with the student, and beside
+them the books are kept of what should come of it: how many blocks are free, which text lies where, which key is still known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.authoring import CheckFailed, equal, exception_names, that
+from autograder.checking.helpers.cached import tiny_config
+from autograder.sandbox.protocol.story import Result, Story
+
+Step = tuple[Any, ...]
+LABELS = "abcd"
+KEYS = tuple(name.encode() for name in ("rome", "paris", "oslo"))
+PROMPTS = ([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 8, 8, 8, 8, 7, 6], [5, 6, 7, 8, 1, 2])
+"""Texts of which three begin alike, for one block of 4 or for more."""
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return int(torch.randint(low, high + 1, (), generator=rng))
+
+
+def one_of(rng: torch.Generator, choices: Sequence[Any]) -> Any:
+    return choices[integer(rng, 0, len(choices) - 1)]
+
+
+# ---- what should be ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Books:
+    """Who holds what, by the rules. A block here is a number that stands for whichever one the student's pool has given."""
+
+    num_blocks: int
+    holders: dict[int, int] = field(default_factory=dict)
+    block_of: dict[Any, int] = field(default_factory=dict)
+    key_of: dict[int, Any] = field(default_factory=dict)
+    idle: list[int] = field(default_factory=list)  # the one idle longest is first
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    @property
+    def num_free(self) -> int:
+        return self.num_blocks - len(self.holders)
+
+    def take(self) -> tuple[int, int | None]:
+        """(the block, the one whose key had to be forgotten for it)."""
+        evicted = None
+        if self.num_free == len(self.idle):
+            evicted = self.idle.pop(0)
+            self.forget(evicted)
+        block = next(self.numbers)
+        self.holders[block] = 1
+        return block, evicted
+
+    def share(self, block: int) -> None:
+        if block in self.idle:
+            self.idle.remove(block)
+        self.holders[block] = self.holders.get(block, 0) + 1
+
+    def release(self, block: int) -> None:
+        self.holders[block] -= 1
+        if not self.holders[block]:
+            del self.holders[block]
+            if block in self.key_of:
+                self.idle.append(block)
+
+    def publish(self, block: int, key: Any) -> None:
+        if key not in self.block_of and block not in self.key_of:
+            self.block_of[key], self.key_of[block] = block, key
+
+    def forget(self, block: int) -> None:
+        if (key := self.key_of.pop(block, None)) is not None:
+            del self.block_of[key]
+
+    def find(self, keys: Sequence[Any]) -> list[int]:
+        return [self.block_of[key] for key in itertools.takewhile(self.block_of.__contains__, keys)]
+
+
+class Played:
+    """A story that is played in one go, and what is looked at afterwards, in the order of its steps.
+
+    script: the story in Python, for the student to replay. names: what a step's result is called there.
+    """
+
+    def __init__(self, num_blocks: int, pool: str) -> None:
+        self.story, self.books = Story(), Books(num_blocks)
+        self.script: list[str] = []
+        self.names: dict[int, str] = {}
+        self.looks: list[tuple[int, Callable[[], None]]] = []
+        self.write(f"pool = {pool}({num_blocks})")
+        self.pool = self.called("pool", self.call(pool, num_blocks))
+
+    def called(self, name: str, result: Result) -> Result:
+        """Gives a result the name that the script has for it."""
+        self.names[result.step] = name
+        return result
+
+    def words(self, value: Any) -> str:
+        """An object or an argument as the script would write it."""
+        return self.names.get(value.step, "...") if isinstance(value, Result) else repr(value)
+
+    def call(self, name: str, *args: Any) -> Result:
+        return self.look(self.story.call(name, *args), f"{name}(...)")
+
+    def method(self, target: Result, name: str, *args: Any, refused: bool = False) -> Result:
+        said = f"{self.words(target)}.{name}({', '.join(map(self.words, args))})"
+        return self.look(self.story.method(target, name, *args), said, refused=refused)
+
+    def get(self, target: Result, name: str) -> Result:
+        return self.look(self.story.get(target, name), f"{self.words(target)}.{name}")
+
+    def look(self, result: Result, said: str, *, refused: bool = False) -> Result:
+        """Demands of a step that it raises nothing, or OutOfBlocks if refused."""
+
+        def demand() -> None:
+            outcome = self.outcomes[result.step]
+            if not outcome.played:
+                raise CheckFailed("the story cannot go on: an earlier step gave no object")
+            if isinstance(outcome.error, NotImplementedError | CheckFailed):
+                raise outcome.error
+            names = exception_names(outcome.error) if outcome.error is not None else []
+            if refused:
+                got = f"{names[0]}: {outcome.error}" if names else "no exception"
+                that("OutOfBlocks" in names, f"too few blocks are free for {said}", expected="OutOfBlocks", got=got)
+            elif names:
+                raise CheckFailed(f"{said} raises {names[0]}", expected="no exception", got=f"{names[0]}: {outcome.error}")
+
+        self.after(demand)
+        return result
+
+    def after(self, look: Callable[[], None]) -> None:
+        """look: it raises CheckFailed; it belongs to the line that was written last."""
+        self.looks.append((len(self.script), look))
+
+    def write(self, line: str) -> None:
+        self.script.append(line)
+
+    def value(self, result: Result) -> Any:
+        return self.outcomes[result.step].value
+
+    def same(self, result: Result, want: Any, what: str) -> None:
+        """Demands that a step has given this."""
+        self.after(lambda: equal(self.value(result), want, what=what))
+
+    def judge(self, student: Any) -> None:
+        """Plays it. Raises CheckFailed for the first look that fails, with the story up to there."""
+        self.outcomes = student.play(self.story, stop=False)
+        for lines, look in self.looks:
+            try:
+                look()
+            except CheckFailed as failed:
+                script = "; ".join(self.script[:lines])
+                raise CheckFailed(
+                    f"{failed.what}, after `{script}`", expected=failed.expected, got=failed.got, values=failed.values
+                ) from None
+
+
+# ---- stories of a pool ---------------------------------------------------------------------------------------------
+
+
+def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
+    """Random steps (what, label, argument). Labels stand for holds on blocks, a hold for one holder."""
+    kinds = ["take", "take", "share", "release", "release"] + ["publish", "publish", "adopt", "adopt", "forget"] * keys
+    return [(one_of(rng, kinds), one_of(rng, "abcdefgh"), integer(rng, 0, 99)) for _ in range(steps)]
+
+
+def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -> None:
+    """One story of `take`, `share`, `release`, with keys of `publish`, `adopt`, `find` and `forget` too."""
+    played = Played(num_blocks, "PrefixPool" if keys else "BlockPool")
+    books, pool = played.books, played.pool
+    holds: dict[str, int] = {}
+    taken: dict[int, Result] = {}
+    for kind, label, number in story:
+        block = holds.get(label)
+        key = KEYS[number % len(KEYS)]
+        if kind == "take" and block is None:
+            if books.num_free == 0:
+                played.write("pool.take()")
+                played.method(pool, "take", refused=True)
+            else:
+                _take(played, holds, taken, label)
+        elif kind == "share" and block is not None:
+            twin = next((free for free in "abcdefgh" if free not in holds), None)
+            if twin is None:
+                continue
+            played.write(f"{twin} = {label}; pool.share({label})")
+            played.method(pool, "share", played.called(label, taken[block]))
+            books.share(block)
+            holds[twin] = block
+        elif kind == "release" and block is not None:
+            played.write(f"pool.release({label})")
+            played.method(pool, "release", played.called(label, taken[block]))
+            books.release(holds.pop(label))
+        elif kind == "publish" and block is not None:
+            played.write(f"pool.publish({label}, {key!r})")
+            played.method(pool, "publish", played.called(label, taken[block]), key)
+            books.publish(block, key)
+        elif kind == "forget" and block is not None and books.holders[block] == 1:
+            played.write(f"pool.forget({label})")
+            played.method(pool, "forget", played.called(label, taken[block]))
+            books.forget(block)
+        elif kind == "adopt" and block is None:
+            found = books.find([key])
+            played.write(f"[{label}] = pool.adopt([{key!r}])" if found else f"pool.adopt([{key!r}])")
+            given = played.method(pool, "adopt", [key])
+            _same_blocks(played, given, [taken[each] for each in found], f"pool.adopt([{key!r}]) gives other blocks")
+            for each in found:
+                books.share(each)
+                holds[label] = each
+        else:
+            continue
+        played.same(played.get(pool, "num_free"), books.num_free, "wrong pool.num_free")
+        if keys and kind != "share":
+            given = played.method(pool, "find", list(KEYS))
+            _same_blocks(played, given, [taken[each] for each in books.find(KEYS)], f"pool.find({list(KEYS)}) gives other blocks")
+    _look_at_pool(played, holds, taken, keys)
+    played.judge(student)
+
+
+def _take(played: Played, holds: dict[str, int], taken: dict[int, Result], label: str) -> None:
+    books = played.books
+    unwelcome = [("it has a holder", taken[each]) for each in books.holders]
+    played.write(f"{label} = pool.take()")
+    given = played.method(played.pool, "take")
+    block, evicted = books.take()
+    if evicted is None:
+        unwelcome += [("it has a key, and one without is free", taken[each]) for each in books.idle]
+    else:
+        unwelcome += [("another one has been idle longer", taken[each]) for each in books.idle]
+    taken[block], holds[label] = given, block
+
+    def look() -> None:
+        got = played.value(given)
+        whole = isinstance(got, int) and not isinstance(got, bool) and 0 <= got < books.num_blocks
+        that(whole, "pool.take() does not give one of the blocks", expected=f"0 to {books.num_blocks - 1}", got=got)
+        for why, other in unwelcome:
+            that(got != played.value(other), f"pool.take() gives block {got}: {why}", expected="another block", got=got)
+
+    played.after(look)
+
+
+def _same_blocks(played: Played, given: Result, taken: list[Result], what: str) -> None:
+    played.after(lambda: equal(played.value(given), [played.value(each) for each in taken], what=what))
+
+
+def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result], keys: bool) -> None:
+    """Looks at the holders of every block that is known, and at every key, once."""
+    books, pool = played.books, played.pool
+    for label, block in holds.items():
+        given = played.method(pool, "holders", played.called(label, taken[block]))
+        played.same(given, books.holders[block], f"wrong pool.holders({label})")
+    for block in books.idle:
+        given = played.method(pool, "holders", played.called("a block", taken[block]))
+        played.same(given, 0, "wrong pool.holders of a block that nobody holds")
+    if keys:
+        for key in KEYS:
+            given = played.method(pool, "find", [key])
+            _same_blocks(played, given, [taken[each] for each in books.find([key])], f"pool.find([{key!r}]) gives other blocks")
+
+
+# ---- stories of sequences ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """A sequence as it should be: its text, and the books' blocks."""
+
+    result: Result
+    text: list[int] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
+
+
+def sequence_story(rng: torch.Generator, steps: int, *, prefix: bool) -> list[Step]:
+    """Random steps (what, label, another label, a number)."""
+    kinds = ["grow", "grow", "grow", "fork", "truncate", "free"] + ["start", "start", "start", "publish", "publish"] * prefix
+    return [(one_of(rng, kinds), one_of(rng, LABELS), one_of(rng, LABELS), integer(rng, 0, 9)) for _ in range(steps)]
+
+
+class Sequences:
+    """One story of `grow`, `fork`, `truncate` and `free`, with prefix of `start_sequence` and `publish_blocks` too.
+
+    memory: what was written into each slot, which is the text up to the token there: on it alone its key and value depend.
+    """
+
+    def __init__(self, num_blocks: int, size: int, *, prefix: bool = False) -> None:
+        self.played = Played(num_blocks, "PrefixPool" if prefix else "BlockPool")
+        self.books, self.size = self.played.books, size
+        self.rows: dict[str, Row] = {}
+        self.memory: dict[int, list[int]] = {}
+        self.tokens = itertools.count(100)
+
+    def play(self, student: Any, story: list[Step]) -> None:
+        for kind, label, other, number in story:
+            row = self.rows.get(label)
+            match kind:
+                case "grow" if row is not None or number:
+                    self.grow(label, [next(self.tokens) for _ in range(number)])
+                case "fork" if row is not None and (other not in self.rows or not self.rows[other].text) and other != label:
+                    self.fork(label, other)
+                case "truncate" if row is not None:
+                    self.truncate(label, max(0, len(row.text) - number))
+                case "free" if row is not None:
+                    self.truncate(label, 0, free=True)
+                case "start" if row is None or not row.text:
+                    text = PROMPTS[number % len(PROMPTS)]
+                    self.start(label, text)
+                case "publish" if row is not None:
+                    self.publish(label)
+                case _:
+                    continue
+        self.look_at_all()
+        self.played.judge(student)
+
+    def needed(self, row: Row, n: int) -> tuple[int, bool]:
+        """(blocks for n more tokens, whether one of them is a copy)."""
+        copy = n > 0 and len(row.text) % self.size != 0 and self.books.holders[row.blocks[-1]] > 1
+        return -(-(len(row.text) + n) // self.size) - len(row.blocks) + copy if n else 0, copy
+
+    def new(self, label: str) -> Row:
+        self.played.write(f"{label} = PagedSequence(pool, {self.size})")
+        row = self.rows[label] = Row(self.played.called(label, self.played.call("PagedSequence", self.played.pool, self.size)))
+        return row
+
+    def grow(self, label: str, tokens: list[int]) -> None:
+        played, books = self.played, self.books
+        row = self.rows.get(label) or self.new(label)
+        n = len(tokens)
+        played.write(f"{label}.grow({n})")
+        needed, copy = self.needed(row, n)
+        said = played.method(row.result, "blocks_for", n)
+        played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy)
+        refused = needed > books.num_free
+        start, before = len(row.text), played.get(row.result, "blocks")
+        pairs = played.method(row.result, "grow", n, refused=refused)
+        others = [name for name, other in self.rows.items() if copy and other is not row and row.blocks[-1] in other.blocks]
+        they_have = " and ".join(others) + (" has" if len(others) == 1 else " have")
+        if not refused:
+            if copy:
+                new = books.take()[0]
+                books.release(row.blocks[-1])
+                row.blocks[-1] = new
+            elif start % self.size and n:
+                books.forget(row.blocks[-1])
+            row.blocks += [books.take()[0] for _ in range(needed - copy)]
+            row.text = row.text + tokens
+        text, after = list(row.text), played.get(row.result, "blocks")
+
+        def written() -> None:
+            old, now = played.value(before), played.value(after)
+            if refused:
+                equal(now, old, what=f"a refused grow has changed {label}.blocks")
+                return
+            that(isinstance(now, list) and len(now) >= len(old), f"{label}.blocks has become shorter", got=now)
+            if copy:
+                what = f"{label} is about to write into block {old[-1]}, which {they_have} too"
+                that(now[len(old) - 1] != old[-1], what, expected=f"a new block in its place in {label}.blocks", got=now)
+                due, why = [(old[-1], now[len(old) - 1])], f"block {old[-1]} is part full, and {they_have} it too"
+            else:
+                due, why = [], self.nothing_to_copy(start, n)
+            equal(played.value(pairs), due, what=f"{label}.grow({n}) gives other pairs (old block, new block) to be copied: {why}")
+            for source, target in played.value(pairs):
+                for place in range(self.size):
+                    self.memory[target * self.size + place] = self.memory.get(source * self.size + place, [])
+            for t in range(start, len(text)):
+                that(t // self.size < len(now), f"{label} has no block for token {t}", got=now)
+                self.memory[now[t // self.size] * self.size + t % self.size] = text[: t + 1]
+
+        played.after(written)
+        self.look(label)
+
+    def nothing_to_copy(self, length: int, n: int) -> str:
+        if n == 0:
+            return "nothing will be written"
+        return "the last block is full" if length % self.size == 0 and length else "no block is part full and held by others"
+
+    def fork(self, label: str, other: str) -> None:
+        row = self.rows[label]
+        self.played.write(f"{other} = {label}.fork()")
+        for block in row.blocks:
+            self.books.share(block)
+        self.rows[other] = Row(self.played.called(other, self.played.method(row.result, "fork")), list(row.text), list(row.blocks))
+        self.look(other)
+
+    def truncate(self, label: str, length: int, *, free: bool = False) -> None:
+        row = self.rows[label]
+        self.played.write(f"{label}.free()" if free else f"{label}.truncate({length})")
+        while len(row.blocks) > -(-length // self.size):
+            self.books.release(row.blocks.pop())
+        row.text = row.text[:length]
+        if free:
+            self.played.method(row.result, "free")
+        else:
+            self.played.method(row.result, "truncate", length)
+        self.look(label)
+
+    def start(self, label: str, text: list[int]) -> None:
+        self.played.write(f"{label} = start_sequence(pool, {text}, {self.size})")
+        row = Row(self.played.called(label, self.played.call("start_sequence", self.played.pool, text, self.size)))
+        ends = range(self.size, len(text), self.size)
+        row.blocks = self.books.find([tuple(text[:end]) for end in ends])
+        for block in row.blocks:
+            self.books.share(block)
+        row.text = text[: len(row.blocks) * self.size]
+        self.rows[label] = row
+        self.look(label)
+        self.grow(label, text[len(row.text) :])
+
+    def publish(self, label: str) -> None:
+        row = self.rows[label]
+        self.played.write(f"publish_blocks({label}, {row.text})")
+        self.played.call("publish_blocks", row.result, list(row.text))
+        for place, block in enumerate(row.blocks[: len(row.text) // self.size]):
+            self.books.publish(block, tuple(row.text[: (place + 1) * self.size]))
+        self.look(label)
+
+    def look(self, touched: str) -> None:
+        """Looks at the pool and at the sequence of a step, as they are after it."""
+        played, row, num_free = self.played, self.rows[touched], self.books.num_free
+        played.same(played.get(row.result, "length"), len(row.text), f"wrong {touched}.length")
+        self.look_at_table(touched, row)
+        played.same(played.get(played.pool, "num_free"), num_free, "wrong pool.num_free")
+
+    def look_at_table(self, label: str, row: Row) -> Result:
+        """Looks whether a sequence's blocks are as many as they should be, and hold its own text."""
+        played, text = self.played, list(row.text)
+        given = played.get(row.result, "blocks")
+
+        def look() -> None:
+            table, num_blocks = played.value(given), self.books.num_blocks
+            that(isinstance(table, list), f"{label}.blocks is no list", got=table)
+            equal(len(table), -(-len(text) // self.size), what=f"wrong number of blocks of {label} for {len(text)} tokens")
+            that(all(isinstance(block, int) and 0 <= block < num_blocks for block in table), f"{label} has no such block", got=table)
+            for t, slot in enumerate(self.slots(table, len(text))):
+                held = self.memory.get(slot, [])
+                that(bool(held), f"slot {slot}, where token {t} of {label} should lie, was never written")
+                that(held == text[: t + 1], f"slot {slot}, where token {t} of {label} lies, holds the token of another text")
+
+        played.after(look)
+        return given
+
+    def slots(self, table: list[int], length: int) -> list[int]:
+        return [table[t // self.size] * self.size + t % self.size for t in range(length)]
+
+    def look_at_all(self) -> None:
+        """Looks at every sequence, and whether the pool and the tables agree."""
+        played, num_blocks = self.played, self.books.num_blocks
+        given = [self.look_at_table(label, row) for label, row in self.rows.items()]
+        slots = [(label, len(row.text), played.method(row.result, "slots")) for label, row in self.rows.items()]
+        holders = [played.method(played.pool, "holders", block) for block in range(num_blocks)]
+
+        def look() -> None:
+            tables = [played.value(each) for each in given]
+            users = [sum(block in table for table in tables) for block in range(num_blocks)]
+            got = [played.value(each) for each in holders]
+            equal(got, users, what=f"pool.holders of the blocks 0 to {num_blocks - 1} is not how many of the tables name each")
+            for (label, length, result), table in zip(slots, tables, strict=True):
+                due = torch.tensor(self.slots(table, length), dtype=torch.int64)
+                equal(played.value(result), due, what=f"wrong {label}.slots() for the table {table}")
+
+        played.after(look)
+
+
+# ---- keys ----------------------------------------------------------------------------------------------------------
+
+
+def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
+    """The keys by their rule."""
+    key, keys = hashlib.sha256(salt).digest(), []
+    for start in range(0, len(tokens) // size * size, size):
+        numbers = b"".join(int(token).to_bytes(8, "little") for token in tokens[start : start + size])
+        key = hashlib.sha256(key + numbers).digest()
+        keys.append(key)
+    return keys
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+
+def filled(student: Any, num_blocks: int, size: int, config: Any = None, dtype: torch.dtype = torch.float64) -> Any:
+    """The student's PagedKV with something in every slot: what nobody wrote must not matter."""
+    kv = student.PagedKV(config or tiny_config(), num_blocks, size, dtype=dtype)
+    shape = tuple(kv.keys.shape)
+    kv.keys, kv.values = torch.full(shape, 0.7, dtype=dtype), torch.full(shape, -0.7, dtype=dtype)
+    return kv
+
+
+def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: Tensor, size: int) -> Tensor:
+    """What attention through tables gives, row by row and head by head, in float64."""
+    B, H, _, _ = q.shape
+    group = H // keys.shape[1]
+    rows = []
+    for b in range(B):
+        n = int(lengths[b])
+        slots = torch.tensor([int(tables[b, t // size]) * size + t % size for t in range(n)])
+        k, v = (x.double()[slots].repeat_interleave(group, dim=1).transpose(0, 1) for x in (keys, values))  # (H, n, Dh)
+        weights = (q[b].double() @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(dim=-1)
+        rows.append(weights @ v)
+    return torch.stack(rows)
+
+
+def draw_table(
+    rng: torch.Generator, lengths: Sequence[int], H: int, K: int, Dh: int, size: int, *, dtype: torch.dtype = torch.float64, spare: int = 3
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,): each row's blocks anywhere in the memory.
+
+    In slots of nobody lies something large; behind a row's last block its table holds another's.
+    """
+    counts = [-(-n // size) for n in lengths]
+    num_blocks = sum(counts) + spare
+    order = torch.randperm(num_blocks, generator=rng).tolist()
+    tables = torch.tensor([[one_of(rng, order) for _ in range(max(counts))] for _ in lengths])
+    keys, values = (torch.full((num_blocks * size, K, Dh), large, dtype=torch.float64) for large in (50.0, 1000.0))
+    for row, (n, count) in enumerate(zip(lengths, counts, strict=True)):
+        mine = [order.pop() for _ in range(count)]
+        tables[row, :count] = torch.tensor(mine)
+        slots = torch.tensor([mine[t // size] * size + t % size for t in range(n)])
+        keys[slots], values[slots] = torch.randn(2, n, K, Dh, generator=rng, dtype=torch.float64)
+    q = torch.randn(len(lengths), H, 1, Dh, generator=rng, dtype=torch.float64)
+    return q.to(dtype), keys.to(dtype), values.to(dtype), tables, torch.tensor(lengths)
+
+
+def state_of(sequence: Any) -> dict[str, Any]:
+    """Everything that a refused call must leave as it was: of the sequence, and of its pool."""
+    pool, blocks = sequence.pool, sequence.blocks
+    return {"blocks": blocks, "length": sequence.length, "num_free": pool.num_free, "holders": [pool.holders(block) for block in blocks]}
+
+
+def paged_logits(student: Any, model: Any, ids: Tensor, sizes: Sequence[int], sequence: Any, kv: Any) -> Tensor:
+    """Logits of all positions, the ids fed in chunks; the sequence's length is looked at on the way."""
+    pieces, length = [], int(sequence.length)
+    for chunk in ids.split(list(sizes), dim=1):
+        logits = student.forward_paged(model, chunk, sequence, kv)
+        shape = tuple(logits.shape[:-1]) if isinstance(logits, Tensor) else None
+        equal(shape, (1, chunk.shape[1]), what="wrong shape: logits (1, t, V) of every new token are due")
+        length += chunk.shape[1]
+        equal(sequence.length, length, what="wrong length of the sequence after a chunk")
+        pieces.append(logits)
+    return torch.cat(pieces, dim=1)

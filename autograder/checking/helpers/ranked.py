@@ -1,0 +1,223 @@
+"""What the checks of tensor parallelism share, the visible and the hidden ones.
+
+What a right answer gives is known without one: a sum over ranks is a sum, and cut layers give what torch makes of the whole ones. What
+is sent is counted by the grader, between the ranks. Numbers in sums that are compared exactly are small whole ones, which no dtype rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from autograder.authoring import CheckFailed, close, equal, that
+from autograder.checking.checks.test_transformer import small_config, small_layer, small_weights
+from course.kit import Config, LayerWeights, Weights
+from course.kit.ranks import Traffic
+
+LOW = (torch.float16, torch.bfloat16)
+COPIED = "the part is a copy: other numbers in the matrix do not show in it; wrong part"
+
+
+def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) -> tuple[list[Any], Traffic]:
+    """Calls a function on so many ranks. args: a list has each rank's own, anything else is the same on all."""
+    each = [tuple(a[rank] if isinstance(a, list) else a for a in args) for rank in range(world)]
+    return student.ranks(world).each(name, each, **options)
+
+
+def whole(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Whole numbers from -9 to 9: their sums are exact in every dtype."""
+    return torch.randint(-9, 10, shape, generator=rng).to(dtype)
+
+
+def normal(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=rng, dtype=torch.float64).to(dtype)
+
+
+def alike(results: list[Any]) -> None:
+    """Fails unless every rank has the same tensor, bit for bit."""
+    for rank, result in enumerate(results):
+        where = f"rank {rank} has another result than rank 0"
+        that(isinstance(result, Tensor), "the result is not a tensor", expected="a torch.Tensor", got=getattr(result, "type_name", result))
+        equal([list(result.shape), str(result.dtype)], [list(results[0].shape), str(results[0].dtype)], what=where)
+        if not torch.equal(result, results[0]):
+            off = float((result.double() - results[0].double()).abs().max())
+            raise CheckFailed(where, expected="the same bits on every rank", got=f"up to {off:.3g} apart", values=[*results])
+
+
+def on_all(results: list[Any], want: Tensor, *, atol: float = 0.0, rtol: float = 0.0, dtype: torch.dtype | None = None) -> None:
+    """Fails unless every rank has `want`, and all the same bits."""
+    for result in results:
+        close(result, want, atol=atol, rtol=rtol, dtype=dtype)
+    alike(results)
+
+
+def ring_traffic(traffic: Traffic, messages: int, num_bytes: int) -> None:
+    """Fails unless every rank has sent so many messages, with so many bytes together, and all of them to its right neighbour."""
+    world = traffic.world
+    wrong = sorted({(src, dst) for src, dst, _ in traffic.log if dst != (src + 1) % world})
+    that(not wrong, "a message that does not go to the right neighbour", expected=f"rank r sends to rank (r + 1) % {world} only",
+         got=", ".join(f"rank {src} to rank {dst}" for src, dst in wrong[:4]))  # fmt: skip
+    for rank in range(world):
+        what = f"rank {rank} of {world} sends another number of messages than due"
+        that(traffic.messages[rank] == messages, what, expected=messages, got=traffic.messages[rank])
+        what = f"rank {rank} of {world} sends another number of bytes than due, in {messages} messages"
+        that(traffic.sent_bytes[rank] == num_bytes, what, expected=num_bytes, got=traffic.sent_bytes[rank])
+
+
+def reduce_traffic(traffic: Traffic, x: Tensor, times: int = 1) -> None:
+    """Fails unless what was sent is `times` ring all-reduces of a tensor like x."""
+    world = traffic.world
+    part = -(-x.numel() // world) * x.element_size()
+    ring_traffic(traffic, 2 * (world - 1) * times, 2 * (world - 1) * part * times)
+
+
+# ---- layers ----------------------------------------------------------------------------------------------------------
+
+
+def config_of(H: int, K: int, *, Dh: int = 4, F: int = 24, D: int = 20, **more: Any) -> Config:
+    """A small model's shape in which no two sizes are the same by chance: D is not H * Dh."""
+    sizes = {"num_attention_heads": H, "num_key_value_heads": K, "head_dim": Dh, "intermediate_size": F, "hidden_size": D, "vocab_size": 36}
+    return small_config(**{**sizes, **more})
+
+
+def layer_of(rng: torch.Generator, config: Config, dtype: torch.dtype = torch.float64) -> LayerWeights:
+    return small_layer(rng, config, dtype)
+
+
+def weights_of(rng: torch.Generator, config: Config, dtype: torch.dtype = torch.float64) -> Weights:
+    return small_weights(rng, config).to(device="cpu", dtype=dtype)
+
+
+def kv_heads(config: Config, rank: int, world: int) -> list[int]:
+    """The key/value heads that the rank's query heads read, one query head after the other."""
+    H, K = config.num_attention_heads, config.num_key_value_heads
+    mine = range(rank * (H // world), (rank + 1) * (H // world))
+    return sorted({h // (H // K) for h in mine})
+
+
+def fits(H: int, K: int, world: int) -> bool:
+    return H % world == 0 and (K % world == 0 or world % K == 0)
+
+
+def cut(matrix: Tensor, rank: int, world: int, dim: int) -> Tensor:
+    return matrix.chunk(world, dim)[rank]
+
+
+def cut_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> LayerWeights:
+    """A rank's part, put together head by head."""
+    Dh, heads = config.head_dim, kv_heads(config, rank, world)
+    return LayerWeights(
+        layer.input_layernorm,
+        cut(layer.q_proj, rank, world, 0),
+        torch.cat([layer.k_proj[h * Dh : (h + 1) * Dh] for h in heads]),
+        torch.cat([layer.v_proj[h * Dh : (h + 1) * Dh] for h in heads]),
+        cut(layer.o_proj, rank, world, 1),
+        layer.post_attention_layernorm,
+        cut(layer.gate_proj, rank, world, 0),
+        cut(layer.up_proj, rank, world, 0),
+        cut(layer.down_proj, rank, world, 1),
+    )
+
+
+def cut_model(weights: Weights, config: Config, rank: int, world: int) -> Weights:
+    embed = cut(weights.embed_tokens, rank, world, 0)
+    tied = weights.lm_head is weights.embed_tokens
+    layers = [cut_layer(layer, config, rank, world) for layer in weights.layers]
+    return Weights(embed, layers, weights.norm, embed if tied else cut(weights.lm_head, rank, world, 0))
+
+
+def same_layer(got: Any, want: LayerWeights, what: str = "") -> None:
+    """Fails unless every matrix is the one that is due, bit for bit and in its dtype."""
+    name = getattr(got, "type_name", type(got).__name__)
+    that(name == "LayerWeights", "the result is no LayerWeights", expected="a LayerWeights", got=name)
+    for name, tensor in vars(want).items():
+        mine = getattr(got, name)
+        close(mine, tensor, atol=0.0, rtol=0.0, dtype=tensor.dtype, what=f"wrong {name}{what}")
+
+
+def unchanged(before: LayerWeights | Weights, after: Any) -> None:
+    """Fails unless weights are as they were. after: they, or a handle of them."""
+    pairs = zip(_tensors(before), _tensors(after), strict=True)
+    that(all(torch.equal(old, new) for old, new in pairs), "the weights that were given are changed",
+         cause="The caller's weights are other ones now: work on a copy.")  # fmt: skip
+
+
+def _tensors(weights: Any) -> list[Tensor]:
+    if getattr(weights, "type_name", type(weights).__name__) == "LayerWeights":
+        return [getattr(weights, field.name) for field in fields(LayerWeights)]
+    layers = [tensor for layer in weights.layers for tensor in _tensors(layer)]
+    return [weights.embed_tokens, *layers, weights.norm, weights.lm_head]
+
+
+def turned(states: Tensor, positions: Tensor, base: float) -> Tensor:
+    half = states.shape[-1] // 2
+    angles = (positions.double()[..., None] * base ** (-torch.arange(half, dtype=torch.float64) / half)).unsqueeze(-3)
+    first, second = states[..., :half], states[..., half:]
+    return torch.cat((first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()), dim=-1)
+
+
+def attended(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor) -> Tensor:
+    """What torch makes of the whole layer's attention, in float64."""
+    x, w = x.double(), {name: tensor.double() for name, tensor in vars(layer).items()}
+
+    def heads(rows: Tensor) -> Tensor:
+        return torch.stack(rows.split(config.head_dim, dim=-1), dim=1)
+
+    q, k, v = (heads(x @ w[name].T) for name in ("q_proj", "k_proj", "v_proj"))
+    q, k = (turned(states, positions, config.rope_theta) for states in (q, k))
+    read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    return torch.cat(read.unbind(1), dim=-1) @ w["o_proj"].T
+
+
+def fed(x: Tensor, layer: LayerWeights) -> Tensor:
+    """What torch makes of the whole layer's feed-forward, in float64."""
+    x, gate, up, down = (tensor.double() for tensor in (x, layer.gate_proj, layer.up_proj, layer.down_proj))
+    return (F.silu(x @ gate.T) * (x @ up.T)) @ down.T
+
+
+def causal(T: int) -> Tensor:
+    return torch.ones(T, T, dtype=torch.bool).tril()
+
+
+def logits_of(weights: Weights, config: Config, ids: Tensor) -> Tensor:
+    """What torch makes of the whole model, in float64."""
+    x = weights.embed_tokens.double()[ids]
+    for layer in weights.layers:
+        x = x + attended(_normed(x, layer.input_layernorm, config), layer, config, torch.arange(ids.shape[1]), causal(ids.shape[1]))
+        x = x + fed(_normed(x, layer.post_attention_layernorm, config), layer)
+    return _normed(x, weights.norm, config) @ weights.lm_head.double().T
+
+
+def _normed(x: Tensor, weight: Tensor, config: Config) -> Tensor:
+    return F.rms_norm(x, x.shape[-1:], weight.double(), config.rms_norm_eps)
+
+
+def some(config: Config, rng: torch.Generator, B: int, T: int) -> Tensor:
+    return torch.randint(0, config.vocab_size, (B, T), generator=rng)
+
+
+# ---- seconds ---------------------------------------------------------------------------------------------------------
+
+
+def exact(got: Any, want: float, what: str | None = None, **more: Any) -> None:
+    close(got, want, atol=0.0, rtol=1e-9, what=what, **more)
+
+
+def around_a_ring(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
+    """Step by step: the parts of a reduce-scatter, then those of an all-gather."""
+    seconds = 0.0
+    for _phase in ("reduce-scatter", "all-gather"):
+        for _step in range(world - 1):
+            seconds += latency + (num_bytes / world) / link_bandwidth
+    return seconds
+
+
+def idle_share(stages: int, microbatches: int) -> float:
+    """By drawing up who works when: stage s works on microbatch m at time s + m."""
+    times = microbatches + stages - 1
+    busy = {(stage, stage + batch) for stage in range(stages) for batch in range(microbatches)}
+    return 1 - len(busy) / (stages * times)

@@ -1,0 +1,172 @@
+"""The stages of a decoder's computation, for the checks of composed functions: where one fails, the first stage that differs is named.
+
+Nothing is guessed: the failed call is made once more while its numbers are watched (`student.watching()`), and a stage counts as
+reached if its numbers, in any order, were among them, or those of a stage that is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from autograder.authoring import CheckFailed, close
+from autograder.sandbox.measure.watch import Print, print_of
+from course.kit import Config, LayerWeights
+
+TOLERANCE = 1e-4
+"""Of the sum of magnitudes: far more than float32 rounds in a few layers, far less than a mistake changes."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """name: what it is, as a noun for a sentence. values: its numbers, in one of the forms in which they may be computed.
+    after: names of the stages it is computed from."""
+
+    name: str
+    values: tuple[Tensor, ...]
+    after: tuple[str, ...]
+
+
+def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Callable[[], Sequence[Stage]], **options: Any) -> Any:
+    """`close` on the result of `call()`, which calls the student and may be made twice. Gives the result.
+
+    Where it fails and no known mistake is named, the cause says too which of the `stages` was the first that was not reached.
+    """
+    got = call()
+    try:
+        close(got, want, **options)
+    except CheckFailed as failed:
+        named = failed.cause is not None and not failed.fact
+        told = None if named else what_differs(student, call, stages(), got)
+        if told is None:
+            raise
+        cause = f"{failed.cause} {told}" if failed.cause else told
+        raise CheckFailed(failed.what, expected=failed.expected, got=failed.got, cause=cause, fact=True, values=failed.values) from None
+    return got
+
+
+def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage], got: Any) -> str | None:
+    """One sentence about the first stage whose numbers never appear though those of the stages before it do, or about a result
+    that is another than what was computed last; None if that cannot be said."""
+    try:
+        with student.watching() as prints:
+            again = call()
+    except Exception:
+        return None
+    if isinstance(again, Tensor) and again.is_floating_point():
+        prints.append(print_of(again))
+    missing = unreached(stages, prints)
+    if missing is None:
+        permuted = isinstance(got, Tensor) and any(_appears(print_of(form), [print_of(got)]) for form in stages[-1].values)
+        return None if permuted else f"The expected numbers of {stages[-1].name} appear in your computation, but are not what comes back."
+    if not missing.after:  # it is computed in some other order of things: nothing can be said
+        return None
+    return f"In your computation the expected numbers of {_listed(missing.after)} appear; those of {missing.name} never do."
+
+
+def unreached(stages: Sequence[Stage], prints: Sequence[Print]) -> Stage | None:
+    """The first stage that is not reached though all it is computed from is."""
+    reached = {stage.name for stage in stages if any(_computed(form, prints) for form in stage.values)}
+    for stage in reversed(stages):  # what a reached stage is computed from was right, however it was computed
+        if stage.name in reached:
+            reached.update(stage.after)
+    return next((stage for stage in stages if stage.name not in reached), None)
+
+
+def _computed(form: Tensor, prints: Sequence[Print]) -> bool:
+    """At once, or row by row, or token by token, or both."""
+    rows, tokens = form.unbind(0), form.unbind(-2)
+    each = [token for row in rows for token in row.unbind(-2 if row.dim() > 1 else 0)]
+    return any(all(_appears(print_of(piece), prints) for piece in pieces) for pieces in ([form], rows, tokens, each))
+
+
+def _appears(wanted: Print, prints: Sequence[Print]) -> bool:
+    entries, total, squares, size = wanted
+    return any(
+        p[0] == entries and abs(p[1] - total) <= TOLERANCE * size and abs(p[2] - squares) <= TOLERANCE * squares
+        and abs(p[3] - size) <= TOLERANCE * size for p in prints
+    )  # fmt: skip
+
+
+def block_stages(
+    x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor | None = None, *, last: int | None = None, of: str = ""
+) -> tuple[list[Stage], Tensor]:
+    """The stages of one layer for tokens x (B, T, D), and what it gives, in float64.
+
+    mask: bool, broadcasts to (B, H, T, T); None is the causal one. last: a computation that has keys and values of all before
+    computes the last so many tokens only. of: what each stage's name ends with, for layers of a model.
+    """
+    x = x.double()
+    w = {name: tensor.double() for name, tensor in vars(layer).items()}
+    T = x.shape[1]
+    mask = torch.ones(T, T, dtype=torch.bool).tril() if mask is None else mask
+    stages: list[Stage] = []
+
+    def stage(name: str, values: Tensor, *after: str, tokens: int = 1) -> Tensor:
+        """tokens: the dimension in which they lie."""
+        stages.append(Stage(name + of, (values.narrow(tokens, T - last, last),) if last else (values,), tuple(a + of for a in after)))
+        return values
+
+    def heads(rows: Tensor) -> Tensor:
+        return torch.stack(rows.split(config.head_dim, dim=-1), dim=1)
+
+    stage("x", x)
+    normed = stage("x normed by input_layernorm", _normed(x, w["input_layernorm"], config), "x")
+    q = stage("the queries", heads(normed @ w["q_proj"].T), "x normed by input_layernorm", tokens=2)
+    k = stage("the keys", heads(normed @ w["k_proj"].T), "x normed by input_layernorm", tokens=2)
+    v = stage("the values", heads(normed @ w["v_proj"].T), "x normed by input_layernorm", tokens=2)
+    q = stage("the turned queries", _turned(q, positions, config.rope_theta), "the queries", tokens=2)
+    k = stage("the turned keys", _turned(k, positions, config.rope_theta), "the keys", tokens=2)
+    read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    stage("what attention gives", read, "the turned queries", "the turned keys", "the values", tokens=2)
+    update = stage("its product with o_proj", torch.cat(read.unbind(1), dim=-1) @ w["o_proj"].T, "what attention gives")
+    x = stage("x with the update of attention", x + update, "its product with o_proj")
+    normed = stage(
+        "x normed by post_attention_layernorm", _normed(x, w["post_attention_layernorm"], config), "x with the update of attention"
+    )
+    fed = (F.silu(normed @ w["gate_proj"].T) * (normed @ w["up_proj"].T)) @ w["down_proj"].T
+    fed = stage("what feed_forward gives", fed, "x normed by post_attention_layernorm")
+    x = stage("x with the update of feed_forward", x + fed, "what feed_forward gives")
+    return stages, x
+
+
+def forward_stages(
+    model: Any, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None, *, last: int | None = None
+) -> list[Stage]:
+    """The stages of a whole pass over ids (B, T). positions, mask, last: see `block_stages`. Of norm and head the last position
+    alone will do too."""
+    weights, config = model.weights, model.config
+    last = last or ids.shape[1]
+    positions = torch.arange(ids.shape[1]) if positions is None else positions
+    x, before = weights.embed_tokens[ids].double(), "the embeddings"
+    stages = [Stage(before, (x[:, -last:],), ())]
+    for index, layer in enumerate(weights.layers):
+        given, x = block_stages(x, layer, config, positions, mask, last=last, of=f" (layer {index})")
+        stages += [Stage(s.name, s.values, s.after if s is not given[1] else (before,)) for s in given[1:]]
+        before = given[-1].name
+    normed = _normed(x, weights.norm.double(), config)
+    logits = normed @ weights.lm_head.double().T
+    for name, values, after in (("the final norm", normed, before), ("the logits", logits, "the final norm")):
+        stages.append(Stage(name, (values[:, -last:], values[:, -1:]), (after,)))
+    return stages
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+
+
+def _normed(x: Tensor, weight: Tensor, config: Config) -> Tensor:
+    return F.rms_norm(x, x.shape[-1:], weight, config.rms_norm_eps)
+
+
+def _turned(states: Tensor, positions: Tensor, base: float) -> Tensor:
+    half = states.shape[-1] // 2
+    rates = base ** (-torch.arange(half, dtype=torch.float64) / half)
+    angles = (positions.double()[..., None] * rates).unsqueeze(-3)
+    first, second = states[..., :half], states[..., half:]
+    return torch.cat((first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()), dim=-1)

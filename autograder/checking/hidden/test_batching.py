@@ -1,0 +1,669 @@
+"""Checks of the batch that students may not read: fresh prompts, random models, the corners of the rules."""
+
+import dataclasses
+import math
+import statistics
+import time
+import warnings
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.checks.test_batching import passes_of_rows
+from autograder.checking.checks.test_generation import frequencies, probabilities
+from autograder.checking.helpers.batches import (  # fmt: skip
+    EOS,
+    TINY,
+    Slots,
+    Small,
+    all_end,
+    alone,
+    by_precision,
+    cut,
+    decoded,
+    expected_mask,
+    finer_than_float32,
+    generated,
+    greedy,
+    head_only,
+    left_padded,
+    look,
+    padded,
+    prefilled,
+    ragged,
+    same_kind,
+    tiny,
+    uniform,
+    worse_than_torch,
+)
+from autograder.checking.helpers.randomness import draws_from_the_global_state
+from solutions.kv_cache import forward_cached
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    return int(torch.randint(low, high, (), generator=rng))
+
+
+def lengths_of(rng: torch.Generator, rows: int, longest: int) -> list[int]:
+    """Random lengths, of which one is 1 and one the longest, in random order."""
+    lengths = [1, longest, *torch.randint(1, longest + 1, (rows - 2,), generator=rng).tolist()]
+    return [lengths[i] for i in torch.randperm(rows, generator=rng).tolist()]
+
+
+# ---- left_pad ------------------------------------------------------------------------------------------------------
+
+
+@checks("left_pad", weight=2)
+def test_random_rows(student, rng):
+    """random prompts and a random pad id"""
+    for rows in (2, 5, 9):
+        prompts = ragged(rng, lengths_of(rng, rows, integer(rng, 3, 12)), 50_000)
+        pad_id = integer(rng, 0, 50_000)
+        ids, num_pad = left_padded(student, prompts, pad_id)
+        want_ids, want_pads = padded(prompts, pad_id)
+        equal(ids, want_ids)
+        equal(num_pad, want_pads)
+    zeros = [[0], [0, 0, 0], [7, 0], [0]]
+    for got, want in zip(left_padded(student, zeros, 0), padded(zeros), strict=True):
+        equal(got, want, what="wrong answer for prompts of token 0")
+    long = [list(range(2_100)), [5]]
+    for got, want in zip(left_padded(student, long, 3), padded(long, 3), strict=True):
+        equal(got, want, what="wrong answer for a prompt of 2,100 tokens")
+
+
+@checks("left_pad")
+def test_one_empty_among_many(student, rng):
+    """one empty prompt anywhere is refused"""
+    for place in range(4):
+        prompts = ragged(rng, [3, 2, 4])
+        prompts.insert(place, [])
+        raises(ValueError, lambda p=prompts: student.left_pad(p, 0))
+
+
+# ---- positions_and_mask --------------------------------------------------------------------------------------------
+
+
+@checks("positions_and_mask", weight=2)
+def test_random_grids(student, rng):
+    """random pads, starts and lengths"""
+    for _ in range(8):
+        start, q_len = integer(rng, 0, 9), integer(rng, 1, 7)
+        rows = integer(rng, 1, 6)
+        for _ in range(2):  # the same shapes, other pads
+            look(student, torch.randint(0, start + q_len, (rows,), generator=rng).tolist(), start, q_len)
+
+
+@checks("positions_and_mask")
+def test_one_query_anywhere(student, rng):
+    """a single query at every slot from 0 on"""
+    num_pad = [0, *torch.randint(0, 7, (3,), generator=rng).tolist()]
+    for start in range(8):
+        look(student, num_pad, start, 1)
+    look(student, [2_090, 0], 2_100, 2)
+
+
+@checks("positions_and_mask")
+def test_other_pads_in_the_same_tensor(student):
+    """asked again, with other pads in the same memory"""
+    both = [1, 0, 3], [2, 2, 0]
+    results = student.positions_and_mask.again(*([torch.tensor(num_pad), 2, 3] for num_pad in both))
+    for num_pad, got in zip(both, results, strict=True):
+        for one, due in zip(got, expected_mask(num_pad, 2, 3), strict=True):
+            equal(one.long(), due.long(), what=f"wrong answer for num_pad {num_pad}")
+
+
+@checks("positions_and_mask")
+def test_a_chunk_of_pads(student):
+    """a chunk in which a row has nothing but pads"""
+    look(student, [9, 4, 0], 2, 3)
+    look(student, [9, 4, 0], 0, 2)
+
+
+# ---- prefill_batch -------------------------------------------------------------------------------------------------
+
+
+@checks("prefill_batch", weight=2)
+def test_random_models(student, rng):
+    """random models with grouped heads of their own width, in float64"""
+    for rows, longest in ((2, 5), (6, 11), (4, 1)):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
+        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, pad_id=integer(rng, 0, 19))
+        close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("prefill_batch")
+def test_any_order_of_rows(student, rng):
+    """rows in another order, logits in that order"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, lengths_of(rng, 5, 8), 19)
+    first, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64)
+    close(first, alone(small.here, prompts), atol=1e-8)
+    order = torch.randperm(5, generator=rng).tolist()
+    again, _, _ = prefilled(student, small.there, small.config, [prompts[i] for i in order], dtype=torch.float64)
+    close(again, first[order], atol=1e-8)
+
+
+@checks("prefill_batch")
+def test_keys_of_each_row(student, reference, rng):
+    """the cache holds each row's keys and values as they are alone"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, lengths_of(rng, 3, 7), 19)
+    got, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=(4,))
+    close(got, alone(small.here, prompts), atol=1e-8)
+    keys, values = cache.keys, cache.values
+    for row, (prompt, pads) in enumerate(zip(prompts, num_pad.tolist(), strict=True)):
+        own = reference.KVCache(small.config, 1, len(prompt), torch.float64)
+        forward_cached(small.here, torch.tensor([prompt]), own)
+        close(keys[:, row, :, pads:], own.keys[:, 0], atol=1e-8, what=f"wrong keys of row {row}")
+        close(values[:, row, :, pads:], own.values[:, 0], atol=1e-8, what=f"wrong values of row {row}")
+
+
+@checks("prefill_batch", weight=2)
+def test_random_chunks(student, rng):
+    """random chunks, and one token at a time"""
+    small = Small(student, rng, dtype=torch.float64)
+    some = tuple(sorted({integer(rng, 1, 12) for _ in range(3)}))
+    for lengths in (lengths_of(rng, 4, 12), [12, 12, 12], [12]):
+        prompts = ragged(rng, lengths, 19)
+        want = alone(small.here, prompts)
+        for cuts in (some, tuple(range(1, 12)), (11,), (7,)):
+            got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts)
+            what = f"wrong logits of lengths {lengths} after chunks cut at {list(cuts)}"
+            close(got, want, atol=1e-8, what=what)
+
+
+@checks("prefill_batch")
+def test_a_column_of_pads(student, rng):
+    """a rectangle in which every row has a pad, and the step after it"""
+    small = Small(student, rng, dtype=torch.float64)
+    for lengths in ([4, 2, 5], [3]):
+        prompts = ragged(rng, lengths, 19)
+        ids, num_pad = padded(prompts)
+        ids, num_pad = torch.cat((torch.zeros(len(ids), 2, dtype=torch.int64), ids), dim=1), num_pad + 2
+        cache = student.KVCache(small.config, len(ids), ids.shape[1] + 1, torch.float64)
+        got = student.prefill_batch(small.there, ids, num_pad, cache)
+        close(got, alone(small.here, prompts), atol=1e-8)
+        equal(cache.length, ids.shape[1], what="wrong length of the cache")
+        prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(ids), 19), strict=True)]
+        got = student.prefill_batch(small.there, torch.tensor([prompt[-1:] for prompt in prompts]), num_pad, cache)
+        close(got, alone(small.here, prompts), atol=1e-8, what="wrong logits one step later")
+
+
+@checks("prefill_batch")
+def test_bfloat16_prefill(student, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    prompts = ragged(rng, [9, 20, 3, 14] * 3)
+    model = student.model(TINY, dtype=torch.bfloat16)
+    got, _, _ = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16)
+    that(
+        worse_than_torch(got, prompts, torch.bfloat16) <= 2, "the error against float32 is more than twice PyTorch's own",
+        got=f"{worse_than_torch(got, prompts, torch.bfloat16):.1f} times",
+    )  # fmt: skip
+
+
+@checks("prefill_batch")
+def test_long_prompts_in_bfloat16(student, rng):
+    """six hundred tokens in bfloat16, which counts to 256: at most twice the error of PyTorch's own"""
+    prompts = ragged(rng, [600, 598])
+    model = student.model(TINY, dtype=torch.bfloat16)
+    got, _, _ = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16)
+    ratio = worse_than_torch(got, prompts, torch.bfloat16)
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times")
+
+
+@checks("prefill_batch")
+def test_prefill_again(student, rng):
+    """other prompts and pads in the same tensors, in another cache"""
+    small = Small(student, rng, dtype=torch.float64)
+    both = [ragged(rng, lengths, 19) for lengths in ([2, 5, 3], [5, 1, 4])]
+    calls = [[small.there, *padded(prompts), student.KVCache(small.config, 3, 6, torch.float64)] for prompts in both]
+    for prompts, got in zip(both, student.prefill_batch.again(*calls), strict=True):
+        close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("prefill_batch")
+def test_too_long_for_the_cache(student, rng):
+    """a prompt longer than the cache is refused"""
+    small = Small(student, rng)
+    prompts = ragged(rng, [3, 5], 19)
+    got, num_pad, cache = prefilled(student, small.there, small.config, prompts, room=2)
+    close(got, alone(small.here, prompts), atol=1e-4)
+    raises("CacheFull", lambda: student.prefill_batch(small.there, torch.ones(2, 3, dtype=torch.int64), num_pad, cache))
+
+
+# ---- decode_batch --------------------------------------------------------------------------------------------------
+
+
+@checks("decode_batch", weight=2)
+def test_random_steps(student, rng):
+    """random models, six steps, after a prompt in chunks"""
+    for rows, longest, cuts in ((3, 7, (2, 5)), (5, 1, ()), (1, 1, ())):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest) if rows > 1 else [4], 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=cuts, room=6)
+        for _ in range(6):
+            prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * rows, 19), strict=True)]
+            got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+            close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("decode_batch")
+def test_one_pad_and_many_slots(student, rng):
+    """a row with one pad, behind a long text"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [150, 149], 19)
+    _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
+    for _ in range(2):
+        prompts = [[*prompt, 5] for prompt in prompts]
+        got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+        close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("decode_batch")
+def test_another_batch_in_the_same_cache(student, rng):
+    """one row behind pads; the cache reset for rows with other pads; the same new token for rows with other pasts"""
+    small = Small(student, rng, dtype=torch.float64)
+    for rows in (1, 3):
+        cache = student.KVCache(small.config, rows, 9, torch.float64)
+        for pads in ([3] * rows, list(range(rows)), [2, 0, 1][:rows]):
+            cache.reset()
+            prompts = ragged(rng, [6 - n for n in pads], 19)
+            ids = torch.tensor([[0] * n + prompt for n, prompt in zip(pads, prompts, strict=True)])
+            student.prefill_batch(small.there, ids, torch.tensor(pads), cache)
+            for _ in range(2):
+                prompts = [[*prompt, 5] for prompt in prompts]
+                got = decoded(student, small.there, prompts, small.config, torch.tensor(pads), cache, dtype=torch.float64)
+                close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("decode_batch")
+def test_step_again(student, rng):
+    """two batches, one after the other, with ids and pads in the same tensors: each has its logits, and they stay"""
+    small = Small(student, rng, dtype=torch.float64)
+    texts, calls = [], []
+    for lengths in ([2, 5, 3], [5, 1, 4]):
+        prompts = ragged(rng, lengths, 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
+        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1], 19), strict=True)])
+        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
+    for prompts, got in zip(texts, student.decode_batch.again(*calls), strict=True):
+        close(got, alone(small.here, prompts), atol=1e-8)
+
+
+@checks("decode_batch")
+def test_step_into_an_empty_cache(student, rng):
+    """the first token of each row, with nothing before it"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [1, 1, 1], 19)
+    cache = student.KVCache(small.config, 3, 4, torch.float64)
+    num_pad = torch.zeros(3, dtype=torch.int64)
+    for _ in range(3):
+        got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+        close(got, alone(small.here, prompts), atol=1e-8)
+        prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1], 19), strict=True)]
+
+
+@checks("decode_batch")
+def test_bfloat16_step(student, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    prompts = ragged(rng, [4, 19, 11, 7] * 3)
+    model = student.model(TINY, dtype=torch.bfloat16)
+    _, num_pad, cache = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16, room=1)
+    prompts = [[*prompt, integer(rng, 0, 1024)] for prompt in prompts]
+    got = decoded(student, model, prompts, tiny().config, num_pad, cache, dtype=torch.bfloat16)
+    ratio = worse_than_torch(got, prompts, torch.bfloat16)
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times")
+
+
+@checks("decode_batch")
+def test_step_into_a_full_cache(student, rng):
+    """a step for which there is no room is refused"""
+    small = Small(student, rng)
+    prompts = [[*prompt, 3] for prompt in ragged(rng, [3, 5], 19)]
+    _, num_pad, cache = prefilled(student, small.there, small.config, [prompt[:-1] for prompt in prompts], room=1)
+    got = decoded(student, small.there, prompts, small.config, num_pad, cache)
+    close(got, alone(small.here, prompts), atol=1e-4)
+    raises("CacheFull", lambda: student.decode_batch(small.there, torch.ones(2, 1, dtype=torch.int64), num_pad, cache))
+
+
+# ---- generate_batch ------------------------------------------------------------------------------------------------
+
+
+@checks("generate_batch", weight=3)
+def test_random_ladder(student, rng):
+    """random models and prompts, several ends, in any order"""
+    for rows, longest in ((7, 9), (2, 1), (3, 14)):
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
+        free = greedy(small.here, prompts, 9)
+        eos = free[integer(rng, 0, rows)][integer(rng, 0, 9)]
+        # The model has an end of its own. It counts only where it is handed in.
+        there = student.WeightsOnly(dataclasses.replace(small.config, eos_token_id=free[0][2]), small.weights, None)
+        order = torch.randperm(rows, generator=rng).tolist()
+        for end in (None, eos):
+            options = {"max_new_tokens": 9, "temperature": 0.0, "eos_token_id": end, "pad_id": integer(rng, 0, 19)}
+            want = [cut(row, eos) if end is not None else row for row in free]
+            equal(generated(student, there, prompts, **options), want)
+            got = generated(student, there, [prompts[i] for i in order], **options)
+            equal(got, [want[i] for i in order], what="wrong tokens with the rows in another order")
+
+
+@checks("generate_batch")
+def test_a_pad_id_that_is_drawn(student, rng):
+    """an id that pads and is a token of the answer too, its last one among them"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [5, 2, 3], 19)
+    for steps in (1, 6):
+        want = greedy(small.here, prompts, steps)
+        for pad_id in {row[-1] for row in want}:
+            for eos in (None, 1_000_000):  # an end that never comes
+                options = {"max_new_tokens": steps, "temperature": 0.0, "pad_id": pad_id, "eos_token_id": eos}
+                got = generated(student, small.there, prompts, **options)
+                equal(got, want, what=f"wrong tokens with pad_id {pad_id} and EOS {eos}")
+
+
+@checks("generate_batch")
+def test_longer_than_the_model_was_trained_on(student, rng):
+    """more positions than the config names: nothing is cut"""
+    small = Small(student, rng, dtype=torch.float64)
+    short = dataclasses.replace(small.config, max_position_embeddings=6)
+    there = student.WeightsOnly(short, small.weights, None)
+    for lengths in ([4, 3], [8, 2]):
+        prompts = ragged(rng, lengths, 19)
+        got = generated(student, there, prompts, max_new_tokens=7, temperature=0.0)
+        equal(got, greedy(small.here, prompts, 7))
+
+
+@checks("generate_batch")
+def test_other_weights_in_the_same_model(student, rng):
+    """other weights in the same model, with a dtype and without: their tokens"""
+    prompts = ragged(rng, [3, 5, 1], 19)
+    for dtype in (None, torch.float64):
+        pair = [Small(student, rng, dtype=torch.float64 if dtype is None else torch.float32) for _ in range(2)]
+        results = student.generate_batch.again(*([small.there, prompts] for small in pair), max_new_tokens=6, temperature=0.0, dtype=dtype)
+        for small, got in zip(pair, results, strict=True):
+            want = greedy(small.here.to(dtype=dtype) if dtype else small.here, prompts, 6)
+            equal(got, want, what=f"wrong tokens with dtype={dtype}")
+
+
+@checks("generate_batch", weight=2)
+def test_work_when_rows_end(student, rng):
+    """no step after the last end, and no gradient"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    first = min(range(len(want)), key=lambda row: len(want[row]))
+    model = student.model(TINY, dtype=torch.float64)
+    for rows in ([*range(len(prompts)), 0], [first]):
+        given, due = [prompts[row] for row in rows], [want[row] for row in rows]
+        with student.counting() as work:
+            got = generated(student, model, given, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
+        equal(got, due)
+        most = len(given) * (max(map(len, given)) + max(map(len, due)) - 1)
+        passes_of_rows(work, given, due, most)
+        equal(work.grad_flops, 0, what="FLOPs that ran with gradients on")
+
+
+@checks("generate_batch")
+def test_one_question_a_step(student, rng):
+    """at most one transfer a step waits for the device, also where the first rows end long before the others"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    prompts, want = ([rows[i] for i in (2, 2, 2, 0, 1)] for rows in (prompts, want))
+    model, steps = student.model(TINY, dtype=torch.float64), max(map(len, want))
+    with student.counting() as work:
+        got = generated(student, model, prompts, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
+    equal(got, want)
+    # What the passes ask is not the loop's affair. The rules say one a step; a few before and after are let through.
+    ids, num_pad = padded(prompts)
+    cache = student.KVCache(tiny().config, len(prompts), ids.shape[1] + steps, torch.float64)
+    with student.counting() as passes:
+        student.prefill_batch(model, ids, num_pad, cache)
+        for _ in range(steps):
+            student.decode_batch(model, ids[:, -1:], num_pad, cache)
+    asked = work.waits - passes.waits
+    passes_of_rows(work, prompts, want, math.inf)
+    cause = "One question a step is enough: whether every row has ended."
+    that(asked <= steps + 4, "Python asked tensors for their values too often", expected=f"{steps}", got=asked, cause=cause)
+
+
+@checks("generate_batch")
+def test_ends_at_the_edge(student, rng):
+    """EOS as the very first and as the very last token, also with id 0"""
+    while True:
+        small = Small(student, rng, dtype=torch.float64)
+        prompts = ragged(rng, [5, 2], 19)
+        (first, *_), other = free = greedy(small.here, prompts, 6)
+        if first not in other and other[5] not in other[:5] + free[0]:
+            break
+    for steps, eos in ((6, first), (6, other[5]), (5, other[5])):
+        got = generated(student, small.there, prompts, max_new_tokens=steps, temperature=0.0, eos_token_id=eos)
+        equal(got, [cut(row[:steps], eos) for row in free])
+    swapped = Small(student, rng, dtype=torch.float64)  # the same model with token `first` renamed to 0
+    order = torch.arange(19)
+    order[0], order[first] = first, 0
+    swapped.weights.embed_tokens, swapped.weights.lm_head = small.weights.embed_tokens[order], small.weights.lm_head[order]
+    swapped.weights.layers, swapped.weights.norm = small.weights.layers, small.weights.norm
+    there = student.WeightsOnly(small.config, swapped.weights, None)
+    renamed = [order[torch.tensor(prompt)].tolist() for prompt in prompts]
+    got = generated(student, there, renamed, max_new_tokens=6, temperature=0.0, eos_token_id=0)
+    equal(got, [[0], order[torch.tensor(other)].tolist()])
+    for model, prompt, eos in ((small.there, prompts[0], first), (there, renamed[0], 0)):
+        flops = {}
+        for steps in (1, 6):
+            with student.counting() as work:
+                got = generated(student, model, [prompt, prompt], max_new_tokens=steps, temperature=0.0, eos_token_id=eos)
+            equal(got, [[eos], [eos]], what="wrong tokens where every row ends at once")
+            flops[steps] = work.flops
+        what = "a pass after every row had ended"
+        that(flops[6] <= 1.15 * flops[1], what, expected=f"the {flops[1]:,} FLOPs of one step", got=f"{flops[6]:,}")
+
+
+@checks("generate_batch")
+def test_calls_leave_nothing_behind(student, rng):
+    """one call after another, with other shapes and precisions"""
+    small, tokens = by_precision(student)
+    for dtype, prompts in ((None, [[1], [2, 3]]), (torch.bfloat16, [[4, 5, 6]]), (None, [[1, 2], [2], [7]]), (torch.float64, [[6]])):
+        got = generated(student, small.there, prompts, max_new_tokens=1, temperature=0.0, dtype=dtype, device="cpu")
+        equal(got, [[tokens[dtype]]] * len(prompts), what=f"wrong tokens with dtype={dtype}")
+    small, token = finer_than_float32(student)
+    got = generated(student, small.there, [[1], [2, 3]], max_new_tokens=1, temperature=0.0)
+    equal(got, [[token], [token]], what="wrong tokens of a float64 model")
+
+
+FOUR = [2.0, 1.0, 0.0, -1.0]
+
+
+@checks("generate_batch", weight=2)
+def test_frequencies(student, rng):
+    """temperature, top_k and top_p reach the sampler; rows and steps are independent"""
+    # False alarm: at most 1e-10 for each setting (see test_generation).
+    rows = {token: [logit] for token, logit in enumerate([*FOUR, -1e4, -1e4, -1e4, -1e4])}
+    there = head_only(student, torch.float32, 1.0, rows).there
+    tau = 0.4 + 2 * float(torch.rand((), generator=rng))
+    flat = probabilities(FOUR, 4.0)
+    kept = probabilities(FOUR)[:2]  # 0.64 and 0.24: together more than 0.7
+    three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
+    for options, want in (
+        ({}, probabilities(FOUR)),
+        ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 5_000}, probabilities(FOUR, tau)),  # more than there are keeps all
+        ({"temperature": tau, "top_k": 2}, [*probabilities(FOUR[:2], tau), 0.0, 0.0]),
+        ({"temperature": 4.0, "top_p": 0.7}, three),
+        ({"top_p": 0.7}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
+        ({"top_k": 2}, [p / sum(kept) for p in kept] + [0.0, 0.0]),
+        ({"temperature": 4.0, "top_k": 3, "top_p": 0.7}, [*probabilities(FOUR[:2], 4.0), 0.0, 0.0]),  # of all four, three reach 0.7
+    ):
+        seed = integer(rng, 0, 2**31)
+        rows = generated(student, there, [[0], [1, 2]] * 1_000, max_new_tokens=2, generator=student.generator(seed), **options)
+        got = torch.tensor(rows)
+        equal(tuple(got.shape), (2_000, 2), what="wrong shape of the new tokens")
+        frequencies(got.flatten(), want, under=f", with {options}")
+        same = sum(p * p for p in want)
+        frequencies((got[:, 0] != got[:, 1]).long(), [same, 1 - same], under=": 1 is a row whose second draw is not its first")
+
+
+@checks("generate_batch")
+def test_drawn_ends_of_rows(student, rng):
+    """drawn tokens: each row stops at its own first EOS, and an EOS changes no other draw"""
+    model = uniform(student, 6).there
+    prompts, seed, eos = [[1], [2, 3], [4], [5, 0, 1]], integer(rng, 0, 2**31), integer(rng, 0, 6)
+    free = generated(student, model, prompts, max_new_tokens=25, generator=student.generator(seed))
+    got = generated(student, model, prompts, max_new_tokens=25, eos_token_id=eos, generator=student.generator(seed))
+    for row, whole in zip(got, free, strict=True):
+        that(eos not in row[:-1], "something came after EOS", got=row, cause=EOS)
+        that(len(row) == 25 or row[-1:] == [eos], "a row stopped without EOS", got=row, cause=EOS)
+        that(bool(row), "a row without a token", cause=EOS)
+        equal(row[:1], whole[:1], what="the first draw changed with eos_token_id")
+    # Two unrelated runs of 100 tokens over 6 equal ones agree with probability 6 ** -100.
+    generator = student.generator(seed)
+    twice = [student.generate_batch(model, prompts, max_new_tokens=25, generator=generator) for _ in range(2)]
+    that(twice[0] != twice[1], "a second run with the same generator gave the same tokens again")
+    draws_from_the_global_state(lambda **watched: student.generate_batch(model, prompts, max_new_tokens=3, **watched))
+
+
+@checks("generate_batch", weight=2, gpu=True)
+def test_tokens_and_waits_on_a_gpu(student, rng):
+    """on a GPU: the tokens of the CPU in float64, and one wait a step at the most"""
+    prompts, eos, want = all_end(tiny(torch.float64), rng)
+    model = student.model(TINY, dtype=torch.float64, device="cuda")
+    options = {"temperature": 0.0, "eos_token_id": eos}
+    equal(generated(student, model, prompts, max_new_tokens=30, **options), want)
+    there = student.model(TINY, dtype=torch.float64)
+    equal(generated(student, there, prompts, max_new_tokens=30, device="cuda", **options), want)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            student.generate_batch(model, prompts, max_new_tokens=20, temperature=0.0, eos_token_id=1_000_000)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    waits = sum("synchroniz" in str(warning.message) for warning in caught)
+    that(waits <= 20 + 6, "too many waits for the device in 20 steps", expected="20, and a few at both ends", got=waits, cause=ONE_WAIT)
+
+
+ONE_WAIT = "One `ended.all()` a step; everything else stays on the device until the end."
+
+
+@checks("generate_batch", gpu=True)
+def test_rows_are_nearly_free_on_a_gpu(student, rng):
+    """on a GPU: 64 rows give at least 16 times the tokens per second of one"""
+    model = student.model(TINY, device="cuda")
+    prompts = ragged(rng, [16] * 64)
+
+    def seconds(rows):
+        start = time.perf_counter()
+        student.generate_batch(model, prompts[:rows], max_new_tokens=32, temperature=0.0)
+        torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    seconds(64), seconds(1)
+    ratio = statistics.median(64 * seconds(1) / seconds(64) for _ in range(5))
+    that(ratio >= 16, "64 rows are not much faster than 64 times one row", expected="16 times or more", got=f"{ratio:.1f} times")
+
+
+@checks("prefill_batch", gpu=True)
+def test_bfloat16_on_a_gpu(student, rng):
+    """on a GPU, bfloat16: at most twice the error of PyTorch's own there"""
+    prompts = ragged(rng, [9, 20, 3, 14] * 3)
+    ids, num_pad = (tensor.cuda() for tensor in padded(prompts))
+    cache = student.KVCache(tiny().config, 12, 20, torch.bfloat16, "cuda")
+    got = student.prefill_batch(student.model(TINY, dtype=torch.bfloat16, device="cuda"), ids, num_pad, cache)
+    ratio = worse_than_torch(got.cpu(), prompts, torch.bfloat16, "cuda")
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times")
+
+
+# ---- static_decode -------------------------------------------------------------------------------------------------
+
+
+@checks("static_decode", weight=2)
+def test_random_slots(student, rng):
+    """random models in float64, rubbish in the slots that nobody may see, up to the last slot"""
+    for rows, longest, room in ((4, 9, 3), (2, 1, 4), (1, 3, 1), (3, 3, 2)):
+        small = Small(student, rng, dtype=torch.float64)
+        lengths = lengths_of(rng, rows, longest) if rows > 1 else [longest]
+        # A second batch of the same shapes, its lengths in another order.
+        batches = [Slots(rng, each, room=room, garbage=30.0, small=small, dtype=torch.float64) for each in (lengths, lengths[::-1])]
+        for slots in batches * room:
+            before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
+            got = slots.step(student, rng)
+            close(got, alone(small.here, slots.prompts), atol=1e-8)
+            for old, new, right in zip(before, (slots.keys, slots.values), slots.due(), strict=True):
+                old[..., position, :] = right
+                close(new, old, atol=1e-8)
+
+
+@checks("static_decode")
+def test_static_step_again(student, rng):
+    """other keys, values and pads in the same tensors, and huge numbers in the slots that nobody may see"""
+    small = Small(student, rng, dtype=torch.float64)
+    both = [Slots(rng, lengths, room=2, garbage=1e20, small=small, dtype=torch.float64) for lengths in ([3, 1, 2], [1, 3, 3])]
+    calls = []
+    for slots in both:
+        position = torch.tensor(slots.filled)
+        calls.append([small.there, slots.grow(rng), slots.num_pad, position, slots.keys, slots.values])
+    for slots, got in zip(both, student.static_decode.again(*calls), strict=True):
+        close(got, alone(small.here, slots.prompts), atol=1e-8)
+
+
+@checks("static_decode")
+def test_many_slots(student, reference, rng):
+    """a step behind 2,100 slots"""
+    small = Small(student, rng, dtype=torch.float64)
+    c, num_pad, position = small.config, torch.tensor([2_090, 0]), torch.tensor(2_100)
+    both = torch.randn(2, c.num_hidden_layers, 2, c.num_key_value_heads, 2_102, c.head_dim, generator=rng, dtype=torch.float64)
+    ids = torch.tensor([[3], [4]])
+    want = reference.static_decode(small.here, ids, num_pad, position, *both.clone())
+    close(student.static_decode(small.there, ids, num_pad, position, *both.clone()), want, atol=1e-8)
+
+
+@checks("static_decode")
+def test_bfloat16_slots(student, rng):
+    """bfloat16: at most twice the error of PyTorch's own"""
+    slots = Slots(rng, [12, 5, 20, 8] * 3, room=4, dtype=torch.bfloat16)
+    got = slots.step(student, rng)
+    ratio = worse_than_torch(got, slots.prompts, torch.bfloat16)
+    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times")
+
+
+# ---- capture_decode ------------------------------------------------------------------------------------------------
+
+
+@checks("capture_decode", weight=2)
+def test_random_captures(student, rng):
+    """random models in float64, from any slot, to the last one and no further"""
+    for lengths, room in (([3, 8, 1], 4), ([2], 1)):
+        small = Small(student, rng, dtype=torch.float64)
+        slots = Slots(rng, lengths, room=room, garbage=20.0, small=small, dtype=torch.float64)
+        step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
+        for _ in range(room):
+            got = step(slots.grow(rng))
+            same_kind(got, len(lengths), small.config.vocab_size, torch.float64)
+            close(got, alone(small.here, slots.prompts), atol=1e-8)
+        ids = torch.ones(len(lengths), 1, dtype=torch.int64)
+        for _ in range(2):
+            raises(ValueError, lambda s=step, i=ids: s(i))
+
+
+@checks("capture_decode")
+def test_old_logits_stay(student, rng):
+    """what a step gave stays as it is when the next one runs, on a CPU too"""
+    small = Small(student, rng, dtype=torch.float64)
+    slots = Slots(rng, [2, 4], room=3, small=small, dtype=torch.float64)
+    given = [small.there, slots.num_pad, slots.filled, slots.keys, slots.values]
+    fed, want = [], []
+    for _ in range(3):
+        fed.append([slots.grow(rng)])
+        want.append(alone(small.here, slots.prompts))
+    for step, (got, due) in enumerate(zip(student.capture_decode.series(*given, then=fed), want, strict=True)):
+        close(got, due, atol=1e-8, what=f"wrong logits of step {step}, seen after all steps")
+
+
+@checks("capture_decode")
+def test_capture_of_full_slots(student, rng):
+    """where no slot is left at the beginning, the first step is refused and not the capture"""
+    small = Small(student, rng)
+    full = Slots(rng, [2, 4], room=0, small=small)
+    step = student.capture_decode(small.there, full.num_pad, full.filled, full.keys, full.values)
+    raises(ValueError, lambda: step(torch.ones(2, 1, dtype=torch.int64)))
+    slots = Slots(rng, [2, 4], room=1, small=small)
+    step = student.capture_decode(small.there, slots.num_pad, slots.filled, slots.keys, slots.values)
+    close(step(slots.grow(rng)), alone(small.here, slots.prompts), atol=1e-4)

@@ -1,0 +1,675 @@
+"""Checks of continuous batching that students do not see: fresh states, schedules and models, and rules in combination."""
+
+from __future__ import annotations
+
+import torch
+
+from autograder.authoring import checks, close, equal, stories, that
+from autograder.checking.checks.test_continuous_batching import look_at_flat, look_at_traces, serve
+from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.counted import between, fewest_flops
+from autograder.checking.helpers.paged import chained, filled, integer, one_of
+from autograder.checking.helpers.scheduled import (
+    LABELS,
+    Desk,
+    Row,
+    Texts,
+    arrivals,
+    board,
+    clocked,
+    fed,
+    most_flops,
+    numbers,
+    on_a_board,
+    place,
+    places,
+    play_schedule,
+    queues,
+    running,
+    scheduler_of,
+)
+from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids
+
+# ---- preempt -------------------------------------------------------------------------------------------------------
+
+
+@checks("preempt")
+def test_more_states_of_giving_way(student, rng):
+    """drawn states with blocks of 1, 3 and 5"""
+    for num_blocks, size in ((60, 1), (24, 3), (14, 5)):
+
+        def play(story, num_blocks=num_blocks, size=size):
+            which = sum(len(step[2]) for step in story)
+            on_a_board(student, story, lambda each: each.preempt(which), num_blocks=num_blocks, size=size, budget=32, max_running=4)
+
+        stories(lambda: board(rng, waiting=3, known=0), play, count=5)
+
+
+@checks("preempt")
+def test_two_in_turn(student):
+    """the two youngest, one after the other: the older is first in the queue; a shared block stays with its other holder"""
+    s = scheduler_of(student, 12, 4, 16, 4)
+    text = list(range(9))
+    a = running(student, s, text, 9)
+    student.publish_blocks(a.sequence, text)
+    b, c = student.Request(text, 3), running(student, s, [5] * 6, 6, output=[1])
+    b.sequence = student.start_sequence(s.pool, text, 4)
+    b.sequence.grow(1)
+    s.running = [a, b, c]
+    equal(s.pool.num_free, 6, what="wrong num_free before preempt is called")
+    student.preempt(s, c)
+    student.preempt(s, b)
+    every = [a, b, c]
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list a, b, c")
+    equal([s.pool.num_free, a.sequence.length], [9, 9], what="wrong num_free, and length of the one that runs on")
+    holders = [s.pool.holders(block) for block in a.sequence.blocks]
+    equal(holders, [1, 1, 1], what="wrong numbers of holders of the blocks of the one that runs on")
+
+
+@checks("preempt")
+def test_the_beginning_is_known_longest(student):
+    """a text of three blocks gives way, and one of them is taken for another text: the pool still knows the first two"""
+    s = scheduler_of(student, 3, 4, 16, 2)
+    text = list(range(12))
+    request = running(student, s, text, 12, output=[5])
+    student.publish_blocks(request.sequence, text)
+    student.preempt(s, request)
+    s.pool.take()
+    known = len(s.pool.find(chained(text, 4)))
+    equal(known, 2, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
+
+
+@checks("preempt")
+def test_the_queue_has_no_clock(student):
+    """who gives way is first in the queue, whenever those who wait have arrived"""
+    s = scheduler_of(student, 8, 4, 16, 2)
+    late = running(student, s, [1] * 5, 5, output=[5], arrival=9.0)
+    early = [student.Request([2 + i] * 3, 2, arrival=float(i)) for i in range(2)]
+    s.waiting = early
+    student.preempt(s, late)
+    equal(places(s.waiting, [late, *early]), [0, 1, 2], what="wrong s.waiting, as places in the list late, first, second")
+
+
+# ---- feed_running --------------------------------------------------------------------------------------------------
+
+
+@checks("feed_running", weight=2)
+def test_more_states_of_those_who_run(student, rng):
+    """drawn states: blocks of 1, 3 and 5, large and small budgets"""
+    for num_blocks, size, budget in ((22, 1, 40), (7, 3, 4), (4, 5, 11), (5, 4, 30)):
+
+        def play(story, num_blocks=num_blocks, size=size, budget=budget):
+            on_a_board(student, story, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
+
+        stories(lambda: board(rng, waiting=1, known=0), play, count=6)
+
+
+@checks("feed_running")
+def test_the_last_token_of_the_budget(student):
+    """three decode with a budget of 3; a prompt leaves one token of 4, for the first token of another: it is used to the last"""
+    s = scheduler_of(student, 9, 4, 3, 3)
+    every = [running(student, s, [i + 1] * 5, 5, output=[9]) for i in range(3)]
+    equal(fed(student.feed_running(s), every), [(0, 1), (1, 1), (2, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal([each.sequence.length for each in every], [6, 6, 6], what="wrong lengths of the sequences of a, b, c")
+    s = scheduler_of(student, 9, 4, 4, 3)
+    every = [running(student, s, [1] * 8, 5), running(student, s, [2] * 6, 0)]
+    equal(fed(student.feed_running(s), every), [(0, 3), (1, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal([each.sequence.length for each in every], [8, 1], what="wrong lengths of the sequences of a, b")
+
+
+@checks("feed_running")
+def test_two_give_way_for_one(student):
+    """a chunk of a long prompt needs more than the youngest gives back: two give way, the youngest first"""
+    s = scheduler_of(student, 6, 4, 16, 4)
+    every = [
+        running(student, s, [1] * 24, 12),
+        running(student, s, [2] * 4, 4, output=[9]),
+        running(student, s, [3] * 3, 3, output=[9]),
+    ]
+    every.append(student.Request([4] * 3, 2))
+    s.waiting = every[3:]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c, late")
+    equal(fed(plan, every), [(0, 12)], what="wrong chunks, as (place in the list a, b, c, late; tokens)")
+    equal(queues(s, every), [[0], [1, 2, 3]], what="wrong s.running and s.waiting, as places in the list a, b, c, late")
+
+
+@checks("feed_running")
+def test_shared_blocks_stay(student):
+    """the youngest shares two of its three blocks with the oldest, who needs two: one comes free, and a second one has to give way"""
+    s = scheduler_of(student, 7, 4, 16, 4)
+    text = list(range(16))
+    a = running(student, s, text, 8)
+    student.publish_blocks(a.sequence, text)
+    b, c = running(student, s, [30] * 7, 7, output=[9]), student.Request([*text[:8], 40, 41, 42], 3)
+    c.sequence = student.start_sequence(s.pool, c.prompt, 4)
+    c.sequence.grow(3)
+    s.running = every = [a, b, c]
+    s.pool.take()
+    s.pool.take()
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c")
+    equal(fed(plan, every), [(0, 8)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal([queues(s, every), s.pool.num_free], [[[0], [1, 2]], 1], what="wrong s.running and s.waiting, as places in a, b, c, and num_free")
+
+
+@checks("feed_running")
+def test_nobody_runs(student):
+    """nobody runs: an empty plan, and nobody is admitted"""
+    s = scheduler_of(student, 6, 4, 12, 4)
+    s.waiting = [student.Request([1] * 3, 2)]
+    plan = student.feed_running(s)
+    equal([fed(plan, s.waiting), plan.preempted], [[], []], what="wrong chunks, as (place in the queue, tokens), and preempted")
+    equal([len(s.waiting), len(s.running), s.pool.num_free], [1, 0, 6], what="wrong numbers of those who wait and run, and num_free")
+
+
+@checks("feed_running")
+def test_a_plan_stays(student):
+    """a long prompt in two steps: the first plan is what it was when the second is made"""
+    s = scheduler_of(student, 8, 4, 5, 2)
+    every = [running(student, s, [1] * 8, 0)]
+    first, second = student.feed_running(s), student.feed_running(s)
+    equal(fed(first, every), [(0, 5)], what="wrong chunks of the first plan, as (place, tokens)")
+    equal(fed(second, every), [(0, 3)], what="wrong chunks of the second plan, as (place, tokens)")
+    equal([every[0].sequence.length, s.token_budget], [8, 5], what="wrong length of the sequence, and token_budget, after two steps")
+
+
+@checks("feed_running")
+def test_schedules_with_little_room(student, rng):
+    """whole schedules of four requests in a pool that is soon full"""
+    for _ in range(4):
+        given = numbers(rng)
+        given.room = integer(rng, 0, 1)
+        given.max_running = 4
+        given.budget = max(given.budget, 5)
+        stories(lambda: arrivals(rng, 4), lambda story, given=given: play_schedule(student, story, given), count=1)
+
+
+# ---- admit ---------------------------------------------------------------------------------------------------------
+
+
+@checks("admit", weight=2)
+def test_more_states_of_those_who_wait(student, rng):
+    """drawn states: blocks of 1, 3 and 5, tight pools, texts that are known in part"""
+    for num_blocks, size, budget, max_running in ((30, 1, 60, 8), (9, 3, 14, 2), (6, 5, 30, 5), (7, 4, 16, 3)):
+
+        def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
+            given = {"num_blocks": num_blocks, "size": size, "budget": budget, "max_running": max_running}
+            on_a_board(student, story, lambda each: each.admit(), chunk=True, **given)
+
+        stories(lambda: board(rng, waiting=3, known=3), play, count=5)
+
+
+@checks("admit")
+def test_output_is_part_of_the_text(student):
+    """one that was preempted comes back: its prompt and its output are fed, as far as the pool does not know them"""
+    s = scheduler_of(student, 12, 4, 32, 4)
+    text = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    request = student.Request(text[:3], 20, output=text[3:])
+    gone = student.start_sequence(s.pool, text, 4)
+    gone.grow(6)
+    student.publish_blocks(gone, text)
+    gone.free()
+    s.waiting = [request]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [request]), [(0, 6)], what="wrong chunks, as (place in the queue, tokens): 4 of 10 are known")
+    equal([request.sequence.length, request.remaining], [10, 0], what="wrong length of the sequence, and number of remaining tokens")
+    equal([request.prompt, request.output], [text[:3], text[3:]], what="prompt or output has changed")
+
+
+@checks("admit")
+def test_the_last_block_and_the_last_place(student):
+    """what fits exactly is admitted: the last free block, the last place, the last token of the budget"""
+    s = scheduler_of(student, 3, 4, 9, 2)
+    s.waiting = every = [student.Request([i] * 4, 1) for i in range(3)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 4), (1, 4)], what="wrong chunks with two places, as (place in the queue, tokens)")
+    s.max_running = 3
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 4), (1, 4), (2, 1)], what="wrong chunks with a third place, as (place in the queue, tokens)")
+    equal([s.pool.num_free, len(s.waiting)], [0, 0], what="wrong num_free, and length of the queue")
+
+
+@checks("admit")
+def test_the_queue_is_the_order(student):
+    """the first of the queue is next, also where it has arrived last: it gave way, or was added late"""
+    s = scheduler_of(student, 12, 4, 8, 4)
+    s.waiting = every = [student.Request([i] * (5 - i), 2, arrival=9.0 - i) for i in range(3)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 5), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the queue")
+    equal([each.arrival for each in every], [9.0, 8.0, 7.0], what="the arrivals of the requests have changed")
+
+
+@checks("admit")
+def test_a_text_known_to_its_end(student):
+    """all 8 tokens of a text are known: its last block is computed anew, as what comes next has to be computed"""
+    s = scheduler_of(student, 6, 4, 32, 4)
+    text = list(range(8))
+    gone = student.start_sequence(s.pool, text, 4)
+    gone.grow(8)
+    student.publish_blocks(gone, text)
+    gone.free()
+    s.waiting = [request] = [student.Request(text, 2)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [request]), [(0, 4)], what="wrong chunks, as (place in the queue, tokens)")
+    equal([request.sequence.length, request.remaining], [8, 0], what="wrong length of the sequence, and number of remaining tokens")
+
+
+@checks("admit")
+def test_equal_texts_are_two_requests(student):
+    """seven ask for the same, and six may run: the last one waits"""
+    s = scheduler_of(student, 12, 4, 32, 6)
+    s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(7)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(i, 3) for i in range(6)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(queues(s, every), [list(range(6)), [6]], what="wrong s.running and s.waiting, as places in the queue")
+
+
+@checks("admit")
+def test_a_refusal_keeps_the_beginning(student):
+    """refused, it gives back what it took over; one block is taken for another text, and the pool still knows the first two of three"""
+    s = scheduler_of(student, 5, 4, 32, 4)
+    text = list(range(14))
+    gone = student.start_sequence(s.pool, text, 4)
+    gone.grow(14)
+    student.publish_blocks(gone, text)
+    gone.free()
+    running(student, s, [30] * 6, 6, output=[9])
+    s.waiting = [request] = [student.Request(text, 2)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
+    s.pool.take()
+    known = len(s.pool.find(chained(text, 4)))
+    equal(known, 2, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
+
+
+@checks("admit")
+def test_schedules_of_many(student, rng):
+    """whole schedules of eight requests whose texts begin alike"""
+    for _ in range(3):
+        given = numbers(rng)
+        stories(lambda: arrivals(rng, 8), lambda story, given=given: play_schedule(student, story, given), count=1)
+
+
+# ---- update --------------------------------------------------------------------------------------------------------
+
+
+@checks("update", weight=2)
+def test_more_ended_steps(student, rng):
+    """drawn states and plans with blocks of 1, 3 and 5"""
+    for num_blocks, size in ((60, 1), (26, 3), (16, 5)):
+
+        def play(story, num_blocks=num_blocks, size=size):
+            tokens = [[7, 3], [2, 7, 7], [5]][len(story) % 3]
+            on_a_board(
+                student, story, lambda each: each.update(tokens), chunk=True, num_blocks=num_blocks, size=size, budget=50, max_running=4
+            )
+
+        stories(lambda: board(rng, waiting=1, known=0), play, count=5)
+
+
+@checks("update")
+def test_an_eos_that_is_not_due(student):
+    """EOS said in the middle of a prompt ends nothing; without an EOS no token does; EOS 0 is an EOS"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    every = [
+        running(student, s, [1] * 9, 5, eos_token_id=7),
+        running(student, s, [2] * 5, 5),
+        running(student, s, [3] * 5, 5, eos_token_id=0),
+    ]
+    plan = student.Plan([(every[0], 5), (every[1], 5), (every[2], 5)])
+    ended = student.update(s, plan, [7, 0, 0])
+    equal(places(ended, every), [2], what="other requests than those that ended, as places in the plan")
+    equal([each.output for each in every], [[], [0], [0]], what="wrong outputs")
+    equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the plan")
+    equal(len(s.pool.find(chained([3] * 5, 4))), 1, what="wrong number of blocks that the pool finds of the text that has ended")
+
+
+@checks("update")
+def test_three_end_at_once(student):
+    """of four that run the first three end in one step; one that waits asks for the same as one of them"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    every = [running(student, s, [i] * 5, 5, new=3 if i == 3 else 1) for i in range(4)]
+    every.append(student.Request([1] * 5, 1))
+    s.waiting = every[4:]
+    ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
+    equal(places(ended, every), [0, 1, 2], what="other requests than those that ended, as places in the plan")
+    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, as places in the plan")
+    gone = all(each.sequence is None for each in every[:3])
+    that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
+    equal(s.pool.num_free, 18, what="wrong num_free")
+
+
+@checks("update")
+def test_the_order_of_the_plan(student):
+    """a plan that names the youngest first; an EOS in the prompt ends nothing; large tokens; the list of tokens is not changed"""
+    s, eos = scheduler_of(student, 20, 4, 32, 4), 50_256
+    every = [
+        running(student, s, [eos, 1, 2], 3, new=5, eos_token_id=eos, arrival=3.0),
+        running(student, s, [3] * 3, 3, new=5, eos_token_id=eos, arrival=2.0),
+        running(student, s, [4] * 3, 5, new=9, output=[5, 5], arrival=1.0),
+        running(student, s, [6] * 3, 3, new=1),
+    ]
+    plan = student.Plan([(every[3], 3), (every[2], 1), (every[1], 3), (every[0], 3)])
+    ended = student.update(s, plan, [6, 5, eos, 9], _unchanged=True)
+    equal([each.output for each in every], [[9], [eos], [5, 5, 5], [6]], what="wrong outputs, the oldest's first")
+    equal(places(ended, every), [3, 1], what="other requests than those that ended, in the plan's order, as places in s.running")
+    equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the s.running before")
+    equal([each.arrival for each in every], [3.0, 2.0, 1.0, 0.0], what="the arrivals of the requests have changed")
+
+
+@checks("update")
+def test_all_blocks_are_full(student):
+    """prompt and answer but for its last token fill all blocks there are: it ends with that token, and not before"""
+    s = scheduler_of(student, 2, 4, 8, 1)
+    request = running(student, s, [1] * 5, 7, new=4, output=[2, 3])
+    ended = student.update(s, student.Plan([(request, 1)]), [4])
+    equal([len(ended), request.output], [0, [2, 3, 4]], what="wrong number of requests that ended, and output, with one slot free")
+    request.sequence.grow(1)
+    ended = student.update(s, student.Plan([(request, 1)]), [5])
+    equal([len(ended), request.output], [1, [2, 3, 4, 5]], what="wrong number of requests that ended, and output, with no slot free")
+    equal(s.pool.num_free, 2, what="wrong num_free in the end")
+
+
+@checks("update")
+def test_a_chunk_that_ends_in_the_answer(student):
+    """after it gave way, the prompt and a part of the answer were computed anew: no token yet; then the rest: one token"""
+    s = scheduler_of(student, 20, 4, 32, 4)
+    request = running(student, s, [1, 2, 3], 6, new=9, output=[4, 5, 6, 7, 8])
+    equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="wrong result: nobody has ended")
+    equal(request.output, [4, 5, 6, 7, 8], what="wrong output after a chunk that ends before the text does")
+    request.sequence.grow(2)
+    equal(student.update(s, student.Plan([(request, 2)]), [9]), [], what="wrong result: nobody has ended")
+    equal(request.output, [4, 5, 6, 7, 8, 9], what="wrong output after the chunk that ends the text")
+    equal(len(s.pool.find(chained(list(range(1, 9)), 4))), 2, what="wrong number of blocks that the pool can find")
+
+
+# ---- flatten_chunks ------------------------------------------------------------------------------------------------
+
+
+@checks("flatten_chunks", weight=2)
+def test_random_chunks(student, rng):
+    """random texts, prompts and answers, chunks anywhere in them"""
+    for _ in range(4):
+        s = scheduler_of(student, 200, integer(rng, 1, 5), 200, 8)
+        chunks, ids, positions, bounds = [], [], [], [0]
+        for _ in range(integer(rng, 1, 5)):
+            text = torch.randint(500, (integer(rng, 1, 20),), generator=rng).tolist()
+            cut, end = integer(rng, 1, len(text)), integer(rng, 1, len(text))
+            n = integer(rng, 1, end)
+            chunks.append((running(student, s, text[:cut], end, output=text[cut:]), n))
+            ids += text[end - n : end]
+            positions += range(end - n, end)
+            bounds.append(len(ids))
+        look_at_flat(student.flatten_chunks(chunks), ids, positions, bounds)
+
+
+@checks("flatten_chunks")
+def test_long_texts_and_large_vocabularies(student):
+    """tokens and positions that two bytes, or half a number, do not hold"""
+    s = scheduler_of(student, 80, 1024, 9, 4)
+    text = [49_000 + t % 150 for t in range(70_000)]
+    every = [running(student, s, text, 69_999), running(student, s, text, 2_052), running(student, s, [200_001], 1)]
+    ids, positions = [*text[69_997:69_999], *text[2_049:2_052], 200_001], [69_997, 69_998, 2_049, 2_050, 2_051, 0]
+    look_at_flat(student.flatten_chunks([(every[0], 2), (every[1], 3), (every[2], 1)]), ids, positions, [0, 2, 5, 6])
+
+
+# ---- forward_ragged ------------------------------------------------------------------------------------------------
+
+
+@checks("forward_ragged", weight=2)
+def test_random_models_and_chunks(student, rng):
+    """random models, blocks and chunks, in any order"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=29, **shape)
+        size = integer(rng, 1, 5)
+        kv = filled(student, 60, size, config=kit.config)
+        texts = Texts(student, model, kit, [random_ids(rng, 1, 16, 29) for _ in range(4)], kv, 60, size)
+        for _ in range(3):
+            order = torch.randperm(4, generator=rng).tolist()[: integer(rng, 1, 4)]
+            got, want = texts.step([(which, integer(rng, 1, 5)) for which in order])
+            close(got, want, atol=1e-3, what=f"wrong logits for {shape}, blocks of {size}")
+
+
+@checks("forward_ragged")
+def test_precision_of_the_model(student):
+    """a model in bfloat16: the logits have its dtype"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (9, 6)]
+    kv = filled(student, 8, 4, dtype=torch.bfloat16)
+    texts = Texts(student, student.model("tiny", dtype=torch.bfloat16), whole(torch.float32), ids, kv, 8, 4)
+    for pieces in ([(0, 8), (1, 5)], [(1, 1), (0, 1)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=0.5, rtol=0.05, dtype=torch.bfloat16, what="wrong logits of a model in bfloat16")
+
+
+@checks("forward_ragged")
+def test_a_beginning_that_is_shared(student):
+    """two texts share the blocks of their beginning: each is fed what is its own, side by side, and no shared block is written"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model, size = student.model("tiny", dtype=torch.float64), 4
+    common = torch.randint(3, 1000, (1, 8), generator=torch.Generator().manual_seed(5))
+    rests = torch.randint(3, 1000, (2, 1, 5), generator=torch.Generator().manual_seed(6))
+    kv = filled(student, 20, size)
+    texts = Texts(student, model, whole(), [torch.cat((common, rest), dim=1) for rest in rests], kv, 20, size)
+    texts.step([(0, 8)])
+    texts.sequences[1], texts.lengths[1] = texts.sequences[0].fork(), 8
+    slots = texts.sequences[0].slots()
+    before = kv.keys[:, slots]
+    for pieces in ([(1, 2), (0, 4)], [(0, 1), (1, 3)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=1e-3, what="wrong logits behind a shared beginning")
+    equal(kv.keys[:, slots], before, what="keys in the shared blocks have changed")
+
+
+@checks("forward_ragged")
+def test_a_long_text_beside_a_short_one(student):
+    """a text of 150 tokens beside one of a few: what was said long ago counts too"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (150, 6)]
+    texts = Texts(student, student.model("tiny", dtype=torch.float64), whole(), ids, filled(student, 12, 16), 12, 16)
+    for pieces in ([(0, 140)], [(1, 3), (0, 1)], [(0, 9), (1, 1)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=1e-3, what=f"wrong logits for chunks of {[n for _, n in pieces]} tokens")
+
+
+@checks("forward_ragged", weight=2)
+def test_work_of_ragged_chunks(student):
+    """work: a decode beside a long chunk; weights read once, no padding, the head for two rows"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    fast, kit = 100 * 1024, whole(torch.float32)
+    ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (33, 28, 9)]
+    texts = Texts(student, student.model("tiny"), kit, ids, filled(student, 24, 8, dtype=torch.float32), 24, 8)
+    texts.step([(0, 32), (2, 8)])
+    with student.counting(fast_bytes=fast) as work:
+        got, want = texts.step([(0, 1), (1, 28), (2, 1)])
+    close(got, want, atol=1e-2, rtol=1e-3, what="wrong logits")
+    equal(work.positions, 30, what="wrong number of positions for chunks of 1, 28 and 1 tokens")
+    config, weights = kit.config, kit.weights_only().weights
+    least = sum(fewest_flops(config, [n]) for n in (1, 28, 1))
+    between(work.flops, least, 1.05 * most_flops(config, [(1, 33), (28, 28), (1, 9)]), "FLOPs")
+    matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
+    cached = 70 * 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
+    slow = sum(each.nbytes for each in matrices if each.nbytes > fast) + cached
+    between(work.slow_bytes, slow, 1.5 * slow, "bytes read from and written to slow memory")
+
+
+# ---- engine_step ---------------------------------------------------------------------------------------------------
+
+
+@checks("engine_step")
+def test_a_shared_beginning_served(student):
+    """the ladder: prompts that begin alike, two at a time: the tokens of the loop without a cache, an EOS on the way"""
+    written(lambda *_: student.engine_step(None, None, None))
+    ids = [tiny_ids("KING RICHARD:\nNow is the winter of our" + rest) for rest in (" discontent", " war", "", " discontent")]
+    alone = [unrolled(whole(), each, 5, 256)[0].tolist() for each in ids]
+    eos = alone[1][2]
+    prompts = [each[0].tolist() for each in ids]
+    requests, ended = serve(student, prompts, 5, num_blocks=24, size=4, budget=16, max_running=2, eos=eos)
+    for request, want in zip(requests, alone, strict=True):
+        equal(request.output, want[: want.index(eos) + 1] if eos in want else want, what="wrong output")
+    equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+
+
+@checks("engine_step")
+def test_work_of_a_run(student):
+    """work: over a run each token is fed once, but the last of each answer"""
+    written(lambda *_: student.engine_step(None, None, None))
+    prompts = [tiny_ids(text)[0].tolist() for text in ("ROMEO:\nBut soft", "O", "JULIET:\n")]
+    model = student.model("tiny", dtype=torch.float64)
+    with student.counting() as work:
+        requests, _ = serve(student, prompts, 3, num_blocks=30, size=4, budget=5, max_running=3, model=model)
+    for request, prompt in zip(requests, prompts, strict=True):
+        equal(request.output, unrolled(whole(), torch.tensor([prompt]), 3, 256)[0].tolist(), what="wrong output")
+    equal(work.positions, sum(len(prompt) + 2 for prompt in prompts), what="wrong number of positions over the run")
+
+
+@checks("engine_step")
+def test_one_pass_for_all(student):
+    """work: six newest tokens in one step, then beside a prompt: the weights are read once and not once a request"""
+    written(lambda *_: student.engine_step(None, None, None))
+    kit, model = whole(torch.float32), student.model("tiny")
+    s, kv = scheduler_of(student, 20, 8, 20, 7), filled(student, 20, 8, dtype=torch.float32)
+    requests = [student.Request([10 + i, 20 + i, 30 + i], 4) for i in range(6)]
+    requests.append(student.Request(list(range(100, 109)), 4))
+    for request in requests[:6]:
+        s.add(request)
+    student.engine_step(model, s, kv)
+    weights = kit.weights_only().weights
+    matrices = [each for layer in weights.layers for each in vars(layer).values()] + [weights.lm_head]
+    fast = 100 * 1024
+    least = sum(each.nbytes for each in matrices if each.nbytes > fast)
+    for counts in ([2] * 6 + [0], [3] * 6 + [1]):
+        with student.counting(fast_bytes=fast) as work:
+            equal(student.engine_step(model, s, kv), [], what="wrong result: nobody has ended")
+        equal([len(each.output) for each in requests], counts, what="wrong numbers of tokens that were said")
+        between(work.slow_bytes, least, 1.5 * least, "bytes read from and written to slow memory")
+        if not counts[6]:
+            s.add(requests[6])
+
+
+# ---- step_seconds --------------------------------------------------------------------------------------------------
+
+
+@checks("step_seconds", weight=2)
+def test_random_steps(student, rng):
+    """random chunks and rates, both sides of the roofline; a step that feeds nobody"""
+    for _ in range(10):
+        chunks = [(n, n + integer(rng, 0, 3000)) for n in (one_of(rng, (1, 1, integer(rng, 2, 900))) for _ in range(integer(rng, 1, 6)))]
+        chunks += chunks[: integer(rng, 0, 2)]  # two requests may stand alike
+        weight, token, kv = (integer(rng, 1, 99) * unit for unit in (1e-4, 1e-6, 1e-8))
+        want = max(weight + kv * sum(m for _, m in chunks), token * sum(n for n, _ in chunks))
+        got = student.step_seconds(chunks, weight_seconds=weight, token_seconds=token, kv_seconds=kv, _unchanged=True)
+        close(got, want, atol=1e-12, rtol=1e-9, what=f"wrong seconds for {chunks}")
+    close(
+        student.step_seconds([], weight_seconds=0.25, token_seconds=1.0, kv_seconds=1.0),
+        0.25,
+        what="wrong seconds for a step without chunks",
+    )
+
+
+# ---- simulate ------------------------------------------------------------------------------------------------------
+
+
+@checks("simulate", weight=2)
+def test_random_runs_on_a_clock(student, rng):
+    """random requests and arrivals, silences among them, with too little room and an EOS: every trace, and what `seconds` is asked"""
+    done = 0
+    while done < 5:
+        given, count = numbers(rng), integer(rng, 2, 6)
+        drawn = arrivals(rng, count)
+        times_of_arrival = [integer(rng, 0, 12) * 0.75 + 30 * integer(rng, 0, 1) for _ in range(count)]
+        most = max(-(-(len(prompt) + new - 1) // given.size) for _, prompt, new, *_ in drawn) + given.room
+        answers = [one_of(rng, (3, 7)) for _ in drawn]
+
+        def price(chunks):
+            return 0.25 + sum(n for n, _ in chunks) / 8 + sum(m for _, m in chunks) / 64
+
+        def said(label, answers=answers):
+            return answers[LABELS.index(label)]
+
+        def run(open_, drawn=drawn, given=given, most=most, times_of_arrival=times_of_arrival):
+            rows = [Row(label, prompt, new, eos, at) for (label, prompt, new, eos, *_), at in zip(drawn, times_of_arrival, strict=True)]
+            return clocked(rows, Desk(most, given.size, given.budget, given.max_running, open_, open_), price, said)
+
+        times, asked = run(False)
+        if run(True) != (times, asked):
+            continue
+        done += 1
+        requests = [
+            student.Request(prompt, new, eos_token_id=eos, arrival=at)
+            for (_, prompt, new, eos, *_), at in zip(drawn, times_of_arrival, strict=True)
+        ]
+        seen = []
+
+        def seconds(chunks, seen=seen):
+            seen.append([tuple(each) for each in chunks])
+            return price(seen[-1])
+
+        def token(request, requests=requests):
+            return said(LABELS[place(request, requests)])
+
+        s = scheduler_of(student, most, given.size, given.budget, given.max_running)
+        traces = student.simulate(requests, s, seconds, token)
+        equal(seen, asked, what="wrong chunks (fed, cached after the step) for seconds")
+        look_at_traces(traces, times_of_arrival, list(times.values()))
+        equal(s.pool.num_free, most, what="wrong num_free in the end")
+
+
+@checks("simulate")
+def test_nobody_asks(student):
+    """no request: no trace; one that comes late: the clock jumps to it"""
+    s = scheduler_of(student, 8, 4, 8, 2)
+    equal(student.simulate([], s, lambda chunks: 1.0), [], what="wrong traces where there are no requests")
+    [trace] = student.simulate([student.Request([1, 2], 2, arrival=12.5)], s, lambda chunks: 0.5)
+    close(torch.tensor(trace.token_times), torch.tensor([13.0, 13.5]), atol=1e-6, what="wrong token times")
+    equal([len(s.waiting), len(s.running)], [0, 0], what="wrong numbers of those who wait and run in the end")
+
+
+@checks("simulate")
+def test_one_at_a_time(student):
+    """one place, a second a step: two arrive together, the longer first; one arrives in the last step of these; one after a silence"""
+    prompts, due = ([1] * 5, [2] * 2, [2] * 2, [3]), [0.0, 0.0, 1.75, 50.0]
+    requests = [student.Request(prompt, 1, arrival=arrival) for prompt, arrival in zip(prompts, due, strict=True)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), lambda chunks: 1.0)
+    look_at_traces(traces, due, [[1.0], [2.0], [3.0], [51.0]])
+
+
+@checks("simulate")
+def test_before_the_clock(student):
+    """one that has arrived before the clock began is fed from 0 on, and its trace says when it arrived"""
+    requests = [student.Request([1, 2], 2, arrival=arrival) for arrival in (0.5, -1.5)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
+    look_at_traces(traces, [0.5, -1.5], [[2.0, 3.0], [1.0, 2.0]])
+
+
+@checks("simulate")
+def test_what_is_said_may_change(student):
+    """of each request the model says 0, 1, 2, ..., and 3 is the EOS of the first"""
+    requests = [student.Request([1] * 3, 9, eos_token_id=3), student.Request([2] * 2, 3, arrival=0.5)]
+    said = [0, 0]
+
+    def token(request):
+        which = place(request, requests)
+        said[which] += 1
+        return said[which] - 1
+
+    traces = student.simulate(requests, scheduler_of(student, 12, 4, 4, 2), lambda chunks: 1.0, token)
+    look_at_traces(traces, [0.0, 0.5], [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0]])
+    equal([each.output for each in requests], [[0, 1, 2, 3], [0, 1, 2]], what="wrong outputs")
+
+
+@checks("simulate")
+def test_just_too_late(student):
+    """one that arrives a millionth of a second after a step has begun is added when the next one begins"""
+    requests = [student.Request([1], 3), student.Request([2], 1, arrival=1 + 2**-20)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
+    look_at_traces(traces, [0.0, 1 + 2**-20], [[1.0, 2.0, 3.0], [3.0]])

@@ -1,0 +1,428 @@
+"""Checks of the loop that students do not see: fresh prompts and tables, and rules in combination."""
+
+from contextlib import suppress
+
+import torch
+
+from autograder.authoring import checks, equal, that
+from autograder.checking.checks.test_generation import (
+    ALL_FLAGS,
+    FOUR,
+    ROOMY,
+    Toy,
+    after_all,
+    after_last,
+    always,
+    as_the_caller_has_it,
+    caller,
+    filled,
+    frequencies,
+    generated,
+    probabilities,
+    ran_quietly,
+    streamed,
+    unroll,
+)
+from autograder.checking.helpers.randomness import draws_from_the_global_state
+
+
+def prompts(rng: torch.Generator, rows: int, length: int, vocab: int) -> torch.Tensor:
+    return torch.randint(vocab, (rows, length), generator=rng)
+
+
+def integer(rng: torch.Generator, low: int, high: int) -> int:
+    return int(torch.randint(low, high, (), generator=rng))
+
+
+# ---- generate ------------------------------------------------------------------------------------------------------
+
+
+@checks("generate", weight=2)
+def test_random_windows(student, rng):
+    """random prompts, shorter and longer than block_size"""
+    for length, block_size in ((1, 1), (4, integer(rng, 3, 8)), (11, integer(rng, 3, 8)), (6, 1)):
+        vocab = 97
+        idx = prompts(rng, 3, length, vocab)
+        model = Toy(after_all(vocab))
+        got = generated(student, model, idx, max_new_tokens=9, block_size=block_size, temperature=0.0)
+        want = [unroll(after_all(vocab), row, 9, block_size) for row in idx.tolist()]
+        equal(got, torch.tensor(want))
+        lengths = [min(length + i, block_size) for i in range(9)]
+        equal(model.lengths, lengths, what="wrong number of tokens in some call, or of calls")
+
+
+@checks("generate", weight=2)
+def test_random_ends(student, rng):
+    """eight rows that end at random steps"""
+    vocab = 9
+    for _ in range(3):
+        eos = integer(rng, 0, vocab)
+        idx = prompts(rng, 8, 4, vocab)
+        model = Toy(after_all(vocab))
+        got = generated(student, model, idx, max_new_tokens=25, block_size=6, temperature=0.0, eos_token_id=eos)
+        rows = [unroll(after_all(vocab), row, 25, 6, eos) for row in idx.tolist()]
+        equal(got, filled(rows, eos))
+        that(model.calls <= max(map(len, rows)), "more calls than steps", expected=max(map(len, rows)), got=model.calls)
+
+
+@checks("generate")
+def test_last_row_ends_first(student):
+    """one row ends at once, another never"""
+    model = Toy(after_last([1, 2, 1, 0, 3]))
+    idx = torch.tensor([[1], [3], [4]])  # 1, 2, 1, 2, ... without end; 3, 0; 4, 3, 0
+    got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    equal(got, torch.tensor([[2, 1, 2, 1, 2, 1], [0] * 6, [3, 0, 0, 0, 0, 0]]))
+
+
+@checks("generate")
+def test_end_at_the_limit(student):
+    """EOS as the very last token, and a limit that cuts one step before it"""
+    for steps, want in ((3, [[2, 3, 0]]), (2, [[2, 3]])):
+        model = Toy(after_last([1, 2, 3, 0]))
+        got = generated(student, model, torch.tensor([[0, 1]]), max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+        equal(got, torch.tensor(want))
+        equal(model.calls, steps, what="wrong number of calls")
+
+
+@checks("generate")
+def test_one_call_a_step(student, rng):
+    """one call of the model a step for the whole batch, gradients off, flag put back"""
+    for training in (True, False):
+        idx = prompts(rng, 5, 3, 10)
+        model = Toy(after_all(10), training)
+        got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
+        equal(got, torch.tensor([unroll(after_all(10), row, 7, ROOMY) for row in idx.tolist()]))
+        that(
+            model.calls <= 7,
+            "more calls of the model than steps",
+            expected=7,
+            got=model.calls,
+        )
+        equal(model.flags, [training] * 4, what="the training flags of the model and of its parts")
+        ran_quietly(model, "five rows")
+
+
+@checks("generate")
+def test_three_hundred_rows_end_together(student):
+    """three hundred rows in one call, all of which end at the same step"""
+    model = Toy(after_last([1, 2, 0]))
+    idx = torch.zeros(300, 1, dtype=torch.int64)
+    got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=2)
+    equal(got, torch.tensor([[1, 2]] * 300))
+    equal(model.calls, 2, what="wrong number of calls: one a step is due, with all rows")
+
+
+@checks("generate")
+def test_a_vocabulary_of_fifty_thousand(student):
+    """tokens at the end of a large vocabulary, EOS among them"""
+    end = 49_999
+    following = [1] * 50_000
+    following[7], following[40_000] = 40_000, end
+    idx = torch.tensor([[7], [40_000]])
+    got = generated(student, Toy(after_last(following)), idx, max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    equal(got, torch.tensor([[40_000, end], [end, end]]))
+
+
+@checks("generate")
+def test_a_large_top_k(student, rng):
+    """a top_k of 120 keeps 120"""
+    # Of 4,000 draws over 120 nearly equal tokens none is among the last 70 with a probability below 1e-1000.
+    model = Toy(always([-1e-3 * i for i in range(200)]))
+    idx, generator = torch.zeros(4_000, 1, dtype=torch.int64), student.generator(integer(rng, 0, 2**31))
+    got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, top_k=120, generator=generator)
+    equal(tuple(got.shape), (4_000, 1), what="wrong shape of the new tokens")
+    that(50 <= int(got.max()) < 120, "wrong range of the tokens that 4,000 draws with top_k 120 gave", got=(int(got.min()), int(got.max())))
+
+
+@checks("generate")
+def test_logits_of_any_precision(student):
+    """a model that works in half precision or in float64, greedily and drawn, and prompts that lie in columns"""
+    logits_of, idx = after_all(10), torch.tensor([[3, 9], [1, 2], [4, 6]]).t()
+    want = torch.tensor([unroll(logits_of, row, 3, ROOMY) for row in idx.tolist()])
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        for temperature in (0.0, 1.0):  # the chance of another token than the sure one is below 1e-20
+            model = Toy(lambda ids, dtype=dtype: logits_of(ids).to(dtype))
+            got = generated(student, model, idx, max_new_tokens=3, block_size=ROOMY, temperature=temperature)
+            equal(got, want, what=f"wrong tokens of a model in {dtype} at temperature {temperature}")
+
+
+@checks("generate")
+def test_any_callable_and_no_step(student):
+    """a plain function is a model; with max_new_tokens 0 the flag stays too"""
+    logits = after_last([1, 2, 0])
+    got = generated(student, logits, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[1, 2, 0]]))
+    model = Toy(logits, training=True)
+    student.generate(model, torch.tensor([[0]]), max_new_tokens=0, block_size=ROOMY)
+    equal(model.flags, [True] * 4, what="the training flags of the model and of its parts")
+
+
+@checks("generate")
+def test_random_settings(student, rng):
+    """frequencies under a random temperature, a top_k and a top_p"""
+    # False alarm: at most 1e-10 for each setting (see the top of the visible checks).
+    idx = torch.zeros(4_000, 2, dtype=torch.int64)
+    tau = 0.4 + 2 * float(torch.rand((), generator=rng))
+    two = [*probabilities(FOUR[:2], tau), 0.0, 0.0]
+    flat = probabilities(FOUR, 4.0)  # 0.355, 0.277, 0.215, 0.153: three tokens reach 0.7, at tau 1 two do
+    three = [*(p / sum(flat[:3]) for p in flat[:3]), 0.0]
+    for options, want in (
+        ({"temperature": tau}, probabilities(FOUR, tau)),
+        ({"temperature": tau, "top_k": 1_000}, probabilities(FOUR, tau)),  # more than there are keeps all
+        ({"temperature": tau, "top_k": 2}, two),
+        ({"temperature": 4.0, "top_p": 0.7}, three),
+        ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, [1.0, 0.0, 0.0, 0.0]),
+        ({"temperature": 4.0, "top_k": 3, "top_p": 0.7}, [*(p / sum(flat[:2]) for p in flat[:2]), 0.0, 0.0]),  # of all four, three
+    ):
+        generator = student.generator(integer(rng, 0, 2**31))
+        got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=generator, **options)
+        equal(tuple(got.shape), (4_000, 1), what="wrong shape of the new tokens")
+        frequencies(got[:, 0], want)
+    got = generated(student, Toy(always([0.0] * 4)), idx[:400], max_new_tokens=1, block_size=ROOMY, top_p=0.5)
+    equal(len(got.unique()), 2, what="wrong number of different tokens in 400 draws over four equal ones, with top_p 0.5")
+
+
+A_HAIR = [8.0, 7.9, 8.001, 8.0]
+"""In 16 bits all but the second are the same number."""
+
+
+@checks("generate")
+def test_best_by_a_hair(student):
+    """logits are told apart as finely as float32 can, greedily and at a low temperature"""
+    # At temperature 4e-5 the two runners-up together have exp(-25) times 2 of the best one's probability: 3e-11 a draw.
+    idx = torch.zeros(5, 1, dtype=torch.int64)
+    for temperature in (0.0, 4e-5):
+        got = generated(student, Toy(always(A_HAIR)), idx, max_new_tokens=4, block_size=ROOMY, temperature=temperature)
+        equal(got, torch.full((5, 4), 2), what=f"wrong tokens at temperature {temperature}: the best logit is ahead by a thousandth")
+
+
+@checks("generate")
+def test_steps_are_independent(student, rng):
+    """the second draw does not know the first"""
+    # False alarm: at most 1e-10. Of two independent draws over 4 equal tokens a quarter are the same.
+    idx = torch.zeros(4_000, 1, dtype=torch.int64)
+    got = generated(
+        student, Toy(always([0.0] * 4)), idx, max_new_tokens=2, block_size=ROOMY, generator=student.generator(integer(rng, 0, 2**31))
+    )
+    equal(tuple(got.shape), (4_000, 2), what="wrong shape of the new tokens")
+    frequencies((got[:, 1] - got[:, 0]) % 4, [0.25] * 4)
+
+
+@checks("generate")
+def test_random_generators(student, rng):
+    """other seeds, other tokens; no generator, fresh tokens; greedy draws nothing"""
+    # Two unrelated runs of 64 tokens over 8 equal ones agree with probability 2 ** -192.
+    idx = torch.zeros(2, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 32, "block_size": 3}
+    model = Toy(always([0.0] * 8))
+    one, other = torch.randint(2**31, (2,), generator=rng).tolist()
+    first = generated(student, model, idx, generator=student.generator(one), _rng_unchanged=True, **options)
+    again = generated(student, model, idx, generator=student.generator(one), **options)
+    equal(again, first, what="two generators in the same state gave different tokens")
+    second = generated(student, model, idx, generator=student.generator(other), **options)
+    that(not torch.equal(first, second), "another seed gave the same tokens")
+    loose = [generated(student, model, idx, **options) for _ in range(2)]
+    that(
+        not torch.equal(*loose),
+        "two runs without a generator gave the same tokens",
+        cause="Without a generator, draw from torch's global state, unseeded.",
+    )
+    draws_from_the_global_state(lambda **watched: student.generate(model, idx, **options, **watched))
+    generator = student.generator(one)
+    before = generator.get_state()
+    generated(student, model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
+    equal(generator.get_state(), before, what="greedy moved the generator")
+
+
+@checks("generate")
+def test_drawn_ends(student, rng):
+    """drawn tokens: after its first EOS each row is EOS, and the run stops when the last row has ended"""
+    # EOS comes with 1/4 in each step: all 6 rows have ended by step 120 but for a probability of 6 * 0.75 ** 120 < 1e-14.
+    idx = prompts(rng, 6, 2, 4)
+    model = Toy(always([0.0] * 4))
+    eos = integer(rng, 0, 4)
+    got = generated(
+        student, model, idx, max_new_tokens=120, block_size=8, eos_token_id=eos, generator=student.generator(integer(rng, 0, 2**31))
+    )
+    ends = []
+    for row in got.tolist():
+        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped")
+        ends.append(row.index(eos))
+        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
+    equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
+    that(model.calls <= max(ends) + 1, "more calls than steps", expected=max(ends) + 1, got=model.calls)
+
+
+@checks("generate")
+def test_after_an_error_of_the_loop_itself(student):
+    """what raises need not be the model: settings that the sampler refuses, logits that are none"""
+    for options, logits_of in (({"top_k": 0}, always(FOUR)), ({"top_p": -1.0}, always(FOUR)), ({}, lambda ids: None)):
+        for name, flags in ALL_FLAGS.items():
+            for gradients in (True, False):
+                model = Toy(logits_of, flags)
+                with caller(student, gradients=gradients):
+                    with suppress(Exception):  # of which kind is not said
+                        student.generate(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
+                    as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
+    greedy = generated(student, Toy(always(FOUR)), torch.tensor([[3]]), max_new_tokens=1, block_size=ROOMY, top_k=1)
+    equal(greedy, torch.tensor([[0]]))
+
+
+@checks("generate")
+def test_a_long_prompt(student):
+    """a prompt of 9,000 tokens: all of it comes back, with what follows"""
+    idx = torch.arange(9_000)[None] % 10
+    got = generated(student, Toy(after_all(10)), idx, max_new_tokens=3, block_size=4, temperature=0.0)
+    equal(got, torch.tensor([unroll(after_all(10), idx[0].tolist(), 3, 4)]))
+
+
+@checks("generate")
+def test_an_answer_stays_as_it_is(student):
+    """two prompts of one shape: the second answer does not write over the first"""
+    both = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [7, 8]])
+    model, options = after_all(10), {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
+    for idx, got in zip(both, student.generate.again(*([model, idx] for idx in both), **options), strict=True):
+        want = [row + unroll(model, row, 4, ROOMY) for row in idx.tolist()]
+        equal(got, torch.tensor(want), what=f"wrong ids after {idx.tolist()}, looked at when both answers were there")
+
+
+# ---- stream --------------------------------------------------------------------------------------------------------
+
+
+@checks("stream", weight=2)
+def test_stream_random(student, rng):
+    """random prompts, windows and ends"""
+    vocab = 11
+    for length in (1, 5, 9):
+        block_size, eos = integer(rng, 2, 8), integer(rng, 0, vocab)
+        prompt = prompts(rng, 1, length, vocab)[0].tolist()
+        model = Toy(after_all(vocab))
+        got = streamed(student, model, prompt, max_new_tokens=15, block_size=block_size, temperature=0.0, eos_token_id=eos)
+        want = unroll(after_all(vocab), prompt, 15, block_size, eos)
+        equal(got, want)
+        equal(
+            model.lengths,
+            [min(length + i, block_size) for i in range(len(want))],
+            what="wrong number of tokens in some call, or of calls",
+        )
+
+
+@checks("stream")
+def test_stream_settings(student, rng):
+    """temperature, top_k, top_p and the generator reach the sampler"""
+    options = {"max_new_tokens": 40, "block_size": 4}
+    row = [0.0, 0.3, 0.2, 0.1]  # greedy takes 1; a draw from all of them takes only 1 with probability below 1e-18
+    for best in ({"temperature": 0.0}, {"top_k": 1, "temperature": 1.5}, {"top_p": 0.05}):
+        got = streamed(student, Toy(always(row)), [0], generator=student.generator(integer(rng, 0, 2**31)), **best, **options)
+        equal(got, [1] * 40, what=f"wrong tokens with {best}")
+    # At temperature 50 token 1 has 0.332: forty in a row with probability below 1e-18. At the default 1 it has 1 - 3 exp(-20).
+    steep = [0.0, 20.0, 0.0, 0.0]
+    hot = streamed(student, Toy(always(steep)), [0], temperature=50.0, generator=student.generator(integer(rng, 0, 2**31)), **options)
+    that(len(set(hot)) > 1, "at temperature 50 every token was the same")
+    hair = streamed(student, Toy(always(A_HAIR)), [0], temperature=4e-5, **options)
+    equal(hair, [2] * 40, what="wrong tokens at temperature 4e-5: the best logit is ahead by a thousandth")
+    # Of four tokens three are kept, of whose mass two reach 0.7 (0.355, 0.277, 0.215, 0.153 at temperature 4): 0.56 and 0.44.
+    # Either of them is missing among forty with probability below 2e-10.
+    both = streamed(student, Toy(always(FOUR)), [0], temperature=4.0, top_k=3, top_p=0.7, **options)
+    equal(sorted(set(both)), [0, 1], what="wrong tokens came out at temperature 4, top_k 3 and top_p 0.7")
+    half = streamed(student, Toy(always([0.0] * 4)), [0], top_p=0.5, **options)  # but one of two in forty: 2e-12
+    equal(len(set(half)), 2, what="wrong number of different tokens in 40 draws over four equal ones, with top_p 0.5")
+    loose = [streamed(student, Toy(always([0.0] * 8)), [0], **options) for _ in range(2)]
+    that(
+        loose[0] != loose[1],
+        "two streams without a generator gave the same tokens",
+        cause="Without a generator, draw from torch's global state.",
+    )
+
+
+@checks("stream")
+def test_stream_follows_its_generator(student, rng):
+    """other seeds, other tokens; the same seed, the tokens of generate, up to a drawn EOS"""
+    seed, other = torch.randint(2**31, (2,), generator=rng).tolist()
+    options = {"max_new_tokens": 40, "block_size": 7}
+    uniform = always([0.0] * 16)
+    one, two = (streamed(student, Toy(uniform), [1, 2], generator=student.generator(s), **options) for s in (seed, other))
+    that(one != two, "another seed gave the same tokens")
+    eos = one[20]  # drawn for certain with this seed, at the 21st step or before
+    whole = generated(student, Toy(uniform), torch.tensor([[1, 2]]), generator=student.generator(seed), eos_token_id=eos, **options)[
+        0
+    ].tolist()
+    got = streamed(student, Toy(uniform), [1, 2], generator=student.generator(seed), eos_token_id=eos, **options)
+    equal(got, whole, what="not the tokens of generate")
+    equal(
+        got,
+        one[: one.index(eos) + 1],
+        what="an eos_token_id changed which tokens were drawn",
+    )
+
+
+@checks("stream")
+def test_two_streams_at_once(student):
+    """two streams side by side do not disturb each other"""
+    options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    models = [Toy(after_all(10)), Toy(after_all(10))]
+    streams = [iter(student.stream(m, torch.tensor([p]), **options)) for m, p in zip(models, ([1, 2], [3]), strict=True)]
+    pairs = [(next(streams[0]), next(streams[1])) for _ in range(5)]
+    equal([p[0] for p in pairs], unroll(after_all(10), [1, 2], 5, ROOMY))
+    equal([p[1] for p in pairs], unroll(after_all(10), [3], 5, ROOMY))
+    that([m.calls for m in models] == [5, 5], "wrong number of calls", expected=[5, 5], got=[m.calls for m in models])
+
+
+@checks("stream")
+def test_two_streams_of_one_prompt(student):
+    """a second stream of the same ids says the same: the first has not written into them"""
+    prompt, options = [3, 1, 4, 1], {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    model = Toy(after_all(10))
+    idx = torch.tensor([prompt])
+    first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
+    want = unroll(after_all(10), prompt, 5, ROOMY)
+    equal([next(first) for _ in range(3)], want[:3])
+    equal(list(second), want, what="wrong tokens of the second stream, when the first had given three")
+    equal(list(first), want[3:], what="wrong tokens of the first stream, when the second had ended")
+
+
+@checks("stream")
+def test_stream_ends_at_the_limit(student):
+    """EOS as the very last token, and a limit that cuts one step before it"""
+    for steps, want in ((3, [2, 3, 0]), (2, [2, 3]), (1, [2])):
+        model = Toy(after_last([1, 2, 3, 0]))
+        got = streamed(student, model, [0, 1], max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+        equal(got, want)
+        equal(model.calls, steps, what="wrong number of calls")
+
+
+@checks("stream")
+def test_stream_of_a_vocabulary_of_fifty_thousand(student):
+    """tokens at the end of a large vocabulary, EOS among them"""
+    following = [1] * 50_000
+    following[7], following[40_000] = 40_000, 49_999
+    model = Toy(after_last(following))
+    got = streamed(student, model, [7], max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=49_999)
+    equal(got, [40_000, 49_999])
+    equal(model.calls, 2, what="wrong number of calls")
+
+
+@checks("stream")
+def test_stream_leaves_no_trace_under_any_setting(student):
+    """between two tokens flags and gradient mode are the caller's, with a generator, filters and an EOS too; and after an error"""
+    flags = ALL_FLAGS["training, with one part that is not"]
+    for options in ({"generator": 1}, {"top_k": 1}, {"top_p": 0.05}, {"eos_token_id": 0}, {"temperature": 0.0}, {"block_size": 1}):
+        for gradients in (True, False):
+            model = Toy(after_last([1, 2, 0]), flags)
+            given = {"block_size": ROOMY, **options}
+            if "generator" in given:
+                given["generator"] = student.generator(given["generator"])
+            with caller(student, gradients=gradients):
+                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, **given))
+                for count, want in enumerate((1, 2), start=1):
+                    equal(next(tokens), want, what=f"wrong token number {count} with {sorted(options)}")
+                    as_the_caller_has_it(student, model, flags, gradients, f"after token {count} ({', '.join(options)} given)")
+                ran_quietly(model, f"{', '.join(options)} given")
+                student.forget(tokens)
+                del tokens
+    for options, logits_of in (({"top_k": 0}, always(FOUR)), ({}, lambda ids: None)):
+        model = Toy(logits_of, flags)
+        with caller(student, gradients=True):
+            with suppress(Exception):  # of which kind is not said
+                next(iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
+            as_the_caller_has_it(student, model, flags, True, "after an exception")

@@ -1,0 +1,611 @@
+"""Checks of the paged cache that students do not see: fresh stories, tables and models, and rules in combination."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, stories, that
+from autograder.checking.checks.test_paging import idle_pool, memory_of
+from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.counted import between, fewest_flops
+from autograder.checking.helpers.paged import (
+    Played,
+    Sequences,
+    attended,
+    chained,
+    draw_table,
+    filled,
+    integer,
+    one_of,
+    paged_logits,
+    play_pool,
+    pool_story,
+    sequence_story,
+    state_of,
+)
+from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
+
+LARGE = 64 * 1024
+"""Bytes: a tensor of more lies in slow memory."""
+
+# ---- BlockPool -----------------------------------------------------------------------------------------------------
+
+
+@checks("BlockPool", weight=2)
+def test_long_stories_of_pools(student, rng):
+    """stories of pools of 1, 3 and 7 blocks"""
+    for num_blocks in (1, 3, 7):
+
+        def play(story, num_blocks=num_blocks):
+            play_pool(student, story, num_blocks, keys=False)
+
+        stories(lambda: pool_story(rng, 50, keys=False), play, count=6)
+
+
+@checks("BlockPool")
+def test_pools_are_apart(student):
+    """two pools, and a refusal in one: neither knows of the other"""
+    one, two = student.BlockPool(2), student.BlockPool(5)
+    taken = [one.take(), one.take()]
+    raises("OutOfBlocks", one.take, naming=2)
+    equal([one.num_free, two.num_free], [0, 5], what="wrong num_free of two pools")
+    equal(sorted(two.take() for _ in range(5)), [0, 1, 2, 3, 4], what="five takes of a pool of five")
+    one.release(taken[0])
+    raises(ValueError, lambda: one.release(taken[0]), naming=taken[0])
+    raises(ValueError, lambda: one.share(taken[0]), naming=taken[0])
+    equal([one.num_free, one.holders(taken[0]), one.holders(taken[1])], [1, 0, 1], what="wrong num_free and holders")
+    two.forget(3)
+    equal([two.num_free, two.holders(3)], [0, 1], what="forget has changed a plain pool")
+
+
+@checks("BlockPool")
+def test_any_number_of_holders(student):
+    """a block with 300 holders: all of them count"""
+    played = Played(2, "BlockPool")
+    pool, num_holders = played.pool, 300
+    played.write("block = pool.take()")
+    block = played.called("block", played.method(pool, "take"))
+    played.write(f"pool.share(block), {num_holders - 1} times")
+    for holders in range(2, num_holders + 1):
+        played.method(pool, "share", block)
+        if holders in (255, 256, num_holders):
+            played.same(played.method(pool, "holders", block), holders, "wrong number of holders")
+    played.write("pool.release(block), as often")
+    for _ in range(num_holders - 1):
+        played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 1, "wrong num_free with one holder left")
+    played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 2, "wrong num_free when the last holder has gone")
+    played.judge(student)
+
+
+# ---- PagedSequence -------------------------------------------------------------------------------------------------
+
+
+@checks("PagedSequence", weight=2)
+def test_long_stories_of_sequences(student, rng):
+    """stories with blocks of 1, 3, 4 and 5, in pools that are soon full"""
+    written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
+    for num_blocks, size in ((9, 1), (5, 3), (5, 4), (4, 5)):
+
+        def play(story, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size).play(student, story)
+
+        stories(lambda: sequence_story(rng, 25, prefix=False), play, count=6)
+
+
+@checks("PagedSequence")
+def test_random_tables(student, rng):
+    """slots of random tables and parts"""
+    for _ in range(8):
+        size, count = integer(rng, 1, 6), integer(rng, 1, 7)
+        table = torch.randperm(20, generator=rng)[:count].tolist()
+        length = (count - 1) * size + integer(rng, 1, size)
+        sequence = student.PagedSequence(student.BlockPool(20), size)
+        sequence.blocks, sequence.length = table, length
+        want = torch.tensor([table[t // size] * size + t % size for t in range(length)])
+        start = integer(rng, 0, length)
+        end = integer(rng, start, length)
+        equal(sequence.slots(), want, what="wrong slots")
+        equal(sequence.slots(start, end), want[start:end], what=f"wrong slots from {start} to {end}")
+        equal(sequence.slots(start=start), want[start:], what=f"wrong slots from {start} on")
+    for empty in (student.PagedSequence(student.BlockPool(2), 4).slots(), sequence.slots(length)):
+        equal(empty, torch.empty(0, dtype=torch.int64), what="there is no token, and there are slots")
+        equal(str(empty.dtype), "torch.int64", what="wrong dtype of no slots")
+
+
+@checks("PagedSequence")
+def test_refused_takes_nothing(student):
+    """a grow that is refused asks the pool for no block, for what lies in an idle one would be forgotten"""
+    pool = student.BlockPool(3)
+    a = student.PagedSequence(pool, 4)
+    a.grow(6)
+    before = state_of(a)
+    taken: list[int] = []
+    (free,) = {0, 1, 2} - set(a.blocks)
+    pool.take = lambda: taken.append(free) or free
+    raises("OutOfBlocks", lambda: a.grow(7))
+    that(not taken, "grow was refused, and pool.take was called", expected="no call", got=len(taken))
+    equal(state_of(a), before, what="a refused grow has changed blocks, length, num_free or holders")
+    equal(a.grow(6), [], what="wrong copies of a grow that just fits")
+    equal([len(taken), a.blocks, a.length], [1, [*before["blocks"], free], 12], what="wrong calls of pool.take, blocks and length")
+
+
+@checks("PagedSequence")
+def test_many_forks(student, rng):
+    """five forks of a part-full block: all but the last to grow take a copy, and all of them give everything back"""
+    pool = student.BlockPool(12)
+    rows = [student.PagedSequence(pool, 4)]
+    rows[0].grow(7)
+    rows += [rows[0].fork() for _ in range(4)]
+    last = rows[0].blocks[-1]
+    order = [rows[i] for i in torch.randperm(5, generator=rng).tolist()]
+    equal([row.blocks_for(1) for row in order], [1] * 5, what="wrong blocks_for(1) while all share a block")
+    copies = [row.grow(1) for row in order]
+    what = "wrong old blocks of the pairs to be copied, as five forks of a part-full block grow in turn"
+    equal([[old for old, _ in pairs] for pairs in copies], [[last]] * 4 + [[]], what=what)
+    equal(len({row.blocks[-1] for row in order}), 5, what="rows that have grown apart share a last block")
+    equal([pool.num_free, pool.holders(rows[0].blocks[0])], [6, 5], what="wrong num_free and holders")
+    for row in order:
+        row.free()
+    equal(pool.num_free, 12, what="wrong num_free when all have given their blocks back")
+
+
+# ---- PagedKV -------------------------------------------------------------------------------------------------------
+
+
+@checks("PagedKV", weight=2)
+def test_random_memory(student, rng):
+    """random shapes, layers, slots and copies, in 16 bits and in 64"""
+    for dtype in (torch.bfloat16, torch.float64):
+        for _ in range(3):
+            L, num_blocks, size, K, Dh = (integer(rng, low, 5) for low in (1, 4, 1, 1, 1))
+            kv, keys, values = memory_of(student, rng, L, num_blocks, size, K, 2 * Dh, dtype)
+            equal(kv.nbytes, 2 * keys.nbytes, what="wrong nbytes")
+            for _ in range(4):
+                layer, n = integer(rng, 0, L - 1), integer(rng, 1, num_blocks * size)
+                slots = torch.randperm(num_blocks * size, generator=rng)[:n]
+                k, v = (torch.randn(K, n, 2 * Dh, generator=rng).to(dtype).transpose(0, 1) for _ in range(2))
+                kv.write(layer, slots, k, v)
+                keys[layer, slots], values[layer, slots] = k, v
+                blocks = torch.randperm(num_blocks, generator=rng).tolist()
+                pairs = list(zip(blocks[: num_blocks // 2], blocks[num_blocks // 2 :], strict=False))
+                kv.copy(pairs)
+                for memory in (keys, values):
+                    for old, new in pairs:
+                        memory[:, new * size : (new + 1) * size] = memory[:, old * size : (old + 1) * size]
+                equal(kv.keys, keys, what="wrong keys in the memory")
+                equal(kv.values, values, what="wrong values in the memory")
+                wanted = torch.randint(num_blocks * size, (6,), generator=rng)
+                for got, memory in zip(kv.read(layer, wanted), (keys, values), strict=True):
+                    equal(got, memory[layer, wanted], what="what is read is not what lies in the slots")
+                    equal(str(got.dtype), str(dtype), what="wrong dtype of what is read")
+
+
+@checks("PagedKV")
+def test_one_to_many(student, rng):
+    """one block is copied into two, the first and the last of the memory"""
+    kv, keys, values = memory_of(student, rng, num_blocks=4)
+    kv.copy([(1, 0), (1, 3)])
+    for memory in (keys, values):
+        for new in (0, 3):
+            memory[:, 4 * new : 4 * new + 4] = memory[:, 4:8]
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+
+
+# ---- forward_paged -------------------------------------------------------------------------------------------------
+
+
+@checks("forward_paged", weight=2)
+def test_random_models_in_random_blocks(student, rng):
+    """random models, chunks and block sizes, forks on the way, a memory that was used before"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=29, **shape)
+        size, num_blocks = integer(rng, 1, 5), 40
+        pool, kv = student.BlockPool(num_blocks), filled(student, num_blocks, size, config=kit.config)
+        first = student.PagedSequence(pool, size)
+        ids = random_ids(rng, 3, 11, 29)
+        common = integer(rng, 1, 8)
+        rows, texts = [first], [ids[:1]]
+        close(paged_logits(student, model, ids[:1, :common], random_sizes(rng, common), first, kv), kit(ids[:1, :common]), atol=1e-3)
+        for other in ids[1:].split(1):
+            rows.append(one_of(rng, rows).fork())
+            texts.append(torch.cat((ids[:1, :common], other[:, common:]), dim=1))
+        for row, text in zip(rows, texts, strict=True):
+            got = paged_logits(student, model, text[:, common:], random_sizes(rng, 11 - common), row, kv)
+            close(got, kit(text)[:, common:], atol=1e-3, dtype=torch.float64, what=f"wrong logits for {shape}, blocks of {size}")
+        for row in rows:
+            row.truncate(common)
+        again = random_ids(rng, 1, 4, 29)
+        got = paged_logits(student, model, again, [4], rows[1], kv)
+        want = kit(torch.cat((ids[:1, :common], again), dim=1))[:, common:]
+        close(got, want, atol=1e-3, what=f"wrong logits behind a truncate, blocks of {size}")
+
+
+@checks("forward_paged")
+def test_work_of_a_long_text(student, rng):
+    """work: 24 tokens in chunks behind a fork are 24 positions, and FLOPs as many as they take"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    ids = random_ids(rng, 1, 64, 1000)
+    model, kv = student.model("tiny"), filled(student, 20, 4, dtype=torch.float32)
+    first = student.PagedSequence(student.BlockPool(20), 4)
+    student.forward_paged(model, ids[:, :40], first, kv)
+    sequence = first.fork()
+    with student.counting() as work:
+        got = torch.cat([student.forward_paged(model, chunk, sequence, kv) for chunk in ids[:, 40:].split(12, dim=1)], dim=1)
+    close(got, whole()(ids)[:, 40:], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, 24, what="wrong number of positions")
+    fewest = fewest_flops(whole().config, [12, 12], every_logit=True)
+    between(work.flops, fewest, 1.5 * fewest, "FLOPs")
+
+
+# ---- paged_attention -----------------------------------------------------------------------------------------------
+
+
+@checks("paged_attention", weight=2)
+def test_random_rows_and_tables(student, rng):
+    """random rows, heads and blocks; large scores; 16 bits"""
+    for _ in range(10):
+        K, group, size = integer(rng, 1, 3), integer(rng, 1, 3), integer(rng, 1, 6)
+        lengths = [integer(rng, 1, 20) for _ in range(integer(rng, 1, 4))]
+        q, keys, values, tables, counts = draw_table(rng, lengths, K * group, K, 4, size)
+        for large in (1.0, 40.0):
+            got = student.paged_attention(large * q, keys, values, tables, counts, size)
+            want = attended(large * q, keys, values, tables, counts, size)
+            close(got, want, atol=1e-9, rtol=1e-9, dtype=torch.float64, what=f"wrong output for lengths {lengths}, blocks of {size}")
+    q, keys, values, tables, counts = draw_table(rng, [9, 30], 4, 2, 8, 4, dtype=torch.bfloat16)
+    got = student.paged_attention(q, keys, values, tables, counts, 4, _unchanged=True)
+    want = attended(q, keys, values, tables, counts, 4)
+    close(got, want, atol=0.02, rtol=0.02, dtype=torch.bfloat16, what="wrong output in 16 bits")
+
+
+@checks("paged_attention", weight=2)
+def test_sixteen_bits_and_no_fewer_in_between(student, rng):
+    """bfloat16 and float16: as exact as the result can say, for it is worked out in float32 or better"""
+    for dtype, last_place in ((torch.bfloat16, 2**-7), (torch.float16, 2**-10)):
+        q, keys, values, tables, lengths = draw_table(rng, [40, 7, 64], 4, 2, 16, 8, dtype=dtype)
+        for large in (1, 4):
+            got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
+            want = attended(large * q, keys, values, tables, lengths, 8).to(dtype)
+            close(got, want, atol=1e-5, rtol=last_place, dtype=dtype, what=f"wrong output in {dtype}, {large} times the query")
+
+
+@checks("paged_attention", weight=2)
+def test_scores_and_memory_of_any_size(student, rng):
+    """scores of some thousand, above and below zero; 1e30 and -1e30 in slots of nobody"""
+    for shift in (-4000.0, 4000.0):
+        q, keys, values, tables, lengths = draw_table(rng, [6, 1, 13], 4, 2, 4, 4)
+        nobody = (keys == 50.0).all(dim=-1).all(dim=-1)
+        q = q.abs() + 4  # so that a score is about shift * 2 * q
+        want = attended(q, keys + shift, values, tables, lengths, 4)
+        for stray in (1e30, -1e30):
+            keys_with, values_with = keys + shift, values.clone()
+            keys_with[nobody], values_with[nobody] = stray, -stray
+            got = student.paged_attention(q, keys_with, values_with, tables, lengths, 4, _unchanged=True)
+            close(got, want, atol=1e-8, rtol=1e-8, what=f"wrong output with {stray:g} in slots of nobody and {shift:g} added to all keys")
+
+
+@checks("paged_attention")
+def test_wider_tables(student, rng):
+    """a table with columns that no row needs, and a memory of other rows; work: a few columns at one time"""
+    for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.02)):
+        q, keys, values, tables, lengths = draw_table(rng, [33, 160, 96], 6, 2, 16, 8, dtype=dtype)
+        tables = torch.cat((tables, torch.zeros(3, 4, dtype=torch.int64)), dim=1)
+        with student.counting() as work:
+            got = student.paged_attention(q, keys, values, tables, lengths, 8)
+        close(got, attended(q, keys, values, tables, lengths, 8), atol=atol, dtype=dtype, what="wrong output")
+        between(work.peak_bytes, 2 * q.nbytes, 8 * 3 * 8 * 2 * 2 * 16 * 4, f"bytes of memory at one time, in {dtype}")
+
+
+# ---- paged_decode --------------------------------------------------------------------------------------------------
+
+
+@checks("paged_decode", weight=2)
+def test_random_rows_decode(student, rng):
+    """random models and rows, forks among them, rows that leave and come"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    for shape in SHAPES:
+        model, kit = small(student, rng, vocab_size=29, **shape)
+        size = integer(rng, 1, 5)
+        pool, kv = student.BlockPool(60), filled(student, 60, size, config=kit.config)
+        rows, texts = [], []
+        for _ in range(3):
+            text = random_ids(rng, 1, integer(rng, 1, 9), 29)
+            rows.append(student.PagedSequence(pool, size))
+            student.forward_paged(model, text, rows[-1], kv)
+            texts.append(text)
+        for step in range(5):
+            if step in (1, 3):
+                which = integer(rng, 0, len(rows) - 1)
+                rows.insert(0, rows[which].fork())
+                texts.insert(0, texts[which])
+            if step == 2:
+                rows.pop().free()
+                texts.pop()
+            new = random_ids(rng, len(rows), 1, 29)
+            got = student.paged_decode(model, new, rows, kv)
+            texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
+            want = torch.cat([kit(text)[:, -1] for text in texts])
+            close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
+
+
+@checks("paged_decode")
+def test_one_pass_for_all_rows(student, rng):
+    """work: six rows are six positions a step; the weights are multiplied once for each, and read once for all"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kv = student.model("tiny"), filled(student, 30, 8, dtype=torch.float32)
+    pool, ids = student.BlockPool(30), random_ids(rng, 6, 9, 1000)
+    rows = [student.PagedSequence(pool, 8) for _ in range(6)]
+    for row, text in zip(rows, ids.split(1), strict=True):
+        student.forward_paged(model, text[:, :8], row, kv)
+    with student.counting(fast_bytes=LARGE) as work:
+        got = student.paged_decode(model, ids[:, 8:], rows, kv)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, 6, what="wrong number of positions")
+    fewest = fewest_flops(whole().config, [1], rows=6)
+    between(work.flops, fewest, 1.5 * fewest, "FLOPs")
+    weights = whole().weights
+    sizes = [4 * t.numel() for t in (weights.lm_head, *(t for layer in weights.layers for t in vars(layer).values()))]
+    once = sum(size for size in sizes if size > LARGE)
+    between(work.slow_bytes, once, 2 * once, f"bytes read from tensors of more than {LARGE:,} bytes, which all weights together are once")
+
+
+@checks("paged_decode")
+def test_rows_are_not_gathered(student, rng):
+    """work: one row of 200 tokens beside seven of 9, and at no time the keys and values of all rows in hand"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kv = student.model("tiny"), filled(student, 40, 8, dtype=torch.float32)
+    pool, texts = student.BlockPool(40), [random_ids(rng, 1, n, 1000) for n in (200, *[9] * 7)]
+    rows = [student.PagedSequence(pool, 8) for _ in texts]
+    for row, text in zip(rows, texts, strict=True):
+        student.forward_paged(model, text[:, :-1], row, kv)
+    new = torch.cat([text[:, -1:] for text in texts])
+    with student.counting() as work:
+        got = student.paged_decode(model, new, rows, kv)
+    close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3)
+    config = whole().config
+    gathered = 8 * 200 * 2 * config.num_key_value_heads * config.head_dim * 4
+    what = f"bytes of memory at one time (keys and values of all rows, padded to the longest, are {gathered:,} a layer)"
+    between(work.peak_bytes, got.nbytes, gathered / 4, what)
+
+
+@checks("paged_decode", weight=2)
+def test_forks_that_do_not_fit(student, rng):
+    """two forks of a part-full block and one free block: refused, nothing changed; one of them alone fits"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(3), filled(student, 3, 4)
+    text = random_ids(rng, 1, 7, 1000)
+    first = student.PagedSequence(pool, 4)
+    student.forward_paged(model, text[:, :6], first, kv)
+    rows = [first, first.fork()]
+    before, memory = [state_of(row) for row in rows], (kv.keys, kv.values)
+    raises("OutOfBlocks", lambda: student.paged_decode(model, text[:, 6:].expand(2, 1), rows, kv))
+    equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
+    for name, now, then in zip(("keys", "values"), (kv.keys, kv.values), memory, strict=True):
+        equal(now, then, what=f"a refused step has written {name}")
+    got = student.paged_decode(model, text[:, 6:], rows[1:], kv)
+    close(got, whole()(text)[:, -1], atol=1e-3, what="wrong logits of the fork that fits")
+
+
+@checks("paged_decode", weight=2)
+def test_greedy_rows_from_a_shared_beginning(student):
+    """the ladder: rows that start from a beginning which another left in the pool: the tokens of the loop without a cache"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.PrefixPool(60), filled(student, 60, 4)
+    ids = [tiny_ids("KING RICHARD:\nNow is the winter of our" + rest) for rest in (" discontent", " war", "", " discontent")]
+    rows, logits = [], []
+    for idx in ids:
+        text = idx[0].tolist()
+        rows.append(student.start_sequence(pool, text, 4))
+        logits.append(student.forward_paged(model, idx[:, rows[-1].length :], rows[-1], kv)[:, -1])
+        student.publish_blocks(rows[-1], text)
+    tokens = [torch.cat(logits).argmax(dim=-1, keepdim=True)]
+    for _ in range(6):
+        tokens.append(student.paged_decode(model, tokens[-1], rows, kv).argmax(dim=-1, keepdim=True))
+    for row, idx in enumerate(ids):
+        equal(torch.cat(tokens, dim=1)[row : row + 1], unrolled(whole(), idx, 7, 256), what=f"other tokens in row {row}")
+
+
+# ---- block_keys ----------------------------------------------------------------------------------------------------
+
+
+@checks("block_keys", weight=2)
+def test_random_keys(student, rng):
+    """random texts, block sizes and salts"""
+    for _ in range(12):
+        tokens = torch.randint(60_000, (integer(rng, 0, 30),), generator=rng).tolist()
+        size, salt = integer(rng, 1, 7), bytes(torch.randint(256, (integer(rng, 0, 9),), generator=rng).tolist())
+        equal(student.block_keys(tokens, size, salt, _unchanged=True), chained(tokens, size, salt), what="wrong keys")
+    text = torch.randint(500, (24,), generator=rng).tolist()
+    equal(student.block_keys(text, 4), student.block_keys([*text, 3], 4), what="a token behind the whole blocks has changed a key")
+
+
+# ---- PrefixPool ----------------------------------------------------------------------------------------------------
+
+
+@checks("PrefixPool", weight=2)
+def test_long_stories_of_prefix_pools(student, rng):
+    """stories of pools of 2, 3 and 6 blocks"""
+    for num_blocks in (2, 3, 6):
+
+        def play(story, num_blocks=num_blocks):
+            play_pool(student, story, num_blocks, keys=True)
+
+        stories(lambda: pool_story(rng, 50, keys=True), play, count=8)
+
+
+@checks("PrefixPool")
+def test_evicted_in_the_order_of_rest(student, rng):
+    """five idle blocks, some of which are used again: they are evicted in the order in which they came to rest"""
+    keys = [b"k" * 31 + bytes([65 + i]) for i in range(5)]
+    pool, blocks = idle_pool(student, keys, 5)
+    order = list(range(5))
+    for _ in range(4):
+        which = integer(rng, 0, 4)
+        equal(pool.adopt([keys[which]]), [blocks[which]], what="wrong blocks adopted")
+        pool.share(blocks[which])
+        pool.release(blocks[which])
+        pool.release(blocks[which])
+        order.remove(which)
+        order.append(which)
+    for place in reversed(order):
+        equal(pool.find([keys[place]]), [blocks[place]], what="wrong blocks found")
+    for place in order:
+        equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
+    equal([pool.find([key]) for key in keys], [[]] * 5, what="keys of blocks that were taken are still known")
+    raises("OutOfBlocks", pool.take, naming=5)
+
+
+@checks("PrefixPool")
+def test_without_a_key_before_all_that_rest(student):
+    """three idle blocks, and then two without a key come free: these two are taken first, and all keys are known until then"""
+    keys = [b"a", b"b", b"c"]
+    pool, blocks = idle_pool(student, keys, 5)
+    plain = [pool.take(), pool.take()]
+    for block in plain:
+        pool.release(block)
+    equal(sorted([pool.take(), pool.take()]), sorted(plain), what="two blocks without a key are free, and others were taken")
+    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key is forgotten, and its block was not needed")
+    equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken")
+
+
+@checks("PrefixPool")
+def test_forgotten_while_idle(student):
+    """an idle block that is forgotten is free as before: it counts, and each block can be taken once"""
+    keys = [b"a", b"b", b"c"]
+    pool, blocks = idle_pool(student, keys, 3)
+    pool.forget(blocks[1])
+    equal([pool.num_free, pool.holders(blocks[1])], [3, 0], what="wrong num_free and holders after an idle block was forgotten")
+    equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
+    equal(sorted(pool.take() for _ in keys), [0, 1, 2], what="three takes of a pool of three that are free")
+    raises("OutOfBlocks", pool.take, naming=3)
+
+
+@checks("PrefixPool")
+def test_without_keys_a_pool_like_any_other(student, rng):
+    """without a key: free, shared, refused as in BlockPool"""
+    pool = student.PrefixPool(3)
+    equal([pool.num_free, pool.find([b"x"]), pool.adopt([b"x"])], [3, [], []], what="wrong num_free and blocks of a new pool")
+    taken = [pool.take() for _ in range(3)]
+    equal(sorted(taken), [0, 1, 2], what="three takes of a pool of three")
+    pool.share(taken[0])
+    pool.release(taken[0])
+    equal([pool.num_free, pool.holders(taken[0])], [0, 1], what="wrong num_free and holders")
+    pool.release(taken[0])
+    for call in (pool.share, pool.release):
+        raises(ValueError, lambda call=call: call(taken[0]), naming=taken[0])
+    equal(pool.num_free, 1, what="a refused call has changed num_free")
+
+
+# ---- start_sequence, publish_blocks --------------------------------------------------------------------------------
+
+
+@checks("start_sequence", weight=2)
+def test_long_stories_of_prefixes(student, rng):
+    """stories in pools of 5 blocks of 4, and of 8 blocks of 2"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    for num_blocks, size in ((5, 4), (8, 2)):
+
+        def play(story, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size, prefix=True).play(student, story)
+
+        stories(lambda: sequence_story(rng, 25, prefix=True), play, count=12)
+
+
+@checks("start_sequence")
+def test_random_beginnings(student, rng):
+    """random texts that agree for a while: as many whole blocks are taken over as both share, and never the last token"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    for _ in range(10):
+        size, n = integer(rng, 1, 5), integer(rng, 2, 24)
+        pool, text = student.PrefixPool(60), list(range(10, 10 + n))
+        first = student.start_sequence(pool, text, size)
+        first.grow(n)
+        student.publish_blocks(first, text)
+        same = integer(rng, 0, n)
+        other = [*text[:same], *range(500, 500 + integer(rng, 1, 9))] if same < n else text
+        sequence = student.start_sequence(pool, other, size)
+        length = min(same, len(other) - 1) // size * size
+        equal([sequence.length, sequence.blocks], [length, first.blocks[: length // size]], what="wrong length and blocks")
+        that(sequence.length < len(other), "no token is left to compute")
+        sequence.grow(len(other) - length)
+        before = state_of(first)
+        sequence.free()
+        equal(first.blocks, before["blocks"], what="the blocks of the other sequence have changed")
+        equal([pool.holders(block) for block in first.blocks], [1] * len(first.blocks), what="wrong holders when a sequence is freed")
+
+
+@checks("publish_blocks", weight=2)
+def test_published_block_by_block(student, rng):
+    """a text that grows is published again and again; one that begins alike adds what is new to it"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    size = integer(rng, 2, 4)
+    pool, text = student.PrefixPool(40), torch.randint(900, (20,), generator=rng).tolist()
+    first = student.PagedSequence(pool, size)
+    for n in (1, size - 1, size, 3):
+        first.grow(n)
+        student.publish_blocks(first, text, b"x", _unchanged=True)
+        due = first.blocks[: first.length // size]
+        equal(pool.find(chained(text, size, b"x")), due, what=f"wrong blocks found at {first.length} tokens")
+    second = student.PagedSequence(pool, size)
+    second.grow(20)
+    student.publish_blocks(second, text, b"x")
+    whole_blocks = first.length // size
+    want = first.blocks[:whole_blocks] + second.blocks[whole_blocks : 20 // size]
+    equal(pool.find(chained(text, size, b"x")), want, what="wrong blocks found after a second sequence has published the same text")
+
+
+@checks("publish_blocks")
+def test_shared_blocks_and_a_part_full_one(student):
+    """blocks that a fork holds too are named; a part-full last one has no key, so that it is free before those that have"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool = student.PrefixPool(4)
+    for text in ([7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]):
+        sequence = student.PagedSequence(pool, 4)
+        sequence.grow(min(len(text), 9))
+        fork, blocks = sequence.fork(), sequence.blocks
+        student.publish_blocks(sequence, text)
+        equal(pool.find(chained(text, 4)), blocks[: len(text) // 4], what="wrong blocks found while a fork holds them too")
+        fork.free()
+        sequence.free()
+    equal(pool.take(), blocks[-1], what="the part-full block has no key and is free, and another one was taken")
+    equal(len(pool.find(chained([7, 7, 7, 7], 4))), 1, what="a key is forgotten, and its block was not needed")
+
+
+@checks("publish_blocks")
+def test_rewritten_in_other_ways(student, rng):
+    """cut and written over, cut with a fork beside it, freed and started anew: what is found is what lies there"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    begin = [("start", "a", "a", 0), ("publish", "a", "a", 0)]
+    for rest in (
+        [("truncate", "a", "a", 6), ("grow", "a", "a", 5), ("publish", "a", "a", 0), ("start", "b", "b", 0)],
+        [("fork", "a", "b", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 4), ("start", "c", "c", 0), ("publish", "a", "a", 0)],
+        [("free", "a", "a", 0), ("start", "b", "b", 1), ("truncate", "b", "b", 2), ("grow", "b", "b", 1), ("start", "c", "c", 0)],
+    ):
+        Sequences(8, 4, prefix=True).play(student, begin + rest)
+
+
+@checks("PagedKV")
+def test_a_step_writes_its_own_token(student, rng):
+    """work: a step that copies no block writes one token a layer, however large the memory is"""
+    written_bytes = []
+    for num_blocks in (4, 400):
+        config = small_config(num_hidden_layers=1, num_key_value_heads=2, num_attention_heads=4, head_dim=8)
+        kv = filled(student, num_blocks, 4, config=config, dtype=torch.float32)
+        k = torch.randn(1, 2, 8, generator=rng)
+        with student.counting() as work:
+            kv.copy([])
+            kv.write(0, torch.tensor([9]), k, -k)
+        got = kv.read(0, torch.tensor([9]))
+        for mine, due in zip(got, (k, -k), strict=True):
+            equal(mine, due, what="what is read is not what was written")
+        written_bytes.append(work.written_bytes)
+    between(written_bytes[0], 2 * k.nbytes, math.inf, "bytes written")
+    between(written_bytes[1], 2 * k.nbytes, written_bytes[0] + 64, "bytes written in a larger memory")

@@ -1,0 +1,596 @@
+"""Checks of quantization that students may not read."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.checks.test_quantization import as_near, in_hand, integer_product, read_back, vectors
+from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.quantized import (
+    affine_case,
+    float32s,
+    integer,
+    matrix,
+    numbers,
+    parts,
+    q4_1_by_hand,
+    q8_0_by_hand,
+    random_blocks,
+    random_bytes,
+    same,
+    shape_of,
+    symmetric_case,
+    was_floating,
+    weights_of,
+)
+
+NARROW = (torch.float16, torch.bfloat16, torch.float64)
+
+# ---- quantize_absmax, quantize_affine ------------------------------------------------------------------------------
+
+
+@checks("quantize_absmax", weight=2)
+def test_random_symmetric_rows(student, rng):
+    """random rows in 2 to 8 bits"""
+    for bits in range(2, 9):
+        x, q, scale = symmetric_case(rng, *shape_of(rng), integer(rng, 2, 20), bits=bits)
+        got = parts(student.quantize_absmax(x, bits, _unchanged=True), "q", "scale")
+        float32s(got[1], scale, f"wrong scale in {bits} bits")
+        numbers(got[0], q, torch.int8, f"wrong q in {bits} bits")
+
+
+@checks("quantize_absmax")
+def test_symmetric_from_other_dtypes(student, rng):
+    """x in 16 and in 64 bits: the scale is float32, and worked out so"""
+    steps = torch.tensor([[127.0, -3.0, 64.0, 0.0, -126.0], [-7.0, 127.0, 1.0, 2.0, 90.0]])
+    for dtype in NARROW:
+        x = (steps * torch.tensor([[0.5], [3.0]])).to(dtype)
+        got = parts(student.quantize_absmax(x, _unchanged=True), "q", "scale")
+        scale = x.double().abs().amax(dim=-1, keepdim=True) / 127
+        float32s(got[1], scale, f"wrong scale for x in {dtype}", rtol=1e-6)
+        numbers(got[0], (x.double() / scale).round(), torch.int8, f"wrong q for x in {dtype}")
+    x = torch.full((1, 3), 0.3, dtype=torch.float16)
+    float32s(parts(student.quantize_absmax(x), "q", "scale")[1], x[:, :1].double() / 127, "wrong scale for x in float16", rtol=1e-6)
+
+
+@checks("quantize_absmax")
+def test_symmetric_magnitudes(student, rng):
+    """rows of 1e-12 and of 1e12 beside each other, a row of one number, and a transposed x"""
+    x, q, scale = symmetric_case(rng, 4, 9)
+    by = torch.tensor([[1e-12], [1.0], [1e12], [1e-3]])
+    got = parts(student.quantize_absmax(x * by), "q", "scale")
+    float32s(got[1], scale * by, "wrong scale", atol=0)
+    numbers(got[0], q, torch.int8)
+    got = parts(student.quantize_absmax(x.T.contiguous().T), "q", "scale")
+    float32s(got[1], scale, "wrong scale for a transposed x")
+    numbers(got[0], q, torch.int8, "wrong q for a transposed x")
+    got = parts(student.quantize_absmax(torch.tensor([[-0.5], [254.0]])), "q", "scale")
+    float32s(got[1], [[0.5 / 127], [2.0]], "wrong scale of one number")
+    numbers(got[0], [[-127], [127]], torch.int8, "wrong q of one number")
+
+
+@checks("quantize_absmax")
+def test_symmetric_keys_of_a_model(student, rng):
+    """x of four dimensions whose heads were moved before its tokens, as a model gives its keys"""
+    x, q, scale = symmetric_case(rng, 2, 3, 5, 8)
+    got = parts(student.quantize_absmax(x.transpose(1, 2).contiguous().transpose(1, 2)), "q", "scale")
+    float32s(got[1], scale, "wrong scale")
+    numbers(got[0], q, torch.int8)
+
+
+@checks("quantize_absmax")
+def test_half_a_step(student, rng):
+    """normal numbers: none further off than half a step, and quantizing what comes back changes nothing"""
+    x = torch.randn(6, 40, generator=rng) + torch.randn(6, 1, generator=rng)
+    for bits in (3, 8):
+        q, scale = parts(student.quantize_absmax(x, bits), "q", "scale")
+        back = q.double() * scale.double()
+        worst = float(((back - x.double()).abs() / scale.double()).max())
+        that(worst <= 0.5001, f"a number is too far off in {bits} bits", expected="half a step", got=f"{worst:.4g} steps")
+        numbers(parts(student.quantize_absmax(back.float(), bits), "q", "scale")[0], q, torch.int8, "wrong q of numbers on the grid")
+
+
+@checks("quantize_affine", weight=2)
+def test_random_affine_rows(student, rng):
+    """random rows in 1 to 8 bits"""
+    for bits in range(1, 9):
+        x, q, scale, minimum = affine_case(rng, *shape_of(rng), integer(rng, 2, 20), bits=bits)
+        got = parts(student.quantize_affine(x, bits, _unchanged=True), "q", "scale", "minimum")
+        float32s(got[1], scale, f"wrong scale in {bits} bits", rtol=1e-4)
+        float32s(got[2], minimum, f"wrong minimum in {bits} bits", atol=1e-6)
+        numbers(got[0], q, torch.uint8, f"wrong q in {bits} bits")
+
+
+@checks("quantize_affine")
+def test_affine_from_other_dtypes(student):
+    """x in 16 and in 64 bits, from -40,000 to 40,000: worked out in float32"""
+    for dtype in NARROW:
+        x = torch.tensor([[-40000.0, 40000.0, 0.0, 1000.0], [0.3, 0.7, 0.35, 0.6]]).to(dtype)
+        got = parts(student.quantize_affine(x, _unchanged=True), "q", "scale", "minimum")
+        exact = x.double()
+        minimum = exact.amin(dim=-1, keepdim=True)
+        scale = (exact.amax(dim=-1, keepdim=True) - minimum) / 255
+        float32s(got[1], scale, f"wrong scale for x in {dtype}", rtol=1e-6)
+        float32s(got[2], minimum, f"wrong minimum for x in {dtype}", rtol=1e-6)
+        steps = (exact - minimum) / scale
+        off = (got[0].double() - steps).abs().max()
+        numbers(got[0], got[0], torch.uint8, f"wrong q for x in {dtype}")
+        that(float(off) <= 0.5001, f"a number is too far off for x in {dtype}", expected="half a step", got=f"{float(off):.4g} steps")
+
+
+@checks("quantize_affine")
+def test_affine_magnitudes(student, rng):
+    """rows of 1e-12 and of 1e12, rows below 0 and far above it, and a transposed x"""
+    x, q, scale, minimum = affine_case(rng, 4, 9, bits=4)
+    by = torch.tensor([[1e-12], [1.0], [1e12], [1e-3]])
+    got = parts(student.quantize_affine(x * by, 4), "q", "scale", "minimum")
+    float32s(got[1], scale * by, "wrong scale", atol=0, rtol=1e-4)
+    float32s(got[2], minimum * by, "wrong minimum", atol=0, rtol=1e-4)
+    numbers(got[0], q, torch.uint8)
+    got = parts(student.quantize_affine(x.T.contiguous().T, 4), "q", "scale", "minimum")
+    float32s(got[2], minimum, "wrong minimum for a transposed x", atol=1e-6)
+    numbers(got[0], q, torch.uint8, "wrong q for a transposed x")
+    x, q, scale, minimum = affine_case(rng, 2, 3, 5, 8)
+    got = parts(student.quantize_affine(x.transpose(1, 2).contiguous().transpose(1, 2)), "q", "scale", "minimum")
+    float32s(got[1], scale, "wrong scale for an x whose dimensions were exchanged", rtol=1e-4)
+    numbers(got[0], q, torch.uint8, "wrong q for an x whose dimensions were exchanged")
+    for low, high in ((-30.0, -15.0), (1000.0, 1030.0)):
+        got = parts(student.quantize_affine(torch.tensor([low, high, (low + high) / 2 + 0.18 * (high - low)]), 4), "q", "scale", "minimum")
+        close(got[2], [low], what=f"wrong minimum of numbers from {low:g} to {high:g}")
+        numbers(got[0], [0, 15, 10], torch.uint8, f"wrong q of numbers from {low:g} to {high:g}")
+
+
+# ---- dequantize ----------------------------------------------------------------------------------------------------
+
+
+@checks("dequantize", weight=2)
+def test_random_numbers_back(student, rng):
+    """random q of both dtypes, in all shapes, with and without a minimum"""
+    for dtype, low, high in ((torch.int8, -127, 127), (torch.uint8, 0, 255)):
+        for _ in range(3):
+            shape = [*shape_of(rng), integer(rng, 1, 40)]
+            q = torch.randint(low, high + 1, shape, generator=rng).to(dtype)
+            scale, minimum = (torch.randn(*shape[:-1], 1, generator=rng) for _ in range(2))
+            exact = q.double() * scale.double()
+            float32s(student.dequantize(q, scale, _unchanged=True), exact, f"wrong numbers from {dtype}")
+            float32s(
+                student.dequantize(q, scale, minimum, _unchanged=True), exact + minimum.double(), "wrong numbers with a minimum", atol=1e-4
+            )
+
+
+@checks("dequantize")
+def test_ends_of_both_dtypes(student):
+    """-127 and 127 of int8, 128 and 255 of uint8; one scale for all; a minimum of 0"""
+    for values, dtype in (([-127, 127, 0], torch.int8), ([128, 255, 0], torch.uint8)):
+        got = student.dequantize(torch.tensor(values, dtype=dtype), torch.tensor([2.0]), torch.tensor([0.0]))
+        float32s(got, [2.0 * value for value in values], f"wrong numbers from {dtype}")
+    got = student.dequantize(torch.tensor([[0], [9]], dtype=torch.uint8), torch.zeros(2, 1), torch.tensor([[2.5], [-3.0]]))
+    float32s(got, [[2.5], [-3.0]], "wrong numbers at scale 0")
+
+
+@checks("dequantize")
+def test_heads_before_tokens(student, rng):
+    """q of four dimensions, two of which were exchanged, so that its rows do not lie one behind the other"""
+    q = torch.randint(-127, 128, (2, 9, 3, 8), generator=rng).to(torch.int8).transpose(1, 2)
+    scale = torch.rand(2, 3, 9, 1, generator=rng)
+    float32s(student.dequantize(q, scale), q.double() * scale.double(), "wrong numbers")
+
+
+# ---- pack_nibbles, unpack_nibbles ----------------------------------------------------------------------------------
+
+
+@checks("pack_nibbles", weight=2)
+def test_random_nibbles_packed(student, rng):
+    """random numbers in all shapes, and a transposed q"""
+    for _ in range(4):
+        q = torch.randint(16, (*shape_of(rng), 32), generator=rng).to(torch.uint8)
+        want = q[..., :16].int() + 16 * q[..., 16:].int()
+        numbers(student.pack_nibbles(q, _unchanged=True), want, torch.uint8, "wrong bytes")
+    q = torch.randint(16, (32, 5), generator=rng).to(torch.uint8).T
+    numbers(student.pack_nibbles(q), q[:, :16].int() + 16 * q[:, 16:].int(), torch.uint8, "wrong bytes for a transposed q")
+
+
+@checks("pack_nibbles")
+def test_random_numbers_refused(student, rng):
+    """one number from 16 to 255 somewhere in many blocks, and 32 in another dimension than the last"""
+    for _ in range(4):
+        q = torch.randint(16, (2, 3, 32), generator=rng).to(torch.uint8)
+        value = integer(rng, 16, 255)
+        q[integer(rng, 0, 1), integer(rng, 0, 2), integer(rng, 0, 31)] = value
+        raises(ValueError, lambda q=q: student.pack_nibbles(q), naming=value)
+    raises(ValueError, lambda: student.pack_nibbles(torch.ones(32, 8, dtype=torch.uint8)), naming=8)
+    raises(ValueError, lambda: student.pack_nibbles(torch.ones(33, dtype=torch.uint8)), naming=33)
+
+
+@checks("unpack_nibbles", weight=2)
+def test_random_bytes_unpacked(student, rng):
+    """random bytes in all shapes, and a part of longer rows"""
+    for _ in range(4):
+        packed = random_bytes(rng, *shape_of(rng), 16)
+        want = torch.cat((packed % 16, packed // 16), dim=-1)
+        numbers(student.unpack_nibbles(packed, _unchanged=True), want, torch.uint8)
+    packed = random_bytes(rng, 3, 20)[:, 4:]
+    numbers(student.unpack_nibbles(packed), torch.cat((packed % 16, packed // 16), dim=-1), torch.uint8, "wrong q for a part of rows")
+
+
+@checks("unpack_nibbles")
+def test_one_byte_at_a_time(student):
+    """each byte's two numbers lie 16 apart, in every block"""
+    packed = (0x93 * torch.eye(16)).to(torch.uint8)
+    want = torch.cat((3 * torch.eye(16), 9 * torch.eye(16)), dim=1)
+    numbers(student.unpack_nibbles(packed), want, torch.uint8)
+
+
+# ---- read_q4_1, read_q8_0, write_q4_1 ------------------------------------------------------------------------------
+
+
+@checks("read_q4_1", weight=2)
+def test_random_q4_1_blocks(student, rng):
+    """random blocks in all shapes, and a part of a larger matrix"""
+    whole = random_blocks(rng, 6, 5, halves=2, numbers=16)
+    for raw in (random_blocks(rng, *shape_of(rng), halves=2, numbers=16), whole[1::2, 2:], whole.transpose(0, 1)):
+        got = parts(student.read_q4_1(raw, _unchanged=True), "q", "scale", "minimum")
+        q, scale, minimum = q4_1_by_hand(raw)
+        float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
+        float32s(got[2], minimum, "wrong minimum", rtol=0, atol=0)
+        numbers(got[0], q, torch.uint8)
+
+
+@checks("read_q4_1")
+def test_q4_1_float16_ends(student):
+    """the largest float16, the smallest, a negative zero"""
+    values = torch.tensor([65504.0, 2.0**-24, -0.0, -65504.0, 6.1e-5, 0.0]).half()
+    heads = torch.stack((values, values.flip(0)), dim=-1).view(torch.uint8)
+    got = parts(student.read_q4_1(torch.cat((heads, torch.full((6, 16), 0x5A, dtype=torch.uint8)), dim=-1)), "q", "scale", "minimum")
+    float32s(got[1], values.float().unsqueeze(1), "wrong scale", rtol=0, atol=0)
+    float32s(got[2], values.flip(0).float().unsqueeze(1), "wrong minimum", rtol=0, atol=0)
+    numbers(got[0], [[10] * 16 + [5] * 16] * 6, torch.uint8)
+
+
+@checks("read_q8_0", weight=2)
+def test_random_q8_0_blocks(student, rng):
+    """random blocks in all shapes, and a part of a larger matrix"""
+    whole = random_blocks(rng, 6, 5, halves=1, numbers=32)
+    for raw in (random_blocks(rng, *shape_of(rng), halves=1, numbers=32), whole[1::2, 2:], whole.transpose(0, 1)):
+        got = parts(student.read_q8_0(raw, _unchanged=True), "q", "scale")
+        q, scale = q8_0_by_hand(raw)
+        float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
+        numbers(got[0], q, torch.int8)
+
+
+@checks("read_q8_0")
+def test_every_signed_byte(student):
+    """all 256 bytes, in eight blocks, with the largest and the smallest float16 among the scales"""
+    values = torch.tensor([65504.0, 2.0**-24, -1.5, -0.0, 1.0, 0.1, -65504.0, 3e-5]).half().unsqueeze(1)
+    raw = torch.cat((values.view(torch.uint8), torch.arange(256).to(torch.uint8).view(8, 32)), dim=-1)
+    q, scale = parts(student.read_q8_0(raw), "q", "scale")
+    float32s(scale, values.float(), "wrong scale", rtol=0, atol=0)
+    numbers(q, [[b - 256 * (b > 127) for b in range(i, i + 32)] for i in range(0, 256, 32)], torch.int8)
+
+
+@checks("write_q4_1", weight=3)
+def test_random_blocks_written(student, rng):
+    """normal numbers around minima from -300 to 300: the nearest of the 16 that the block holds, as it is read"""
+    for leading in ((6,), (2, 3)):
+        x = torch.randn(*leading, 32, generator=rng) * 10.0 ** (torch.rand(*leading, 1, generator=rng) - 1)
+        x = x + 600 * torch.rand(*leading, 1, generator=rng) - 300
+        q, scale, minimum = read_back(student.write_q4_1(x, _unchanged=True), leading)
+        low = x.amin(dim=-1, keepdim=True)
+        equal(minimum, low.half().float(), what="wrong minimum in the blocks")
+        close(scale, (x.amax(dim=-1, keepdim=True) - low) / 15, rtol=1e-3, what="wrong scale in the blocks")
+        steps = ((x.double() - minimum.double()) / scale.double()).clamp(0, 15)
+        off = float((q - steps).abs().max())
+        that(off <= 0.501, "a number of a block is not the nearest one", expected="off by half a step", got=f"{off:.4g} steps")
+
+
+@checks("write_q4_1")
+def test_written_ties(student):
+    """half to even, for scale 1 and minimum 0"""
+    x = torch.arange(32) / 2
+    x[-1] = 15.0
+    q, scale, minimum = read_back(student.write_q4_1(x), ())
+    equal([float(scale), float(minimum)], [1.0, 0.0], what="wrong scale and minimum in the block")
+    same(q, x.round(), "wrong numbers in the block")
+
+
+@checks("write_q4_1")
+def test_written_from_other_dtypes(student, rng):
+    """x in 16 and in 64 bits, on the grid"""
+    q = torch.randint(16, (3, 32), generator=rng)
+    q[:, 7], q[:, 8] = 0, 15
+    for dtype in NARROW:
+        got = read_back(student.write_q4_1((q * 0.25 - 1.5).to(dtype), _unchanged=True), (3,))
+        same(got[0], q, f"wrong numbers in the blocks for x in {dtype}")
+        equal(got[1], torch.full((3, 1), 0.25), what=f"wrong scale in the blocks for x in {dtype}")
+        equal(got[2], torch.full((3, 1), -1.5), what=f"wrong minimum in the blocks for x in {dtype}")
+    q = torch.stack((q, 15 - q)).transpose(0, 1)
+    same(read_back(student.write_q4_1(q * 0.25 - 1.5), (3, 2))[0], q, "wrong numbers in the blocks of an x whose dimensions were exchanged")
+
+
+@checks("write_q4_1")
+def test_written_wider_than_float16(student):
+    """x in 16 and in 64 bits, from -40,000 to 40,000: an interval that float16 does not hold, though it holds both ends"""
+    for dtype in NARROW:
+        x = (80000 * torch.arange(32) / 31 - 40000).to(dtype)
+        q, scale, minimum = read_back(student.write_q4_1(x), ())
+        equal(minimum, x[:1].float(), what=f"wrong minimum in the block for x in {dtype}")
+        steps = ((x.double() - minimum.double()) / scale.double()).clamp(0, 15)
+        off = float((q - steps).abs().max())
+        that(off <= 0.501, f"a number is not the nearest one for x in {dtype}", expected="off by half a step", got=f"{off:.4g} steps")
+
+
+@checks("write_q4_1")
+def test_written_with_a_coarse_scale(student):
+    """a scale among the smallest that float16 has, which makes 2 of 2.4: the numbers are for the 2"""
+    tiny = 2.0**-24
+    steps = torch.arange(32) % 16
+    q, scale, minimum = read_back(student.write_q4_1(2.4 * tiny * steps), ())
+    equal([float(scale), float(minimum)], [2 * tiny, 0.0], what="wrong scale and minimum in the block")
+    same(q, (1.2 * steps).round().clamp(0, 15), "wrong numbers in the block")
+
+
+# ---- quantized_linear, int8_linear ---------------------------------------------------------------------------------
+
+
+@checks("quantized_linear", weight=2)
+def test_random_products(student, rng):
+    """random matrices and x, of one group and of several"""
+    for groups in (1, 2, 5):
+        q, scale, minimum = matrix(rng, integer(rng, 1, 9), 32 * groups)
+        x = torch.randn(*shape_of(rng), 32 * groups, generator=rng) + 0.5
+        want = x.double() @ weights_of(q, scale, minimum).T
+        got = student.quantized_linear(x, q, scale, minimum, _unchanged=True)
+        float32s(got, want, f"wrong product of {groups} groups", atol=2e-5 * float(want.abs().max()) + 1e-5)
+    x = torch.randn(3, 4, 32 * groups, generator=rng).transpose(0, 1)
+    want = x.double() @ weights_of(q, scale, minimum).T
+    got = student.quantized_linear(x, q, scale, minimum)
+    float32s(got, want, "wrong product of an x whose dimensions were exchanged", atol=2e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("quantized_linear")
+def test_one_number_of_x_at_a_time(student, rng):
+    """x with a single 1: a column of the matrix, from every group"""
+    q, scale, minimum = matrix(rng, 5, 96)
+    got = student.quantized_linear(torch.eye(96), q, scale, minimum)
+    float32s(got, weights_of(q, scale, minimum).T, "wrong columns", atol=1e-4)
+
+
+@checks("quantized_linear")
+def test_memory_of_several_rows(student, rng):
+    """work: four rows of x, a matrix of 512 x 2,048"""
+    q, scale, minimum = matrix(rng, 512, 2048)
+    x = torch.randn(4, 2048, generator=rng)
+    with student.counting() as work:
+        got = student.quantized_linear(x, q, scale, minimum)
+    want = x.double() @ weights_of(q, scale, minimum).T
+    float32s(got, want, "wrong product", atol=2e-5 * float(want.abs().max()))
+    most = in_hand(512, x, got)
+    that(work.peak_bytes <= most, "too much memory at one time", expected=f"{most:,} bytes at the most", got=f"{work.peak_bytes:,} bytes")
+
+
+@checks("int8_linear", weight=2)
+def test_groups_of_unlike_size(student, rng):
+    """groups of x a thousand times as large as others, a group of zeros, and one group alone"""
+    for groups in (1, 2, 5):
+        q, scale, minimum = matrix(rng, integer(rng, 1, 9), 32 * groups)
+        x = symmetric_case(rng, *shape_of(rng), groups, 32)[0]
+        x = x * 10.0 ** (3 * torch.rand(groups, 1, generator=rng))
+        if groups > 2:
+            x[..., 1, :] = 0.0
+        x = x.flatten(-2)
+        got = student.int8_linear(x, q, scale, minimum, _unchanged=True)
+        want = integer_product(x, q, scale, minimum)
+        float32s(got, want, f"wrong product of {groups} groups", atol=2e-5 * float(want.abs().max()) + 1e-5)
+    zeros = torch.zeros(2, 32 * groups)
+    float32s(student.int8_linear(zeros, q, scale, minimum), torch.zeros(2, len(q)), "wrong product of zeros")
+
+
+@checks("int8_linear")
+def test_whole_numbers_are_exact(student, rng):
+    """whole numbers up to 127, which stands in each group: nothing is lost"""
+    q, _, _ = matrix(rng, 7, 96)
+    scale, minimum = torch.full((7, 3, 1), 0.5), torch.full((7, 3, 1), -3.0)
+    x = torch.randint(-127, 128, (4, 3, 32), generator=rng).float()
+    x[..., 0], x[..., 1] = 127.0, 64.0
+    x = x.flatten(1)
+    moved = torch.stack((x, -x)).transpose(0, 1)
+    for given, told in ((x, "wrong product"), (moved, "wrong product of an x whose dimensions were exchanged")):
+        want = given.double() @ weights_of(q, scale, minimum).T
+        float32s(student.int8_linear(given, q, scale, minimum), want, told, atol=1e-2)
+
+
+@checks("int8_linear")
+def test_sums_below_zero(student):
+    """a sum of 32 numbers of -127, which no 8 bits hold, with a minimum; and products alone"""
+    x = -torch.ones(3, 32) * torch.tensor([[127.0], [254.0], [1.27]])
+    q, scale, minimum = torch.zeros(1, 1, 32, dtype=torch.uint8), torch.ones(1, 1, 1), torch.full((1, 1, 1), 2.0)
+    want = 2 * x.double().sum(dim=-1, keepdim=True)
+    float32s(student.int8_linear(x, q, scale, minimum), want, "wrong product with the minimum alone")
+    float32s(student.int8_linear(x, q + 15, scale, 0 * minimum), 15 * want / 2, "wrong product without a minimum")
+
+
+@checks("int8_linear", weight=2)
+def test_integers_in_every_group(student, rng):
+    """work: three groups: no floating tensor holds q, the weights or products"""
+    q, scale, minimum = matrix(rng, 5, 96)
+    x = symmetric_case(rng, 3, 32)[0].flatten()
+    with student.watching() as prints:
+        got = student.int8_linear(x, q, scale, minimum)
+    want = integer_product(x, q, scale, minimum)
+    float32s(got, want, "wrong product", atol=1e-5 * float(want.abs().max()))
+    that(not was_floating(prints, x, q, scale, minimum), "q was made floating", expected="integers, until the products are added up")
+
+
+# ---- QuantizedKVCache ----------------------------------------------------------------------------------------------
+
+
+@checks("QuantizedKVCache", weight=3)
+def test_random_appends(student, rng):
+    """random appends to random layers of several rows: everything so far, in order"""
+    for _ in range(3):
+        config = small_config(num_hidden_layers=integer(rng, 1, 3), num_key_value_heads=2, num_attention_heads=4, head_dim=8)
+        layers, batch, room = config.num_hidden_layers, integer(rng, 1, 3), integer(rng, 4, 12)
+        cache = student.QuantizedKVCache(config, batch, room)
+        stored = [[[], []] for _ in range(layers)]
+        counts = [0] * layers
+        for _ in range(8):
+            layer, t = integer(rng, 0, layers - 1), integer(rng, 1, 4)
+            k, v = vectors(rng, batch, config, t), vectors(rng, batch, config, t)
+            if counts[layer] + t > room:
+                raises("CacheFull", lambda c=cache, a=(layer, k, v): c.append(*a), naming=room)
+                continue
+            counts[layer] += t
+            for got, kept, new in zip(parts(cache.append(layer, k, v), "keys", "values"), stored[layer], (k, v), strict=True):
+                kept.append(new)
+                as_near(got, torch.cat(kept, dim=2), "keys or values")
+            equal(cache.length, counts[-1], what="wrong length")
+
+
+@checks("QuantizedKVCache")
+def test_two_quantized_caches(student, rng):
+    """two caches in turn, their keys and values as a model gives them: heads moved before tokens, not contiguous"""
+    config = small_config(num_hidden_layers=1)
+    caches = [student.QuantizedKVCache(config, rows, 6) for rows in (2, 1)]
+    stored = [[], []]
+    for turn, t in ((0, 2), (1, 3), (0, 1), (1, 1)):
+        rows = 2 - turn
+        stored[turn].append(vectors(rng, rows, config, t).transpose(1, 2).contiguous().transpose(1, 2))
+        got = parts(caches[turn].append(0, stored[turn][-1], -stored[turn][-1]), "keys", "values")
+        as_near(got[0], torch.cat(stored[turn], dim=2), f"keys of cache {turn}")
+        as_near(got[1], -torch.cat(stored[turn], dim=2), f"values of cache {turn}")
+    caches[0].reset()
+    equal([cache.length for cache in caches], [0, 4], what="wrong lengths after a reset of one of two caches")
+
+
+@checks("QuantizedKVCache")
+def test_quantized_memory_stays_at_a_reset(student, rng):
+    """work: reset allocates nothing"""
+    config = small_config(num_hidden_layers=2, num_key_value_heads=2, head_dim=16)
+    cache, k = student.QuantizedKVCache(config, 2, 300), vectors(rng, 2, config, 3)
+    for layer in (0, 1):
+        cache.append(layer, k, k)
+    with student.counting() as work:
+        cache.reset()
+    as_near(parts(cache.append(0, -k, k), "keys", "values")[0], -k, "keys after a reset")
+    that(work.largest_bytes <= 600, "a reset has allocated memory anew", expected="at most 600 bytes", got=f"{work.largest_bytes:,} bytes")
+
+
+@checks("QuantizedKVCache")
+def test_what_came_back_stays(student, rng):
+    """what an append has given is the same in all later ones"""
+    config = small_config(num_hidden_layers=1)
+    cache = student.QuantizedKVCache(config, 1, 6)
+    first = parts(cache.append(0, vectors(rng, 1, config, 2), vectors(rng, 1, config, 2)), "keys", "values")
+    for _ in range(4):
+        later = parts(cache.append(0, vectors(rng, 1, config, 1), vectors(rng, 1, config, 1)), "keys", "values")
+        for name, old, new in zip(("keys", "values"), first, later, strict=True):
+            equal(new[:, :, :2], old, what=f"the {name} of old tokens have changed")
+
+
+@checks("QuantizedKVCache")
+def test_from_other_dtypes(student, rng):
+    """keys and values in 16 and in 64 bits, vectors of zeros among them: float32 comes back"""
+    config = small_config(num_hidden_layers=1)
+    for dtype in NARROW:
+        cache = student.QuantizedKVCache(config, 2, 5)
+        k = vectors(rng, 2, config, 3).to(dtype)
+        as_near(parts(cache.append(0, k, -k), "keys", "values")[1], -k, f"values from {dtype}")
+    zeros = torch.zeros_like(k[:, :, :2]).float()
+    for got in parts(cache.append(0, zeros, zeros), "keys", "values"):
+        equal(got[:, :, 3:], zeros, what="zeros are not zeros any more")
+
+
+@checks("QuantizedKVCache")
+def test_large_numbers_in_8_bits(student, rng):
+    """numbers up to a million, which float16 does not hold; their scales it does"""
+    config = small_config(num_hidden_layers=1)
+    cache = student.QuantizedKVCache(config, 1, 4)
+    k = vectors(rng, 1, config, 3)
+    k = 1e6 * k / k.abs().amax(dim=-1, keepdim=True)
+    for name, got, due in zip(("keys", "values"), parts(cache.append(0, k, -k), "keys", "values"), (k, -k), strict=True):
+        as_near(got, due, name)
+
+
+@checks("QuantizedKVCache")
+def test_bytes_of_other_shapes(student, rng):
+    """nbytes of random shapes; reset leaves it as it is"""
+    for _ in range(3):
+        heads, width, layers = integer(rng, 1, 4), 2 * integer(rng, 1, 20), integer(rng, 1, 4)
+        config = small_config(num_hidden_layers=layers, num_key_value_heads=heads, num_attention_heads=heads, head_dim=width)
+        batch, room = integer(rng, 1, 4), integer(rng, 1, 9)
+        cache = student.QuantizedKVCache(config, batch, room)
+        want = 2 * layers * batch * heads * room * (width + 2)
+        equal(cache.nbytes, want, what="wrong nbytes")
+        cache.reset()
+        equal([cache.nbytes, cache.length], [want, 0], what="wrong nbytes and length after reset")
+
+
+@checks("QuantizedKVCache")
+def test_quantized_memory_on_its_device(student):
+    """on the meta device: the memory lies there, and so does what append gives"""
+    config = small_config(num_hidden_layers=1)
+    cache = student.QuantizedKVCache(config, 2, 6, "meta")
+    new = torch.ones(2, config.num_key_value_heads, 3, config.head_dim)
+    on_one_device(cache.append.on_meta(0, new, new))
+
+
+# ---- kl_divergence, perplexity -------------------------------------------------------------------------------------
+
+
+@checks("kl_divergence", weight=2)
+def test_random_divergences(student, rng):
+    """random logits, in 16, 32 and 64 bits"""
+    for dtype in (torch.float32, *NARROW):
+        T, V = integer(rng, 1, 6), integer(rng, 2, 40)
+        p, q = ((3 * torch.randn(T, V, generator=rng)).to(dtype) for _ in range(2))
+        log_p, log_q = p.double().log_softmax(-1), q.double().log_softmax(-1)
+        want = float((log_p.exp() * (log_p - log_q)).sum() / T)
+        close(student.kl_divergence(p, q, _unchanged=True), want, rtol=1e-4, atol=1e-5, what=f"wrong divergence of logits in {dtype}")
+
+
+@checks("kl_divergence")
+def test_small_divergences(student, rng):
+    """logits that differ a little, in places where the model is sure and in places where it is not"""
+    for sharp in (1.0, 30.0):
+        p = sharp * torch.randn(40, 50, generator=rng, dtype=torch.float64)
+        q = p + 0.3 * torch.randn(40, 50, generator=rng, dtype=torch.float64)
+        want = float((p.softmax(-1) * (p.log_softmax(-1) - q.log_softmax(-1))).sum(-1).mean())
+        close(student.kl_divergence(p, q), want, atol=2e-5, rtol=1e-3, what="wrong divergence")
+
+
+@checks("kl_divergence")
+def test_improbable_tokens(student):
+    """what the other model holds for all but impossible: e^-60 and e^-200, each a half for the reference"""
+    p, q = torch.zeros(3, 2), torch.tensor([[0.0, -60.0], [0.0, 0.0], [-200.0, 0.0]])
+    close(student.kl_divergence(p, q), (130 - 2 * math.log(2)) / 3, rtol=1e-4, what="wrong divergence")
+
+
+@checks("perplexity")
+def test_an_improbable_text(student):
+    """one of two tokens had e^-120: the perplexity is e^60"""
+    logits = torch.tensor([[0.0, -120.0, -500.0], [-300.0, -400.0, 0.0], [0.0, 0.0, 0.0]])
+    close(student.perplexity(logits, torch.tensor([0, 1, 2])), math.exp(60), rtol=1e-3, what="wrong perplexity")
+
+
+@checks("perplexity", weight=2)
+def test_random_perplexities(student, rng):
+    """random logits and texts, in 16, 32 and 64 bits, of two tokens and of many"""
+    for dtype, T in ((torch.float32, 2), (torch.float32, 30), (torch.float64, 7), (torch.float16, 9), (torch.bfloat16, 5)):
+        V = integer(rng, 2, 40)
+        logits = (2 * torch.randn(T, V, generator=rng)).to(dtype)
+        ids = torch.randint(V, (T,), generator=rng)
+        rows = logits.double().log_softmax(-1).tolist()
+        want = math.exp(-sum(rows[t][int(ids[t + 1])] for t in range(T - 1)) / (T - 1))
+        close(student.perplexity(logits, ids, _unchanged=True), want, rtol=1e-4, what=f"wrong perplexity of {T} tokens in {dtype}")
+
+
+@checks("perplexity")
+def test_large_logits_of_a_text(student):
+    """logits of 1,000 and more: no inf, no nan"""
+    logits = torch.tensor([[1000.0, 1001.0, 0.0], [-1000.0, -1000.0, -1000.0], [7.0, 0.0, 0.0]])
+    want = math.exp((math.log1p(math.exp(-1)) + math.log(3)) / 2)
+    close(student.perplexity(logits, torch.tensor([2, 1, 0])), want, rtol=1e-3, what="wrong perplexity")

@@ -1,0 +1,1076 @@
+"""Checks of the day on steering and stopping that students may not read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+
+from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.checks.test_steering import (
+    all_continuations,
+    answer,
+    chain_model,
+    compare,
+    history_model,
+    kept_only,
+    ladder_model,
+    log_prob_of,
+    log_rows,
+)
+
+CLEAR = 1e-3  # random cases in which a decision hangs on less than this are drawn again
+
+
+def integers(rng, low, high, size=1):
+    return torch.randint(low, high, (size,), generator=rng).tolist()
+
+
+def normal(rng, *shape, scale=2.0):
+    return scale * torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+
+# --- min-p -------------------------------------------------------------------------------------------------------
+
+
+def brute_min_p(row, min_p):
+    """(probabilities, how near to the threshold the nearest token is, as a share of it)."""
+    highest = max(row)
+    weights = [math.exp(x - highest) for x in row]
+    kept = [w if w >= min_p else 0.0 for w in weights]
+    margin = min((abs(w - min_p) / max(min_p, 1e-30) for w in weights), default=1.0)
+    return [w / sum(kept) for w in kept], margin
+
+
+@checks("min_p_probs")
+def test_min_p_against_brute_force(student, rng):
+    """random rows, many thresholds"""
+    for min_p in (0.01, 0.05, 0.1, 0.3, 0.5, 0.9):
+        while True:
+            logits = normal(rng, 4, 12)
+            rows = [brute_min_p(row, min_p) for row in logits.tolist()]
+            if min(margin for _, margin in rows) > CLEAR:
+                break
+        got = student.min_p_probs(logits.float(), min_p, _unchanged=True)
+        close(got, [probs for probs, _ in rows], what=f"wrong values at min_p = {min_p}")
+
+
+@checks("min_p_probs")
+def test_min_p_follows_the_best(student):
+    """the threshold moves with the best probability"""
+    flat = torch.tensor([[0.1 * math.sin(i) for i in range(80)]])
+    close(student.min_p_probs(flat, 0.3), torch.softmax(flat, -1))
+    case = torch.tensor([[0.0, math.log(0.11), math.log(0.09), math.log(0.3)]])
+    close(student.min_p_probs(case, 0.1), [[1 / 1.41, 0.11 / 1.41, 0.0, 0.3 / 1.41]])
+
+
+@checks("min_p_probs")
+def test_min_p_large_and_negative_logits(student):
+    """only the gaps between logits count"""
+    logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
+    want = [[*torch.softmax(torch.tensor([0.0, -1.0, -2.0]), -1).tolist(), 0.0]]
+    for shift in (0.0, 1000.0, -1000.0, 7.5, -20000.0):
+        close(student.min_p_probs(logits + shift, 0.1), want, what=f"wrong values with {shift} added")
+
+
+@checks("min_p_probs")
+def test_min_p_masked_tokens_stay_out(student):
+    """a token of logit -inf stays out, at min_p = 0 too"""
+    masked = [1.0, float("-inf"), 0.0, -0.5]
+    logits = torch.tensor([masked, [2.0, 1.0, 1.5, 0.5]])
+    for min_p in (0.0, 0.05):
+        got = student.min_p_probs(logits, min_p)
+        close(got, torch.softmax(logits, -1), what=f"wrong values at min_p = {min_p}")
+
+
+@checks("min_p_probs")
+def test_min_p_ties_with_the_best(student, rng):
+    """several best tokens share what is kept"""
+    logits = normal(rng, 3, 7, scale=1.0).float()
+    for row, (first, second) in enumerate(((0, 6), (2, 3), (5, 1))):
+        logits[row, first] = logits[row, second] = 9.0 + row
+    want = (logits == logits.amax(-1, keepdim=True)).double() / 2
+    close(student.min_p_probs(logits, 1.0), want)
+
+
+@checks("min_p_probs")
+def test_min_p_in_half_precision(student):
+    """half precision logits are worked out in float32"""
+    for dtype, share in ((torch.float16, 2e-4), (torch.bfloat16, 1e-3)):
+        logits = (-torch.arange(3000) % 97 / 8).to(dtype).unsqueeze(0)  # eighths up to 12: exact in both
+        want = torch.softmax(logits.double(), -1)
+        for eighths in range(4, 40):  # thresholds close to a token, just above it and just below
+            min_p = math.exp(-eighths / 8) * (1 + share * (-1) ** eighths)
+            kept = want.where(want >= min_p * want.amax(), 0.0)
+            got = torch.as_tensor(student.min_p_probs(logits, min_p))
+            equal((got > 0).sum(), (kept > 0).sum(), what=f"wrong number of tokens kept in {dtype} at min_p = {min_p:.6f}")
+            close(got, kept / kept.sum(), atol=1e-7, rtol=1e-2, what=f"wrong values in {dtype} at min_p = {min_p:.6f}")
+
+
+@checks("min_p_probs")
+def test_min_p_of_views(student, rng):
+    """rows that do not lie side by side in memory, one row, one token, a whole vocabulary"""
+    logits = normal(rng, 9, 5, scale=1.0).float().t()  # (5, 9), transposed
+    want = torch.softmax(logits, -1)
+    close(student.min_p_probs(logits, 0.0, _unchanged=True), want)
+    close(student.min_p_probs(torch.tensor([[-3.0]]), 0.5), [[1.0]])
+    wide = -torch.arange(49_152.0).unsqueeze(0) / 4096
+    want = torch.softmax(wide, -1)
+    want = want.where(torch.arange(49_152) <= 4096 * math.log(2), 0.0)
+    close(student.min_p_probs(wide, 0.5), want / want.sum(), atol=1e-9, rtol=1e-3)
+    close(student.min_p_probs(wide.flip(-1), 0.5), want.flip(-1) / want.sum(), atol=1e-9, rtol=1e-3)
+
+
+@checks("min_p_probs")
+def test_min_p_at_its_borders(student):
+    """nearly the best is not the best; 0 keeps even what is hardly there; little is left of a small share"""
+    close(student.min_p_probs(torch.tensor([[3.0, 2.9995, -1.0]]), 1.0), [[1.0, 0.0, 0.0]], atol=1e-9)
+    falling = -torch.arange(60.0).unsqueeze(0)
+    got = torch.as_tensor(student.min_p_probs(falling, 0.0))
+    equal(int((got > 0).sum()), 60, what="min_p = 0: wrong number of tokens above 0")
+    got = torch.as_tensor(student.min_p_probs(falling, 1e-6))
+    equal(int((got > 0).sum()), 14, what="min_p = 1e-6 of logits 0, -1, -2, ...: wrong number of tokens above 0")
+
+
+@checks("min_p_probs")
+def test_min_p_every_dtype_at_every_setting(student):
+    """half precision is raised to float32, at 0 and 1 too, float64 stays, and logits of no dtype are changed"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0, 2.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
+        want = torch.softmax(logits.double(), -1)
+        for min_p in (0.0, 0.2, 1.0):
+            kept = want.where(want >= min_p * want.amax(-1, keepdim=True) * (1 - 1e-12), 0.0)
+            got = student.min_p_probs(logits, min_p, _unchanged=True)
+            wide = torch.promote_types(dtype, torch.float32)
+            close(got, kept / kept.sum(-1, keepdim=True), atol=1e-6, dtype=wide, what=f"wrong values in {dtype} at min_p = {min_p}")
+
+
+# --- locally typical ---------------------------------------------------------------------------------------------
+
+
+def brute_typical(row, mass):
+    """(probabilities, smallest margin of the order up to the border and of the mass)."""
+    highest = max(row)
+    weights = [math.exp(x - highest) for x in row]
+    probs = [w / sum(weights) for w in weights]
+    entropy = -sum(p * math.log(p) for p in probs if p > 0)
+    distance = [abs(-math.log(p) - entropy) if p > 0 else math.inf for p in probs]
+    order = sorted(range(len(row)), key=distance.__getitem__)
+    kept, total, margin = [], 0.0, math.inf
+    for token in order:
+        margin = min(margin, abs(total - mass))
+        if total >= mass:
+            break
+        kept.append(token)
+        total += probs[token]
+    steps = [distance[token] for token in order[: len(kept) + 1]]
+    margin = min([margin, *(after - before for before, after in itertools.pairwise(steps))])
+    return [p / total if i in kept else 0.0 for i, p in enumerate(probs)], margin
+
+
+@checks("typical_probs")
+def test_typical_against_brute_force(student, rng):
+    """random rows, many masses"""
+    for mass in (0.05, 0.2, 0.5, 0.8, 0.95):
+        while True:
+            logits = normal(rng, 4, 12, scale=1.0 + 2 * mass)
+            rows = [brute_typical(row, mass) for row in logits.tolist()]
+            if min(margin for _, margin in rows) > CLEAR:
+                break
+        got = student.typical_probs(logits.float(), mass, _unchanged=True)
+        close(got, [probs for probs, _ in rows], what=f"wrong values at mass {mass}")
+
+
+@checks("typical_probs")
+def test_typical_small_mass_keeps_one(student, rng):
+    """the smallest mass keeps the most typical token, whatever its probability"""
+    for _ in range(5):
+        while True:
+            row = normal(rng, 9, scale=1.5).tolist()
+            want, margin = brute_typical(row, 1e-3)
+            if margin > CLEAR / 10 and want.count(0.0) == 8:
+                break
+        got = student.typical_probs(torch.tensor([row]), 1e-3)
+        close(got, [want])
+
+
+@checks("typical_probs")
+def test_typical_masked_tokens_stay_out(student):
+    """a token of logit -inf stays out, and does no harm"""
+    minus_inf = float("-inf")
+    probs = [0.40, 0.20, 0.16, 0.14, 0.10]
+    row = [minus_inf, *(math.log(p) for p in probs), minus_inf]
+    got = student.typical_probs(torch.tensor([row]), 0.45)
+    close(got, [[0.0, 0.0, 0.4, 0.32, 0.28, 0.0, 0.0]])
+    got = student.typical_probs(torch.tensor([row]), 1.0)
+    close(got, [[0.0, *probs, 0.0]])
+
+
+@checks("typical_probs")
+def test_typical_only_gaps_count(student):
+    """large logits are as good as small ones"""
+    logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]]).log()
+    for shift in (500.0, -500.0, 1.0):
+        got = student.typical_probs(logits + shift, 0.45)
+        close(got, [[0.0, 0.4, 0.32, 0.28, 0.0]], atol=1e-4)
+    for shift in (5000.0, -5000.0):  # beyond what float64 can raise e to, either
+        got = student.typical_probs(logits.double() + shift, 0.45)
+        close(got, [[0.0, 0.4, 0.32, 0.28, 0.0]], atol=1e-6)
+
+
+@checks("typical_probs")
+def test_typical_keeps_the_tail_of_a_sure_row_out(student):
+    """where the model is sure, typical sampling keeps what it is sure of"""
+    probs = [0.002, 0.97, 0.008, 0.01, 0.01]
+    got = student.typical_probs(torch.tensor([probs]).log(), 0.9)
+    close(got, [[0.0, 1.0, 0.0, 0.0, 0.0]])
+
+
+@checks("typical_probs")
+def test_typical_left_out_is_nothing(student):
+    """what is left out gets exactly 0"""
+    got = student.typical_probs(torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log(), 0.2)
+    equal(int((got == 0).sum()), 3, what="wrong number of tokens with probability exactly 0")
+
+
+@checks("typical_probs")
+def test_typical_border_of_equal_tokens(student):
+    """of equal tokens no more than the mass needs, in every row, whatever stands beside them"""
+    logits = torch.zeros(2, 16)
+    logits[1, 8:] = -math.inf
+    for mass, first, second in ((0.5, 8, 4), (0.1, 2, 1), (0.9, 15, 8), (0.0625, 1, 1)):
+        got = torch.as_tensor(student.typical_probs(logits, mass))
+        counts = (got > 0).sum(-1)
+        equal(counts, torch.tensor([first, second]), what=f"wrong number of tokens kept at mass {mass}")
+        close(got.sum(-1), [1.0, 1.0])
+
+
+@checks("typical_probs")
+def test_typical_mass_one_of_a_vocabulary(student, rng):
+    """mass 1 over tens of thousands of tokens loses none"""
+    logits = torch.stack([-torch.arange(20_000.0) / 400, normal(rng, 20_000, scale=4.0).float()])
+    got = torch.as_tensor(student.typical_probs(logits, 1.0))
+    close(got, torch.softmax(logits, -1), atol=1e-9, rtol=1e-3)
+    equal(int((got > 0).sum()), 40_000, what="wrong number of tokens above 0")
+
+
+@checks("typical_probs")
+def test_typical_in_float64(student):
+    """float64 logits are told apart in float64"""
+    logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]], dtype=torch.float64).log()
+    probs = [0.40, 0.20, 0.16, 0.14, 0.10]
+    close(student.typical_probs(logits, 0.2 - 1e-9), [kept_only(probs, {1})], atol=1e-9, rtol=0)
+    close(student.typical_probs(logits, 0.2 + 1e-9), [kept_only(probs, {1, 2})], atol=1e-9, rtol=0)
+    close(student.typical_probs(logits, 1.0), [probs], atol=1e-12, rtol=0)
+
+
+@checks("typical_probs")
+def test_typical_of_views(student, rng):
+    """rows that do not lie side by side in memory, and one token"""
+    logits = normal(rng, 9, 4, scale=1.0).float().t()
+    while min(brute_typical(row, 0.6)[1] for row in logits.tolist()) < CLEAR:
+        logits = normal(rng, 9, 4, scale=1.0).float().t()
+    want = [brute_typical(row, 0.6)[0] for row in logits.tolist()]
+    close(student.typical_probs(logits, 0.6, _unchanged=True), want)
+    close(student.typical_probs(torch.tensor([[-3.0]]), 0.5), [[1.0]])
+
+
+@checks("typical_probs")
+def test_typical_near_and_far(student, rng):
+    """distances that differ by a thousandth, and an entropy of several nats"""
+    probs = [0.1950, 0.1960, 0.2050, 0.2035, 0.2005]
+    want, margin = brute_typical([math.log(p) for p in probs], 0.3)
+    that(margin > 1e-3 and want.count(0.0) == 3, "this check's own example has changed: report this")
+    close(student.typical_probs(torch.tensor([probs], dtype=torch.float64).log(), 0.3), [want])
+    while True:
+        logits = normal(rng, 2, 400, scale=0.7)
+        rows = [brute_typical(row, 0.3) for row in logits.tolist()]
+        if min(margin for _, margin in rows) > 1e-7:
+            break
+    close(student.typical_probs(logits, 0.3), [probs for probs, _ in rows])
+
+
+@checks("typical_probs")
+def test_typical_every_dtype_at_every_setting(student):
+    """half precision is raised to float32, at mass 1 too, float64 stays, and logits of no dtype are changed"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[0.5, -1.0, 2.0, 0.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
+        for mass in (0.4, 1.0):
+            rows = [brute_typical(row, mass)[0] if mass < 1 else torch.softmax(torch.tensor(row), -1).tolist() for row in logits.tolist()]
+            got = student.typical_probs(logits, mass, _unchanged=True)
+            wide = torch.promote_types(dtype, torch.float32)
+            close(got, rows, atol=1e-6, dtype=wide, what=f"wrong values in {dtype} at mass {mass}")
+
+
+@checks("typical_probs")
+def test_typical_as_many_rows_as_tokens(student, rng):
+    """each row's own entropy, with as many rows as tokens too"""
+    while True:
+        logits = normal(rng, 6, 6, scale=1.5)
+        rows = [brute_typical(row, 0.5) for row in logits.tolist()]
+        if min(margin for _, margin in rows) > CLEAR:
+            break
+    close(student.typical_probs(logits, 0.5), [probs for probs, _ in rows])
+
+
+@checks("typical_probs")
+def test_typical_mass_one_keeps_the_improbable(student):
+    """mass 1: tokens of a probability that no running sum near 1 can show are kept, in either precision"""
+    for dtype in (torch.float32, torch.float64):
+        logits = torch.tensor([[-50.0, 0.0, -60.0], [-70.0, -40.0, 0.0]], dtype=dtype)
+        got = student.typical_probs(logits, 1.0)
+        close(got, torch.softmax(logits.double(), -1), atol=0.0, rtol=1e-4, what=f"wrong values in {dtype} at mass 1")
+
+
+@checks("typical_probs")
+def test_typical_mass_just_below_one(student):
+    """a mass just below 1 cuts what comes after it"""
+    for probs, mass, dtype in (
+        ([0.9, 0.0999, 8e-5, 2e-5], 0.99995, torch.float32),
+        ([0.9, 0.1 - 1.1e-6, 1e-6, 1e-7], 0.9999995, torch.float64),
+    ):
+        logits = torch.tensor([probs], dtype=torch.float64).log().to(dtype)
+        got = student.typical_probs(logits, mass)
+        close(got, [kept_only(probs, {0, 1, 2})], atol=1e-12, rtol=1e-3, what=f"wrong values at mass {mass}")
+
+
+# --- repetition penalty ------------------------------------------------------------------------------------------
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_against_brute_force(student, rng):
+    """random rows, ids and penalties"""
+    for penalty in (1.05, 1.3, 2.0, 5.0):
+        logits, ids = normal(rng, 3, 11), torch.randint(0, 11, (3, 8), generator=rng)
+        want = logits.clone()
+        for row in range(3):
+            for token in set(ids[row].tolist()):
+                x = float(logits[row, token])
+                want[row, token] = x / penalty if x > 0 else x * penalty
+        got = student.apply_repetition_penalty(logits.float(), ids, penalty, _unchanged=True)
+        close(got, want, what=f"wrong values at penalty {penalty}")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_looks_at_all_ids(student):
+    """a token that came once, thousands of tokens ago"""
+    ids = torch.tensor([[0] + [1] * 5000])
+    got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.0]]), ids, 1.1)
+    close(got, [[2.0, -2.2, 1.0]])
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_penalty_lowers_or_raises(student, rng):
+    """above 1 no seen token gains, at 1 none changes, below 1 none loses"""
+    logits, ids = normal(rng, 2, 9).float(), torch.arange(0, 9, 2).repeat(2, 1)
+    close(student.apply_repetition_penalty(logits, ids, 1.0), logits)
+    got = torch.as_tensor(student.apply_repetition_penalty(logits, ids, 0.5))
+    factor = torch.where(logits > 0, 2.0, 0.5)
+    factor[:, 1::2] = 1.0
+    close(got, logits * factor)
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_counts_the_ids_given_and_no_others(student):
+    """only the ids of this call count: no prompt, no earlier call"""
+    logits = torch.tensor([[4.0, -1.0, 2.0, 1.0]])
+    student.apply_repetition_penalty(logits, torch.tensor([[3, 1, 0, 0]]), 2.0)
+    got = student.apply_repetition_penalty(logits, torch.tensor([[2]]), 2.0)
+    close(got, [[4.0, -1.0, 1.0, 1.0]])
+    got = student.apply_repetition_penalty(logits, torch.tensor([[3, 1, 0]]), 2.0)
+    close(got, [[2.0, -2.0, 2.0, 0.5]])
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_special_logits(student):
+    """a logit of -inf stays -inf, one of 0 stays 0, and the last token of the vocabulary counts"""
+    minus_inf = float("-inf")
+    logits = torch.tensor([[minus_inf, 0.0, 3.0, minus_inf, 5.0]])
+    got = student.apply_repetition_penalty(logits, torch.tensor([[0, 1, 4]]), 2.0)
+    close(got, [[minus_inf, 0.0, 3.0, minus_inf, 2.5]])
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_precision_and_views(student):
+    """large float64 logits keep their digits; half precision, whole numbers, a transposed tensor"""
+    logits = torch.tensor([[123456.789, -98765.4321, 0.5]], dtype=torch.float64)
+    close(student.apply_repetition_penalty(logits, torch.tensor([[0, 1]]), 2.0), [[61728.3945, -197530.8642, 0.5]], atol=1e-6, rtol=0)
+    half = torch.tensor([[4.0, -1.0, 2.0]], dtype=torch.float16)
+    close(student.apply_repetition_penalty(half, torch.tensor([[0, 1]]), 2), [[2.0, -2.0, 2.0]])
+    turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
+    for ids in (torch.tensor([[2, 1], [1, 1]]), torch.tensor([[2, 1], [2, 1], [1, 1]]).t()):
+        got = student.apply_repetition_penalty(turned, ids, 4.0, _unchanged=True)
+        lying = "in rows" if ids.is_contiguous() else "in columns"
+        close(got, [[4.0, -8.0, 0.0], [-1.0, 2.0, 1.0]], what=f"wrong values for ids that lie {lying}")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_of_one_token_only(student):
+    """nothing but one token, 5, 128 or 256 times"""
+    for times in (1, 5, 128, 256):
+        got = student.apply_repetition_penalty(torch.tensor([[3.0, 2.2, -1.0]]), torch.tensor([[1] * times]), 1.1)
+        close(got, [[3.0, 2.0, -1.0]], what=f"wrong values, {times} times")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_zero_and_penalty_below_one(student):
+    """0 stays 0 at any penalty; penalties below and far above 1 follow the same rule"""
+    logits, ids = torch.tensor([[0.0, -0.0, 3.0, -3.0, 0.01, -0.01]]), torch.tensor([[0, 1, 2, 3, 4, 5]])
+    for penalty in (0.25, 1.0, 1.5, 100.0):
+        want = [[0.0, 0.0, 3.0 / penalty, -3.0 * penalty, 0.01 / penalty, -0.01 * penalty]]
+        close(student.apply_repetition_penalty(logits, ids, penalty), want)
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_has_memory_of_its_own(student):
+    """the answer has memory of its own, where nothing had to change too"""
+    for ids, penalty in ((torch.tensor([[1]]), 1.0), (torch.empty(1, 0, dtype=torch.int64), 2.0)):
+        first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
+        got = student.apply_repetition_penalty.again([first, ids, penalty], [second, ids, penalty])
+        close(got[0], first, what="logits that were given out have changed with the ones that came in")
+        close(got[1], second)
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_more_ids_than_tokens(student, rng):
+    """more ids than the vocabulary has tokens, in every order"""
+    logits = torch.tensor([[2.0, -2.0, 4.0, -4.0]])
+    for _ in range(3):
+        order = torch.randperm(4, generator=rng)
+        ids = torch.cat([order[:1].repeat(8), order[1:]])[None]
+        close(student.apply_repetition_penalty(logits, ids, 2.0), [[1.0, -4.0, 2.0, -8.0]])
+
+
+# --- frequency and presence --------------------------------------------------------------------------------------
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_against_brute_force(student, rng):
+    """random rows, ids and settings, negative ones too"""
+    for frequency, presence in ((0.3, 0.7), (2.0, 0.0), (0.0, 2.0), (-0.5, 0.2), (0.4, -1.5), (3.0, 2.5), (-4.0, -3.0)):
+        logits, ids = normal(rng, 3, 6), torch.randint(0, 6, (3, 9), generator=rng)
+        want = logits.clone()
+        for row in range(3):
+            for token in set(ids[row].tolist()):
+                count = ids[row].tolist().count(token)
+                want[row, token] -= count * frequency + presence
+        got = student.apply_frequency_presence(logits.float(), ids, frequency, presence, _unchanged=True)
+        close(got, want, what=f"wrong values at frequency {frequency}, presence {presence}", atol=1e-5)
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_counts_the_ids_given_and_no_others(student):
+    """only the ids of this call count: no prompt, no earlier call"""
+    logits = torch.tensor([[1.0, 2.0, 3.0]])
+    student.apply_frequency_presence(logits, torch.tensor([[0, 0, 1]]), 0.5, 0.25)
+    got = student.apply_frequency_presence(logits, torch.tensor([[2]]), 0.5, 0.25)
+    close(got, [[1.0, 2.0, 2.25]])
+    got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25)
+    close(got, [[-0.25, 2.0, 2.25]])
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_special_logits(student):
+    """a logit of -inf stays -inf, unseen tokens keep theirs, and long repetitions count in full"""
+    minus_inf = float("-inf")
+    logits = torch.tensor([[minus_inf, 0.0, 3.0, minus_inf]])
+    ids = torch.tensor([[0] * 3 + [2] * 300])
+    got = student.apply_frequency_presence(logits, ids, 0.01, 0.5)
+    close(got, [[minus_inf, 0.0, -0.5, minus_inf]], atol=1e-5)
+
+
+@checks("apply_frequency_presence")
+def test_frequency_and_presence_are_not_swapped(student):
+    """frequency comes first, presence second"""
+    logits = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+    ids = torch.tensor([[1, 1, 1], [0, 0, 1]])
+    got = student.apply_frequency_presence(logits, ids, 1.0, 0.125)
+    close(got, [[0.0, -3.125], [-1.125, -0.125]])
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_precision_and_views(student):
+    """large float64 logits keep their digits; a transposed tensor; whole numbers"""
+    logits = torch.tensor([[123456.789, -98765.4321]], dtype=torch.float64)
+    close(student.apply_frequency_presence(logits, torch.tensor([[0, 0]]), 0.5, 0.25), [[123455.539, -98765.4321]], atol=1e-6, rtol=0)
+    turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
+    got = student.apply_frequency_presence(turned, torch.tensor([[2, 2], [1, 0]]), 1, 2, _unchanged=True)
+    close(got, [[4.0, -2.0, -4.0], [-4.0, 5.0, 1.0]])
+    got = student.apply_frequency_presence(turned, torch.tensor([[2, 1], [2, 0], [2, 1]]).t(), 1, 2, _unchanged=True)
+    close(got, [[4.0, -2.0, -5.0], [-4.0, 4.0, 1.0]], what="wrong values for ids that lie in columns")
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_has_memory_of_its_own(student):
+    """the answer has memory of its own, where nothing had to change too"""
+    for ids, settings in ((torch.tensor([[1]]), (0.0, 0.0)), (torch.empty(1, 0, dtype=torch.int64), (0.5, 0.5))):
+        first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
+        got = student.apply_frequency_presence.again([first, ids, *settings], [second, ids, *settings])
+        close(got[0], first, what="logits that were given out have changed with the ones that came in")
+        close(got[1], second)
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_leaves_every_dtype(student):
+    """the logits are not changed, whatever their dtype"""
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        logits = torch.tensor([[1.0, -2.0, 3.0]], dtype=dtype)
+        got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25, _unchanged=True)
+        close(got, [[-0.25, -2.0, 2.25]])
+
+
+# --- stop strings ------------------------------------------------------------------------------------------------
+
+
+def word(rng, letters, length):
+    return "".join(letters[i] for i in integers(rng, 0, len(letters), length))
+
+
+def cut(rng, text, longest=4):
+    """The text in pieces of 0 to `longest` characters."""
+    pieces = []
+    while text:
+        n = integers(rng, 0, longest + 1)[0]
+        pieces.append(text[:n])
+        text = text[n:]
+    return pieces
+
+
+@checks("StopStrings", weight=2)
+def test_stop_random_streams(student, rng):
+    """random streams, cut at random: every emit, exactly"""
+    for tried in range(60):
+        letters = "ab" if tried % 2 else "abc"
+        stops = [word(rng, letters, length) for length in integers(rng, 1, 5, integers(rng, 1, 4)[0])]
+        compare(student, stops, cut(rng, word(rng, letters, 14)))
+
+
+@checks("StopStrings")
+def test_stop_inside_another_in_every_cut(student):
+    """stops that lie inside one another, the text cut in every way"""
+    nested = [(["abcd", "bc"], "abcd"), (["abc", "b"], "abc"), (["aab", "ab"], "aaab"), (["aba", "ba"], "aba")]
+    nested.append((["cd", "abcd", "bcd"], "xabcd"))
+    for stops, text in nested:
+        for places in itertools.product((False, True), repeat=len(text) - 1):
+            cuts = [0, *(i + 1 for i, here in enumerate(places) if here), len(text)]
+            compare(student, stops, [text[start:end] for start, end in itertools.pairwise(cuts)])
+            compare(student, stops[::-1], [text[start:end] for start, end in itertools.pairwise(cuts)])
+
+
+@checks("StopStrings")
+def test_stop_stops_of_any_sequence(student):
+    """a tuple of stops, one stop, the same twice, one of hundreds of characters, many stops"""
+    compare(student, ("##", "END"), ["one #", "two E", "ND"])
+    compare(student, ["ab", "ab"], ["xa", "b"])
+    long = "-" * 300 + "!"
+    compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
+    compare(student, [f"<{i}>" for i in range(40)], ["a <3", "9> b"])
+    compare(student, ["x"], ["abc", "", "d"])
+    compare(student, [2 * letter for letter in "abcdefghijklmnopqrstuvwxyz"], ["one a", "n", "d z", "- z", "z"])
+
+
+@checks("StopStrings")
+def test_stop_in_a_long_piece(student):
+    """a piece of two thousand characters, each of which may begin a stop, and a stop of fifteen hundred"""
+    compare(student, ["ab"], ["a" * 2_000, "ac", "a", "b"])
+    compare(student, [750 * "ab" + "!"], ["x" + 750 * "ab" + "!y"])
+
+
+@checks("StopStrings")
+def test_stop_cuts_do_not_matter(student):
+    """the same text comes out however it is cut"""
+    text, stops = "She said: <end of story> and then <end> more", ["<end>", "<stop>"]
+    for size in (1, 2, 3, 5, 8, 13, 100):
+        compare(student, stops, [text[i : i + size] for i in range(0, len(text), size)])
+
+
+@checks("StopStrings")
+def test_stop_that_begins_inside_itself(student):
+    """a stop whose beginning repeats is not missed"""
+    for stop, text in (("aab", "aaaab!"), ("abac", "ababacx"), ("\n\n\n#", "x\n\n\n\n#y"), ("ababc", "abababc")):
+        for pieces in (list(text), [text], [text[:3], text[3:]]):
+            compare(student, [stop], pieces)
+
+
+@checks("StopStrings")
+def test_stop_that_begins_again_and_again(student, rng):
+    """one stop of two letters, and a text made of its beginnings"""
+    for _ in range(60):
+        stop = word(rng, "ab", integers(rng, 4, 8)[0])
+        text = "".join(stop[:n] for n in integers(rng, 1, len(stop), 6))
+        compare(student, [stop], cut(rng, text))
+
+
+@checks("StopStrings")
+def test_stop_several_beginnings(student):
+    """of several possible beginnings the longest is held back"""
+    compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"])
+    compare(student, ["abcx", "bcd"], ["zab", "c", "d"])
+    compare(student, ["</s>", "</stop>", "<|end|>"], ["a<", "/", "s", "t", "op", "<|e", "nd|", ">"])
+    compare(student, ["abcd", "bc"], ["xabcy"])
+    compare(student, ["\nObservation from tool:"], ["so\nObservation from", " tool", ": 3"])
+    compare(student, ["cd", "abcd"], ["ab", "c", "d"])
+
+
+@checks("StopStrings")
+def test_stop_ordinary_characters(student):
+    """stops are plain text: dots, brackets, case, accents and line ends mean themselves"""
+    compare(student, ["..."], ["one.", "two", "..", ".three"])
+    compare(student, ["(a|b)*"], ["a b (a", "|b)*"])
+    compare(student, ["STOP"], ["stop Stop S", "TO", "P"])
+    compare(student, ["\n"], ["  keep my spaces ", " \t", "\n"])
+    compare(student, ["终わり", "fin é"], ["最终", "わ", "りx"])
+    compare(student, ["fin é"], ["fin", " ", "e fin ", "é"])
+    compare(student, ["é"], ["e", "\u0301 x ", "é"])  # an accent of its own is another text
+    compare(student, ["e\u0301"], ["é", "e", "\u0301"])
+    compare(student, ["END"], ["a\r\nb\r", "\nc\x00 \u2028\u00a0E", "ND"])
+    compare(student, ["\r\n\r\n"], ["x\r\n", "y\n\n", "\r\n\r", "\n"])
+
+
+@checks("StopStrings")
+def test_stop_streams_know_nothing_of_each_other(student):
+    """two streams at once, and an empty piece"""
+    one, two = student.StopStrings(["ab"]), student.StopStrings(["xy"])
+    for stream, piece, want in (
+        (one, "1a", ("1", False)),
+        (two, "2x", ("2", False)),
+        (one, "", ("", False)),
+        (one, "b", ("", True)),
+        (two, "b", ("xb", False)),
+    ):
+        emit, stopped = stream.push(piece)
+        that((emit, bool(stopped)) == want, f"push({piece!r})", expected=repr(want), got=repr((emit, stopped)))
+    equal([one.flush(), two.flush()], ["", ""], what="wrong flushes")
+
+
+@checks("StopStrings")
+def test_stop_swallows_the_rest_of_its_piece(student):
+    """what follows the stop in its own piece never comes out"""
+    compare(student, ["##", "!?"], ["so #", "#more !", "?", "text", "", "##"])
+
+
+@checks("StopStrings")
+def test_stop_is_taken_as_it_is(student):
+    """spaces and line ends of a stop belong to it, and so does the case of its letters"""
+    for stops, pushes, want, rest in (
+        ([" stop"], ["a", " st", "op"], [("a", False), ("", False), ("", True)], ""),
+        ([" stop"], ["stop", " sto"], [("stop", False), ("", False)], " sto"),
+        (["end "], ["end", " x"], [("", False), ("", True)], ""),
+        (["end "], ["the end"], [("the ", False)], "end"),
+        (["\n\n"], ["a\n", "b\n", "\n"], [("a", False), ("\nb", False), ("", True)], ""),
+        (["Stop"], ["st", "STO", "S"], [("st", False), ("STO", False), ("", False)], "S"),
+        (["stop"], ["S", "Stop"], [("S", False), ("Stop", False)], ""),
+    ):
+        stream = student.StopStrings(stops)
+        got = [tuple(stream.push(text)) for text in pushes]
+        equal(got, want, what=f"wrong pushes for the stops {stops} and the pieces {pushes}")
+        equal(stream.flush(), rest, what=f"wrong flush for the stops {stops} and the pieces {pushes}")
+
+
+# --- beam search -------------------------------------------------------------------------------------------------
+
+
+def children(model, prompt, hypotheses):
+    """All continuations by one token of hypotheses of equal length: (tokens, log_prob) each."""
+    ids = torch.tensor([[*prompt, *tokens] for tokens, _ in hypotheses])
+    rows = torch.log_softmax(model(ids)[:, -1], -1).tolist()
+    return [
+        ((*tokens, token), log_prob + step)
+        for (tokens, log_prob), row in zip(hypotheses, rows, strict=True)
+        for token, step in enumerate(row)
+    ]
+
+
+def plain_beam(model, prompt, beams, steps):
+    """(tokens, log_prob, smallest margin of any decision) of beam search without EOS."""
+    kept, margin = [((), 0.0)], math.inf
+    for _ in range(steps):
+        grown = sorted(children(model, prompt, kept), key=lambda h: -h[1])
+        if len(grown) > beams:
+            margin = min(margin, grown[beams - 1][1] - grown[beams][1])
+        kept = grown[:beams]
+    if len(kept) > 1:
+        margin = min(margin, kept[0][1] - kept[1][1])
+    return list(kept[0][0]), kept[0][1], margin
+
+
+def beam_with_eos(model, prompt, beams, steps, eos, penalty):
+    """(tokens, smallest margin of any decision) of beam search; finished hypotheses hold their place."""
+
+    def score(hypothesis):
+        tokens, log_prob = hypothesis
+        return log_prob / len(tokens) ** penalty
+
+    best, margin = [((), 0.0)], math.inf
+    for _ in range(steps):
+        live = [h for h in best if not (h[0] and h[0][-1] == eos)]
+        if not live:
+            break
+        pool = sorted([*children(model, prompt, live), *(h for h in best if h not in live)], key=score, reverse=True)
+        margin = min([margin, *(score(a) - score(b) for a, b in itertools.pairwise(pool[: beams + 1]))])
+        best = pool[:beams]
+    return list(best[0][0]), margin
+
+
+@checks("beam_search")
+def test_beam_as_many_as_asked_for(student, rng):
+    """random models, two to four beams, no EOS"""
+    for beams in (2, 3, 4):
+        while True:
+            prompt = integers(rng, 0, 12, 2)
+            model = history_model(12, 8, rng, spread=0.4)
+            tokens, log_prob, margin = plain_beam(model, prompt, beams, 6)
+            others = 1 if beams == 2 else 2 * beams if beams == 3 else beams - 1  # too few, too many, one too few
+            if margin > CLEAR and tokens != plain_beam(model, prompt, others, 6)[0]:
+                break
+        idx = torch.tensor([prompt])
+        got, got_log_prob = answer(student.beam_search(model, idx, beams=beams, max_new_tokens=6, _unchanged=True), idx)
+        equal(got, tokens, what=f"wrong tokens with {beams} beams")
+        close(got_log_prob, log_prob, atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_enough_beams_with_eos(student, rng):
+    """with enough beams, the best of all continuations that may end early"""
+    vocab, steps, eos = 3, 4, 1
+    ends = {True: 0, False: 0}
+    while min(ends.values()) < 2:
+        model, prompt = history_model(vocab, 1 + steps, rng, spread=1.0), [integers(rng, 0, vocab)[0]]
+        (best, want), (runner_up, _) = all_continuations(model, prompt, vocab, steps, eos)[:2]
+        early = eos in want
+        if best - runner_up < CLEAR or ends[early] >= 2:
+            continue
+        ends[early] += 1
+        idx = torch.tensor([prompt])
+        result = student.beam_search(model, idx, beams=vocab**steps, max_new_tokens=steps, eos_token_id=eos)
+        tokens, log_prob = answer(result, idx)
+        equal(tokens, want)
+        close(log_prob, best, atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_few_beams_with_eos(student, rng):
+    """few beams, and hypotheses that finish early or late"""
+    eos = 0
+    wanted = [(2, "at once", 0.0), (2, "later", 0.0), (3, "later", 0.0), (3, "never", 0.0)]
+    wanted += [(2, "later", 0.5), (3, "never", 0.7), (2, "at once", 1.0)]
+    while wanted:
+        (beams, when, penalty), prompt = wanted[0], [integers(rng, 1, 6)[0]]
+        model = history_model(6, 5, rng, spread=1.0)
+        tokens, margin = beam_with_eos(model, prompt, beams, 4, eos, penalty)
+        if when != ("never" if eos not in tokens else "at once" if tokens == [eos] else "later") or margin < CLEAR:
+            continue
+        wanted.pop(0)
+        idx = torch.tensor([prompt])
+        got = student.beam_search(model, idx, beams=beams, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
+        got_tokens, log_prob = answer(got, idx)
+        equal(got_tokens, tokens, what=f"wrong tokens with {beams} beams and length penalty {penalty}")
+        close(log_prob, log_prob_of(model, prompt, tokens), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_does_not_stop_at_the_first_eos(student):
+    """an early EOS is beaten by a better hypothesis, and beats a worse one"""
+    eos = 3
+    rows = [[0.03, 0.90, 0.05, 0.02], [0.02, 0.05, 0.91, 0.02], [0.3, 0.4, 0.29, 0.01], [0.25, 0.25, 0.25, 0.25]]
+    rows.append([0.60, 0.06, 0.04, 0.30])  # the prompt's row: EOS 0.30, token 0 0.60, then 0.90 and 0.91
+    model, idx = chain_model(log_rows(rows)), torch.tensor([[4]])
+    got = student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos)
+    tokens, log_prob = answer(got, idx)
+    equal(tokens, [0, 1, 2])
+    close(log_prob, math.log(0.6 * 0.9 * 0.91), atol=1e-4)
+    rows[0] = [0.24, 0.25, 0.26, 0.25]
+    model = chain_model(log_rows(rows))
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos), idx)
+    equal(tokens, [eos])
+    close(log_prob, math.log(0.3), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_finished_may_be_pushed_out(student):
+    """a finished hypothesis that better ones have pushed out does not come back when they fall behind it"""
+    # Two beams. EOS at once 0.30, token 0 0.68; then 0.34 and 0.32 are better than 0.30; after them nothing has more than 0.26.
+    eos, vocab = 3, 8
+    rows = torch.full((vocab + 1, vocab), 1e-4, dtype=torch.float64)
+    rows[vocab, 0], rows[vocab, eos] = 0.68, 0.30
+    rows[0, 1], rows[0, 2] = 0.51, 0.48
+    rows[1], rows[2] = torch.tensor([[0.26, 0.14, 0.12, 0.10, 0.10, 0.10, 0.09, 0.09]] * 2)
+    model, idx = chain_model((rows / rows.sum(-1, keepdim=True)).log()), torch.tensor([[vocab]])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3, eos_token_id=eos), idx)
+    equal(tokens, [0, 1, 0])
+    close(log_prob, log_prob_of(model, [vocab], [0, 1, 0]), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_finished_best_may_still_be_overtaken(student):
+    """with a length penalty the search goes on while a longer hypothesis may still win"""
+    eos, idx = 6, torch.tensor([[7]])
+    model = ladder_model(0.5, [0.45, 0.9, 0.9, 0.9])  # -0.693 at once, -1.115 in four: -0.279 a token
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=5, length_penalty=1.0, eos_token_id=eos), idx)
+    equal(tokens, [0, 1, 2, eos])
+    close(log_prob, math.log(0.45 * 0.9**3), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_length_penalty_in_numbers(student):
+    """the length penalty is an exponent of the number of new tokens, EOS counted, the prompt not"""
+    eos = 6
+    for short, long, steps in (
+        (0.50, [0.45, 0.65, 0.565], {0.0: 1, 1.0: 3}),  # -0.693 against -1.800: -0.600 a token
+        (0.60, [0.39, 0.60, 0.577], {1.0: 1, 2.0: 3, 1.5: 3}),  # -0.511 against -2.002: -0.667 a token, -0.222 by the square
+    ):
+        model = ladder_model(short, long)
+        for prompt in ([7], [0, 1, 7], [7] * 9):
+            idx = torch.tensor([prompt])
+            for penalty, length in steps.items():
+                got = student.beam_search(model, idx, beams=3, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
+                tokens, log_prob = answer(got, idx)
+                equal(tokens, [0, 1, eos] if length == 3 else [eos], what=f"wrong tokens at length penalty {penalty}")
+                close(log_prob, math.log(math.prod(long)) if length == 3 else math.log(short), atol=1e-3)
+
+
+@checks("beam_search")
+def test_beam_by_a_hair(student):
+    """of two that are nearly equal the better wins, finished or not"""
+    eos, idx = 3, torch.tensor([[4]])
+    for first, ended in ((0.300, False), (0.302, True)):
+        rows = torch.full((5, 4), 0.25, dtype=torch.float64)
+        rows[4] = torch.tensor([0.40, 0.20, 0.40 - first, first])
+        rows[0] = torch.tensor([0.0, 0.7525, 0.2475, 0.0])  # 0.40 x 0.7525 = 0.301
+        tokens, _ = answer(student.beam_search(chain_model(rows.log()), idx, beams=3, max_new_tokens=2, eos_token_id=eos), idx)
+        equal(tokens, [eos] if ended else [0, 1], what=f"EOS at once has {first}, the other way 0.301: wrong tokens")
+
+
+@checks("beam_search")
+def test_beam_sees_the_whole_prompt(student):
+    """the model is given all of a long prompt, and the new tokens"""
+    lengths = []
+
+    def model(ids):
+        lengths.append(ids.shape[1])
+        logits = torch.zeros(*ids.shape, 5, dtype=torch.float64)
+        logits[torch.arange(len(ids)), -1, (ids[:, 0] + ids[:, -1]) % 5] = 3.0
+        return logits
+
+    idx = torch.tensor([[2, *[0] * 600, 1]])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=3), idx)
+    equal(tokens, [3, 0, 2])
+    close(log_prob, 3 * (3.0 - math.log(4 + math.exp(3.0))), atol=1e-4)
+    equal(sorted(set(lengths)), [602, 603, 604], what="wrong lengths of what the model was given")
+
+
+@checks("beam_search")
+def test_beam_default_settings(student):
+    """without settings: no length penalty, not even a small one, and no EOS"""
+    eos, idx = 6, torch.tensor([[7]])
+    # ln 0.4 = -0.9163 against ln 0.3965 = -0.9251 in five tokens: a penalty of 0.006 would turn it round.
+    model = ladder_model(0.4, [0.5, 0.9, 0.95, 0.95, 0.3965 / (0.5 * 0.9 * 0.95 * 0.95)])
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=3, max_new_tokens=6, eos_token_id=eos), idx)
+    equal(tokens, [eos], what="wrong tokens with no length_penalty given")
+    close(log_prob, math.log(0.4), atol=1e-4)
+    tokens, _ = answer(student.beam_search(model, idx, beams=3, max_new_tokens=6, eos_token_id=eos, length_penalty=0.01), idx)
+    equal(tokens, [0, 1, 2, 3, eos], what="wrong tokens with a length_penalty of 0.01")
+    for token in range(3):  # every id is a token like any other where no EOS is given
+        rows = [[0.1] * 3 for _ in range(4)]
+        rows[token] = [0.8 if i == (token + 1) % 3 else 0.1 for i in range(3)]
+        rows[3] = [0.8 if i == token else 0.1 for i in range(3)]
+        idx = torch.tensor([[3]])
+        tokens, _ = answer(student.beam_search(chain_model(log_rows(rows)), idx, beams=2, max_new_tokens=2), idx)
+        equal(tokens, [token, (token + 1) % 3], what="wrong tokens where no eos_token_id is given")
+
+
+@checks("beam_search")
+def test_beam_everything_finished(student):
+    """all hypotheses finish at once, or in turn: the search ends with the best, and no model is asked about nothing"""
+    eos, sizes = 0, []
+    chain = chain_model(log_rows([[0.1, 0.45, 0.45], [0.98, 0.01, 0.01], [0.97, 0.02, 0.01], [0.9, 0.06, 0.04]]))
+
+    def model(ids):
+        sizes.append(len(ids))
+        return chain(ids)
+
+    for beams, steps in ((1, 5), (2, 5), (3, 7), (1, 1)):
+        for penalty in (0.0, 1.0):
+            idx = torch.tensor([[3]])
+            got = student.beam_search(model, idx, beams=beams, max_new_tokens=steps, length_penalty=penalty, eos_token_id=eos)
+            tokens, log_prob = answer(got, idx)
+            equal(tokens, [eos], what=f"wrong tokens with {beams} beams, {steps} steps, length penalty {penalty}")
+            close(log_prob, math.log(0.9), atol=1e-4)
+    that(min(sizes) >= 1, "the model was called with no rows at all", expected="1 or more", got=min(sizes))
+
+
+@checks("beam_search")
+def test_beam_after_a_conversation(student):
+    """a prompt with several EOS, the last of them at its end: only an EOS of the search's own finishes a hypothesis"""
+    chain = chain_model(log_rows([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05]]))
+    for prompt, want in (([1, 0, 2, 0, 1, 0], [1, 2, 0]), ([0, 0, 0, 1], [2, 0])):
+        idx = torch.tensor([prompt])
+        tokens, log_prob = answer(student.beam_search(chain, idx, beams=2, max_new_tokens=6, eos_token_id=0), idx)
+        equal(tokens, want, what=f"wrong tokens after the prompt {prompt}, EOS 0")
+        close(log_prob, math.log(0.8 ** (len(want) - 1) * 0.9), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_no_new_tokens(student):
+    """max_new_tokens = 0: the prompt, and log probability 0"""
+    idx = torch.tensor([[1, 0, 2]])
+    model = chain_model(log_rows([[0.2, 0.3, 0.5]] * 3))
+    for settings in ({}, {"length_penalty": 1.0}, {"eos_token_id": 2}):
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=0, **settings), idx)
+        equal(tokens, [])
+        close(log_prob, 0.0)
+
+
+@checks("beam_search")
+def test_beam_forbidden_tokens(student):
+    """logits of minus infinity, and more beams than there are continuations"""
+    rows = torch.tensor([[0.0, 0.32, 0.35, 0.33], [0.0, 0.0, 0.1, 0.9], [0.25] * 4, [0.6, 0.4, 0.0, 0.0]]).log()
+    idx = torch.tensor([[3]])
+    for beams in (2, 3, 5, 40):
+        for penalty in (0.0, 1.0):
+            got = student.beam_search(chain_model(rows), idx, beams=beams, max_new_tokens=2, length_penalty=penalty)
+            tokens, log_prob = answer(got, idx)
+            equal(tokens, [1, 3], what=f"wrong tokens with {beams} beams")
+            close(log_prob, math.log(0.36), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_half_precision(student):
+    """a model in half precision: a long sum of log probabilities keeps its digits"""
+    for dtype in (torch.float16, torch.bfloat16):
+        rows = torch.zeros(16, 16, dtype=dtype)
+        rows[torch.arange(16), (torch.arange(16) * 5 + 3) % 16] = 1.875  # -1.19402 a token; in float16 -1.19434
+        idx, steps = torch.tensor([[7]]), 60
+        tokens, log_prob = answer(student.beam_search(chain_model(rows), idx, beams=2, max_new_tokens=steps), idx)
+        close(log_prob, steps * (1.875 - math.log(15 + math.exp(1.875))), rtol=1e-4, what=f"wrong log_prob of a model in {dtype}")
+        that(all(b == (a * 5 + 3) % 16 for a, b in itertools.pairwise([7, *tokens])), "not the best continuation")
+
+
+@checks("beam_search")
+def test_beam_far_behind_may_still_win(student):
+    """a hypothesis a hundred times less probable keeps its place, and wins in the end"""
+    vocab = 250
+    rows = torch.full((vocab + 1, vocab), 1 / vocab, dtype=torch.float64)
+    rows[vocab] = torch.tensor([0.985, 0.01, *[0.005 / (vocab - 2)] * (vocab - 2)])
+    rows[1] = torch.tensor([0.001 / (vocab - 1)] * 7 + [0.999] + [0.001 / (vocab - 1)] * (vocab - 8))
+    idx = torch.tensor([[vocab]])
+    tokens, log_prob = answer(student.beam_search(chain_model(rows.log()), idx, beams=2, max_new_tokens=2), idx)
+    equal(tokens, [1, 7])
+    close(log_prob, math.log(0.01 * 0.999), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_more_beams_than_tokens(student):
+    """four beams over a vocabulary of two: what came fourth wins in the end"""
+    idx = torch.tensor([[0, 1]])
+
+    def model(ids):
+        logits = torch.zeros(*ids.shape, 2, dtype=torch.float64)  # evens, but for
+        for row, (_, _, *new) in enumerate(ids.tolist()):
+            if not new:
+                logits[row, -1] = torch.tensor([0.6, 0.4]).log()
+            elif new[:2] == [1, 0]:
+                logits[row, -1] = torch.tensor([0.01, 0.99]).log()
+            elif new == [1]:
+                logits[row, -1] = torch.tensor([0.49, 0.51]).log()
+        return logits
+
+    for beams, want in ((4, [1, 0, 1]), (8, [1, 0, 1])):
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=beams, max_new_tokens=3), idx)
+        equal(tokens, want, what=f"wrong tokens with {beams} beams")
+        close(log_prob, math.log(0.4 * 0.49 * 0.99), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_same_again(student, rng):
+    """nothing is drawn, the random state stays, and the same call gives the same answer"""
+    model, idx = history_model(5, 7, rng), torch.tensor([[2, 4]])
+    want, log_prob, _ = plain_beam(model, [2, 4], 3, 4)
+    for _ in range(2):
+        got = student.beam_search(model, idx, beams=3, max_new_tokens=4, _unchanged=True, _rng_unchanged=True)
+        tokens, found = answer(got, idx)
+        equal(tokens, want)
+        close(found, log_prob, atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_logits_are_not_log_probabilities(student, rng):
+    """the model gives logits: any constant may be added to a row"""
+    model, prompt = history_model(4, 6, rng, spread=1.0), [1, 3, 0]
+
+    def shifted(ids):
+        return model(ids) + 10.0 * (ids.cumsum(-1) % 3).unsqueeze(-1)
+
+    best, _ = all_continuations(model, prompt, 4, 3)[0]
+    idx = torch.tensor([prompt])
+    tokens, log_prob = answer(student.beam_search(shifted, idx, beams=64, max_new_tokens=3), idx)
+    close(log_prob, best, atol=1e-4)
+    close(log_prob_of(model, prompt, tokens), best, atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_children_of_one_parent_may_all_survive(student):
+    """all survivors may come from one hypothesis"""
+    words, prompt = 8, 8  # the prompt is a token of its own; 0 leads to 3, 4, 5, and 5 to a certainty
+    flat = [1 / words] * words
+    rows = [flat] * (words + 1)
+    rows[prompt] = [0.90, 0.05, 0.05, 0, 0, 0, 0, 0]
+    rows[0] = [0, 0, 0, 0.36, 0.34, 0.30, 0, 0]
+    rows[5] = [0, 0, 0, 0, 0, 0, 0.02, 0.98]
+    idx = torch.tensor([[prompt]])
+    got = student.beam_search(chain_model(log_rows(rows)), idx, beams=3, max_new_tokens=3)
+    tokens, log_prob = answer(got, idx)
+    equal(tokens, [0, 5, 7])
+    close(log_prob, math.log(0.9 * 0.3 * 0.98), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_twenty_beams(student):
+    """of twenty hypotheses side by side the last may win"""
+    rows = torch.full((22, 22), 1 / 22, dtype=torch.float64)
+    first = torch.linspace(0.051, 0.046, 22, dtype=torch.float64)
+    rows[21] = first / first.sum()  # the prompt's row: tokens 0, 1, 2, ... in falling order
+    for last, beams in ((5, 6), (11, 12), (19, 20)):
+        model_rows = rows.clone()
+        model_rows[last] = torch.tensor([0.1 / 21] * 3 + [0.9] + [0.1 / 21] * 18)
+        idx = torch.tensor([[21]])
+        tokens, log_prob = answer(student.beam_search(chain_model(model_rows.log()), idx, beams=beams, max_new_tokens=2), idx)
+        equal(tokens, [last, 3], what=f"wrong tokens with {beams} beams")
+        close(log_prob, math.log(float(rows[21, last]) * 0.9), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_length_penalty_below_zero(student):
+    """a length penalty below 0 follows the same rule: the shorter gains"""
+    eos, idx = 6, torch.tensor([[7]])
+    model = ladder_model(0.4, [0.5, 0.95, 0.95])  # -0.916 at once, -0.796 in three: times 3 it is -2.387
+    for penalty, want in ((0.0, [0, 1, eos]), (-1.0, [eos])):
+        got = student.beam_search(model, idx, beams=3, max_new_tokens=4, length_penalty=penalty, eos_token_id=eos)
+        tokens, log_prob = answer(got, idx)
+        equal(tokens, want, what=f"wrong tokens at length penalty {penalty}")
+        close(log_prob, math.log(0.4 if want == [eos] else 0.5 * 0.95**2), atol=1e-4)
+
+
+@checks("beam_search")
+def test_beam_leaves_the_gradient_mode(student):
+    """gradient mode is afterwards what it was before, on or off, and where the model raises too"""
+    table = log_rows([[0.2, 0.3, 0.5]] * 3)
+    idx = torch.tensor([[1, 0]])
+
+    def broken(ids):
+        raise RuntimeError("out of memory")
+
+    for gradients, mode in ((True, "on"), (False, "off")):
+        before = student.gradients(gradients)
+        try:
+            tokens, log_prob = answer(student.beam_search(chain_model(table), idx, beams=2, max_new_tokens=2), idx)
+            after_answer = student.gradients(gradients)
+            raises(RuntimeError, lambda: student.beam_search(broken, idx, beams=2, max_new_tokens=2))
+            after_error = student.gradients(gradients)
+        finally:
+            student.gradients(before != "off")
+        equal(tokens, [2, 2])
+        close(log_prob, 2 * math.log(0.5), atol=1e-4)
+        equal(after_answer, mode, what="gradient mode after the call is not what it was before")
+        equal(after_error, mode, what="gradient mode after the model raised is not what it was before")

@@ -1,0 +1,289 @@
+"""Runs checks against a namespace of student functions and gives verdicts.
+
+The same code in a notebook, in a terminal, in grading and in certification.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import re
+import statistics
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..authoring import CheckFailed, Student, exception_names
+from ..base.datafiles import hand_computed
+from ..base.errors import CourseError, InfrastructureFault
+from ..base.verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_MEASURED, NOT_WRITTEN, PASS, SKIPPED, STOPPED, Verdict
+from ..sandbox.measure.timing import Inconclusive, Race
+from ..sandbox.process.near import Near
+from ..sandbox.process.worker import is_student_file
+from ..sandbox.protocol.raised import StudentRaised, WorkerDied, is_memory
+from .exception_causes import cause_of
+from .mistakes import DESK_SEED, tell, what_was_seen
+
+MAX_MESSAGE = 4_000
+# Warnings of checks are about a result: nobody at a terminal is concerned.
+warnings.filterwarnings("ignore", module=r"autograder\.checking\.(checks|helpers|hidden)\b")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One behaviour of one exercise."""
+
+    name: str
+    exercise: str
+    title: str
+    weight: float
+    hidden: bool
+    function: Callable[..., None]
+    timing: bool = False
+    gpu: bool = False
+
+
+@functools.cache
+def load_checks(topic: str) -> tuple[Check, ...]:
+    """All checks of a topic, visible ones first, in the order they are written."""
+    found: list[Check] = []
+    for package, hidden in (("checks", False), ("hidden", True)):
+        name = f"autograder.checking.{package}.test_{topic}"
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            continue
+        functions = [f for f in vars(module).values() if inspect.isfunction(f) and hasattr(f, "check") and f.__module__ == name]
+        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
+            found.append(_check_of(function, hidden=hidden))
+    if not found:
+        raise CourseError(f"no checks for topic {topic!r}: autograder/checking/checks/test_{topic}.py is missing")
+    names = [c.name for c in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CourseError(f"topic {topic!r}: two checks are called {', '.join(twice)}: one of each would never count")
+    return tuple(found)
+
+
+def _check_of(function: Any, *, hidden: bool) -> Check:
+    info = function.check
+    title = (function.__doc__ or "").strip().splitlines()[0].strip().rstrip(".")
+    return Check(function.__name__, info.exercise, title, info.weight, hidden, function, info.timing, info.gpu)
+
+
+_more: dict[str, tuple[Check, ...]] = {}
+
+
+@contextmanager
+def more_checks(topic: str, functions: Iterable[Callable[..., None]]) -> Iterator[None]:
+    """Inside, these checks are the topic's too: the attack suite asks in them for what no day's checks ask for yet."""
+    _more[topic] = tuple(_check_of(function, hidden=False) for function in functions)
+    try:
+        yield
+    finally:
+        del _more[topic]
+
+
+def select(topic: str, *, exercise: str | None = None, hidden: bool | None = None, timing: bool | None = None) -> list[Check]:
+    """The checks of a topic, of one exercise if named; hidden=False leaves the hidden ones out, timing=False those that measure speed."""
+    every = (*load_checks(topic), *_more.get(topic, ()))
+    chosen = [c for c in every if exercise in (None, c.exercise) and hidden in (None, c.hidden) and timing in (None, c.timing)]
+    if exercise is not None and not any(c.exercise == exercise for c in load_checks(topic)):
+        known = ", ".join(dict.fromkeys(c.exercise for c in load_checks(topic)))
+        raise CourseError(f"no exercise {exercise!r} in topic {topic!r}; it has {known}")
+    return chosen
+
+
+def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
+    """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others.
+
+    name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
+    """
+    checks = list(selected)
+    verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
+    if name_mistakes:
+        again = None if seed == DESK_SEED else functools.partial(_with_the_desks_seed, topic, checks, student)
+        tell(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
+    verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
+    return [verdicts[c.name] for c in checks]
+
+
+def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
+    """An exercise's verdicts for the inputs whose fingerprints are kept. They name a mistake and change no verdict."""
+    try:
+        return [run_check(topic, c, student, seed=DESK_SEED) for c in checks if c.exercise == exercise and not c.timing]
+    except InfrastructureFault:
+        return []
+
+
+def run_timing(
+    topic: str, timing: Iterable[Check], student: Student, others: list[Verdict], *, seed: int = 0, patient: bool = False
+) -> list[Verdict]:
+    """Verdicts of checks that measure speed. others: the exercises' other verdicts; what is all wrong is not measured.
+
+    patient: more rounds, for what was inconclusive before.
+    """
+    verdicts = []
+    for check in timing:
+        here = [v for v in others if v.exercise == check.exercise]
+        if here and not any(v.passed for v in here):
+            verdict = _verdict_of(check)
+            verdict.outcome, verdict.message = FAIL, f"{NOT_MEASURED}: no other check of this exercise passes yet"
+            verdicts.append(verdict)
+        else:
+            verdicts.append(run_check(topic, check, student, seed=seed, patient=patient))
+    return verdicts
+
+
+def _verdict_of(check: Check) -> Verdict:
+    return Verdict(check.name, check.exercise, check.title, check.weight, check.hidden, PASS, timing=check.timing)
+
+
+def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
+    """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
+    verdict = _verdict_of(check)
+    reason = why_skipped(topic, check, student)
+    if reason is not None:
+        verdict.outcome, verdict.message = SKIPPED, reason
+        return verdict
+    start = time.perf_counter()
+    student.begin_check()
+    given: dict[str, Any] = {}
+    try:
+        given = fixtures(topic, check, student, seed, patient)
+        check.function(**given)
+    except CheckFailed as failed:
+        verdict.outcome, verdict.message = FAIL, failed.what
+        verdict.expected, verdict.got, verdict.cause = failed.expected, failed.got, failed.cause
+        verdict.claimed = failed.cause is not None and not failed.fact
+        verdict.seen = what_was_seen(FAIL, failed.what, failed.values)
+    except Inconclusive as unclear:
+        verdict.outcome, verdict.message = INCONCLUSIVE, str(unclear)
+    except WorkerDied as died:
+        verdict.outcome, verdict.message, verdict.lines = died.outcome, str(died), getattr(died, "lines", [])
+    except KeyboardInterrupt as stop:
+        if not isinstance(student, Near):
+            raise
+        verdict.outcome = STOPPED
+        verdict.message, verdict.lines = student.interrupt(stop)
+    except Exception as error:
+        _student_error(topic, verdict, error)
+    verdict.message = verdict.message[:MAX_MESSAGE]
+    verdict.seconds = time.perf_counter() - start
+    if isinstance(race := given.get("race"), Race) and race.ratios:
+        verdict.ratio, verdict.ratio_limit, verdict.ratio_of = round(statistics.median(race.ratios), 4), round(race.limit, 4), race.of
+        verdict.times = {size: {whose: round(value, 2) for whose, value in of.items()} for size, of in race.times.items()}
+    return verdict
+
+
+def why_skipped(topic: str, check: Check, student: Student) -> str | None:
+    """Why this check says nothing here, or None."""
+    if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
+        return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
+    if not check.gpu:
+        return None
+    if not isinstance(student, Near):
+        return "submissions are graded without a GPU; `make gpu` runs this on a machine that has one"
+    return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
+
+
+@functools.cache
+def asked(function: Callable[..., None]) -> Set[str]:
+    """The names of what a check asks for: its parameters, in order."""
+    return inspect.signature(function).parameters.keys()
+
+
+def fixtures(topic: str, check: Check, student: Student, seed: int, patient: bool = False) -> dict[str, Any]:
+    """The arguments a check asks for by name."""
+    made: dict[str, Any] = {}
+    for name in asked(check.function):
+        match name:
+            case "student":
+                made[name] = student
+            case "reference":
+                made[name] = reference(topic)
+            case "hand":
+                made[name] = hand_computed(topic)
+            case "rng":
+                digest = hashlib.sha256(f"{seed}/{topic}/{check.name}".encode()).digest()
+                made[name] = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+            case "race" if check.timing:
+                made[name] = Race(topic, student, seed=f"{seed}/{topic}/{check.name}", patient=patient)
+            case _:
+                raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng, and race for timing")
+    return made
+
+
+def reference(topic: str) -> types.ModuleType:
+    return importlib.import_module(f"solutions.{topic}")
+
+
+def _says_so_itself(error: Exception) -> bool:
+    """Whether the student's own line raised it, as a stub's does. Torch raises the same for what a device or a dtype cannot do, and in a
+    check for a result whose dtype can hardly do anything."""
+    return isinstance(error, StudentRaised) and (not error.lines or "raise NotImplementedError" in error.lines[-1])
+
+
+def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
+    names = exception_names(error)
+    if isinstance(error, NotImplementedError) and _says_so_itself(error):
+        verdict.outcome, verdict.message = ERROR, f"{NOT_WRITTEN}: {error}" if str(error) else NOT_WRITTEN
+        return
+    if not isinstance(error, StudentRaised):
+        lines, ours = student_lines(error)
+        if ours and not lines:
+            # The check stumbled over what the function returned (None.shape and the like). The canaries see to it
+            # that a right answer never comes here.
+            verdict.outcome = FAIL
+            verdict.message = f"the result could not be worked with ({names[0]}: {error})"
+            verdict.seen = [FAIL, "stumbled", names[0], ["is", names[0]]]
+            return
+        verdict.lines = lines
+    else:
+        verdict.lines = error.lines
+    verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
+    verdict.seen = [verdict.outcome, names[0]]
+    verdict.message = f"your code raised {names[0]}: {error}"
+    told_by_topic = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
+    verdict.cause, verdict.claimed = told_by_topic or cause_of(names[0], str(error), verdict.lines), told_by_topic is not None
+    if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
+        verdict.message = f"it cannot be called as its description says: {error}"
+        verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."
+
+
+def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str | None:
+    """What the exception proves in this exercise: the topic's checks may know, and must say it without the message's own words."""
+    checks = importlib.import_module(f"autograder.checking.checks.test_{topic}")
+    tell: Callable[[str, str, str], str | None] | None = getattr(checks, "cause_of_exception", None)
+    return tell(exercise, name, message) if tell is not None else None
+
+
+def _first_line_of_stub(topic: str, message: str) -> str | None:
+    """`def name(...)` of the function or method of the topic that Python says it could not call, or None."""
+    found = re.match(r"((?:\w+\.)?\w+)\(\) (?:missing|takes|got)", message)
+    function: Any = reference(topic)
+    for name in found[1].split(".") if found else ("",):
+        function = getattr(function, name, None)
+    if not inspect.isfunction(function):
+        return None
+    signature = str(inspect.signature(function)).replace("'", "").replace("torch.Tensor", "Tensor")
+    return f"def {function.__name__}{signature}"
+
+
+def student_lines(error: BaseException) -> tuple[list[str], bool]:
+    """(the student's own lines of a traceback, whether the innermost frame of interest is a check's)."""
+    lines: list[str] = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if is_student_file(frame.filename):
+            lines.append(f"{frame.name}, line {frame.lineno}: {frame.line}")
+    return lines[-6:], not lines

@@ -1,0 +1,1 @@
+"""A class of samples, graded: `autograder demo`."""

@@ -1,0 +1,356 @@
+"""The gradebook: nbgrader's database, looked at before it is touched, and told about our days."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import functools
+import importlib.util
+import json
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ...base.errors import CourseError
+from ...lessons import Day, build_source, release_bytes, release_notebook_path, source_path
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Update
+
+    from ..policy.roster import Person
+
+VERSIONS = "select version_num from alembic_version"
+REVISION = re.compile(r"^(revision|down_revision) = (?:'(\w+)'|None)$", re.MULTILINE)
+
+
+def gradebook_url(text: str | Path) -> str:
+    """A database's URL, from a URL or from the path of an SQLite file."""
+    text = str(text)
+    return text if "://" in text else f"sqlite:///{Path(text).absolute()}"
+
+
+@contextlib.contextmanager
+def one_engine() -> Iterator[None]:
+    """Gradebooks that are opened meanwhile share one engine for each URL, and with it the statements it has compiled.
+
+    nbgrader opens the gradebook ten times a submission, with a new engine each time, and compiling its statements anew takes
+    longer than running them. Closing a gradebook closes the engine's connections, as ever.
+    """
+    from nbgrader import api
+
+    made = api.create_engine
+    api.create_engine = functools.cache(made)
+    try:
+        yield
+    finally:
+        api.create_engine = made
+
+
+def check_gradebook(db_url: str) -> None:
+    """Raises CourseError unless the gradebook can be used: it is not there yet, or it is one of this nbgrader's.
+
+    Changes nothing.
+    """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(db_url)
+    except ArgumentError:
+        form = "give the path of a file, or a URL such as postgresql://user@host/name"
+        raise CourseError(f"{db_url!r} is no database: {form}") from None
+    if url.get_backend_name() == "sqlite":
+        if url.database and url.database != ":memory:":
+            _check_file(Path(url.database))
+    else:
+        _check_server(db_url, url.render_as_string(hide_password=True))
+
+
+def enter_day(day: Day, db_url: str) -> None:
+    """Sees to it that the gradebook has this day with its cells and points. Cheap where it has.
+
+    The work is done by nbgrader's own `generate_assignment`. Raises CourseError.
+    """
+    put_alembic_on_path()
+    path = _file_of(db_url)
+    if path is None:
+        _prepare_server(db_url)
+    with _desk(path) as desk:
+        if path is not None and desk is not None and not (path.exists() and path.stat().st_size):
+            _make_file(path, desk)
+        if not _has_day(day, db_url):
+            _enter_day(day, db_url, desk)
+    if not source_path(day).exists():  # formgrader lists the days of which there is one
+        build_source(day)
+
+
+def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
+    """A day's due date, for formgrader and nbgrader's late penalties; nothing where the gradebook has no such day yet.
+
+    nbgrader keeps it in UTC, without a zone.
+    """
+    import sqlalchemy as sql
+
+    table = sql.table("assignment", sql.column("name"), sql.column("duedate", sql.DateTime()))
+    naive = when.astimezone(datetime.UTC).replace(tzinfo=None) if when else None
+    _update(db_url, sql.update(table).where(table.c.name == day.slug).values(duedate=naive))
+
+
+def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_url: str) -> None:
+    """How much more time a student has than the class; nothing where the gradebook has no such submission yet."""
+    import sqlalchemy as sql
+
+    days = sql.table("assignment", sql.column("id"), sql.column("name"))
+    table = sql.table(
+        "submitted_assignment", sql.column("assignment_id"), sql.column("student_id"), sql.column("extension", sql.Interval())
+    )
+    of_day = table.c.assignment_id.in_(sql.select(days.c.id).where(days.c.name == day.slug))
+    _update(db_url, sql.update(table).where((table.c.student_id == student) & of_day).values(extension=more))
+
+
+def set_people(people: Iterable[Person], db_url: str) -> None:
+    """Names and addresses of these students, who are added where the gradebook lacks them. What a table does not say stays as it is."""
+    import sqlalchemy as sql
+
+    table = sql.table("student", *(sql.column(name) for name in ("id", "first_name", "last_name", "email")))
+    with _there(db_url, "student") as connection:
+        if connection is None:
+            return
+        there = set(connection.execute(sql.select(table.c.id)).scalars())
+        for person in people:
+            first, last = person.first_and_last
+            known = {key: text for key, text in (("first_name", first), ("last_name", last), ("email", person.email)) if text}
+            if person.id not in there:
+                connection.execute(sql.insert(table).values(id=person.id, **known))
+            elif known:
+                connection.execute(sql.update(table).where(table.c.id == person.id).values(**known))
+
+
+def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
+    """What is taken off for lateness, by student; nothing where the gradebook has no such submission."""
+    import sqlalchemy as sql
+
+    days = sql.table("assignment", sql.column("id"), sql.column("name"))
+    submissions = sql.table("submitted_assignment", sql.column("id"), sql.column("assignment_id"), sql.column("student_id"))
+    table = sql.table("submitted_notebook", sql.column("assignment_id"), sql.column("late_submission_penalty"))
+    of_day = submissions.c.assignment_id.in_(sql.select(days.c.id).where(days.c.name == day.slug))
+    mine = sql.select(submissions.c.id).where((submissions.c.student_id == sql.bindparam("student")) & of_day)
+    statement = sql.update(table).where(table.c.assignment_id.in_(mine)).values(late_submission_penalty=sql.bindparam("points"))
+    if points:
+        _update(db_url, statement, [{"student": student, "points": taken or None} for student, taken in points.items()])
+
+
+def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ()) -> None:
+    """Carries it out where there is a gradebook."""
+    with _there(db_url, "submitted_assignment") as connection:
+        if connection is not None:
+            connection.execute(statement, rows or None)
+
+
+@contextlib.contextmanager
+def _there(db_url: str, table: str) -> Iterator[Connection | None]:
+    """The gradebook, in one transaction; None where there is none yet, or none with this table."""
+    import sqlalchemy as sql
+
+    path = _file_of(db_url)
+    if path is not None and not path.exists():
+        yield None
+        return
+    engine = sql.create_engine(db_url)
+    with engine.begin() as connection:
+        yield connection if sql.inspect(connection).has_table(table) else None
+    engine.dispose()
+
+
+def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
+    try:
+        release_bytes(day, db_url, desk)
+    except CourseError as error:
+        if "there are submissions associated" not in str(error):
+            raise
+        raise CourseError(
+            f"the gradebook holds submissions of {day.slug} with other exercises than it has now: "
+            "move the gradebook away, or name a new one with --db"
+        ) from None
+
+
+@contextlib.contextmanager
+def _desk(path: Path | None) -> Iterator[Path | None]:
+    """A folder to work in beside the gradebook's file; those that killed runs left there are swept up. None for a server's."""
+    if path is None:
+        yield None
+        return
+    prefix = f".{path.name}-"
+    for left in path.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=prefix) as folder:
+        yield Path(folder)
+
+
+def _file_of(db_url: str) -> Path | None:
+    from sqlalchemy.engine import make_url
+
+    url = make_url(db_url)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:") else None
+
+
+def _make_file(path: Path, desk: Path) -> None:
+    """A gradebook with nothing in it, made whole on the desk first: nbgrader leaves half of one where it is killed over it."""
+    from sqlalchemy import create_engine
+
+    made = desk / path.name
+    engine = create_engine(gradebook_url(made))
+    with engine.begin() as connection:
+        _make_tables(connection)
+    engine.dispose()
+    os.replace(made, path)
+
+
+def _prepare_server(db_url: str) -> None:
+    """In a server's database: the tables, whole or not at all, and the course without a name.
+
+    That is the course of nbgrader's assignments where none is configured, and nbgrader makes no row for it. SQLite does not mind.
+    """
+    from nbgrader.api import Course
+    from sqlalchemy import create_engine, insert, inspect, select
+
+    engine, course = create_engine(db_url), Course.__table__
+    with engine.begin() as connection:
+        if not inspect(connection).get_table_names():
+            _make_tables(connection)
+        if connection.execute(select(course.c.id).where(course.c.id == "")).first() is None:
+            connection.execute(insert(course).values(id=""))
+    engine.dispose()
+
+
+def _make_tables(connection: Connection) -> None:
+    from nbgrader.api import Base
+    from sqlalchemy import text
+
+    Base.metadata.create_all(bind=connection)
+    connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
+    connection.execute(text("insert into alembic_version (version_num) values (:version)"), {"version": schema_version()})
+
+
+def put_alembic_on_path() -> None:
+    """nbgrader calls `alembic` as a command when it makes a gradebook, and leaves half of one where there is none."""
+    beside = str(Path(sys.executable).parent)
+    if beside not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
+
+
+@functools.cache
+def schema_version() -> str:
+    """The version of gradebooks that the installed nbgrader makes and reads: of its steps, the one that none comes after.
+
+    Read from the files, as alembic reads them: to import nbgrader takes longer than all else that most commands do.
+    """
+    spec = importlib.util.find_spec("nbgrader")
+    assert spec is not None
+    assert spec.origin is not None
+    files = (Path(spec.origin).parent / "alembic" / "versions").glob("*.py")
+    steps = [dict(REVISION.findall(path.read_text(encoding="utf-8"))) for path in files]
+    (last,) = {step["revision"] for step in steps} - {step["down_revision"] for step in steps}
+    return last
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise CourseError(f"{path} cannot be a gradebook: give a file in a folder that exists")
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        # A run that was killed can leave a journal: the file is whole again only when it has been opened for writing.
+        mode = "rw" if path.with_name(f"{path.name}-journal").exists() else "ro"
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)) as connection:
+            tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+            versions = [row[0] for row in connection.execute(VERSIONS)] if "alembic_version" in tables else []
+    except sqlite3.DatabaseError as error:
+        raise CourseError(f"{path} {_trouble(error)}") from None
+    _check_version(str(path), tables, versions)
+
+
+IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+NOT_READABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
+NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+def _trouble(error: sqlite3.DatabaseError) -> str:
+    """Return what is the matter with a gradebook's file, and what to do: only one that is no database is to be moved away."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more exactly
+    if code in IN_USE:
+        return "is in use by another program: try again when that has finished"
+    if code in NOT_READABLE:
+        return f"cannot be opened ({error}): look at its permissions and those of its folder"
+    if code in NO_DATABASE:
+        return f"is no gradebook ({error}): move it away, or name another with --db"
+    return f"cannot be read ({error}): try again, and keep a copy of it"
+
+
+def _check_server(db_url: str, shown: str) -> None:
+    from sqlalchemy import create_engine, inspect, text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        engine = create_engine(db_url)
+        with engine.connect() as connection:
+            tables = set(inspect(connection).get_table_names())
+            versions = [row[0] for row in connection.execute(text(VERSIONS))] if "alembic_version" in tables else []
+        engine.dispose()
+    except (SQLAlchemyError, ImportError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CourseError(f"the gradebook {shown} cannot be reached: {reason}") from None
+    _check_version(shown, tables, versions)
+
+
+def _check_version(name: str, tables: set[str], versions: list[str]) -> None:
+    if not tables:
+        return
+    if not versions or "submitted_assignment" not in tables:
+        raise CourseError(f"{name} is a database but no gradebook: move it away, or name another with --db")
+    if versions != [schema_version()]:
+        raise CourseError(
+            f"{name} is a gradebook of schema version {versions[0]}, this nbgrader reads {schema_version()}: "
+            "make a copy of it and run `nbgrader db upgrade`, or name another with --db"
+        )
+
+
+def _has_day(day: Day, db_url: str) -> bool:
+    """Whether the gradebook's cells of this day are just those of the release notebook."""
+    from nbgrader.api import Gradebook, MissingEntry
+
+    path = release_notebook_path(day)
+    if not path.exists():
+        return False
+    with Gradebook(db_url) as gradebook:
+        try:
+            notebook = gradebook.find_notebook(day.slug, day.slug)
+        except MissingEntry:
+            return False
+        sources = {cell.name: (cell.cell_type, cell.source, bool(cell.locked)) for cell in notebook.source_cells}
+        points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+    wanted = graded_cells(path)
+    return sources == {name: cell["cell"] for name, cell in wanted.items()} and points == {
+        name: cell["points"] for name, cell in wanted.items() if cell["points"] is not None
+    }
+
+
+def graded_cells(path: Path) -> dict[str, dict[str, Any]]:
+    """{grade id: {"cell": (type, source, locked), "points": float or None}} of the cells that nbgrader knows."""
+    found = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        meta = cell["metadata"].get("nbgrader")
+        if meta:
+            source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+            locked = not meta["solution"] and (meta["grade"] or meta["locked"])
+            points = float(meta["points"]) if meta["grade"] else None
+            found[meta["grade_id"]] = {"cell": (cell["cell_type"], source, bool(locked)), "points": points}
+    return found

@@ -1,0 +1,1 @@
+"""Bundles for students, downloads of a learning platform, and other systems' formats."""

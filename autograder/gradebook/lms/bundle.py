@@ -1,0 +1,177 @@
+"""A day to hand out: one zip with the notebook and all that its checks need, and no answer of this day or a later one.
+
+What is inside is listed, not what is left out: the modules that `autograder.student` imports are followed one by one, so
+that a new file of the course does not slip in. The same course gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ...base.errors import CourseError
+from ...base.imports import imported_files
+from ...lessons import Day, lesson, marks, release_notebook_path, start_bytes, syllabus
+from ...notebook import durations
+
+ROOTS = ("student", "doctor", "authoring")
+"""Modules of `autograder` that notebooks and checks import."""
+FORBIDDEN = ("autograder.checking.hidden.", "autograder.certification", "autograder.demo")
+DATA = ("multilingual.jsonl", "smollm2_tokenizer", "tiny")
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip can hold: what it says of a file must not depend on the checkout."""
+UNPACKED = "from-prompt-to-token"
+"""The folder that unpacking makes: the same for all days, so that a later day lands beside the earlier ones."""
+TEMPLATES = Path(__file__).parent / "templates"
+SECTION = re.compile(r"^\[(\w+)\.(\w+)\]$", re.MULTILINE)
+STUB = re.compile(r"^( *)raise NotImplementedError\(.*\)$", re.MULTILINE)
+STUB_HEAD = '"""What is to be written on day {number}: names and descriptions, no answers."""\n\nfrom __future__ import annotations\n'
+ANSWERS_ARE_LEFT_OUT = "ANSWERS_ARE_LEFT_OUT = True  # checks that compare with the course's own answer are skipped"
+"""By this name the runner knows a module of stubs."""
+
+
+def write_bundle(day: Day, folder: Path) -> Path:
+    """Writes <folder>/<slug>.zip whole or not at all. -> its path"""
+    from ...lessons.notebooks import write_if_changed
+
+    path = folder / f"{day.slug}.zip"
+    write_if_changed(path, bundle_bytes(day))
+    return path
+
+
+def bundle_bytes(day: Day) -> bytes:
+    """The zip of a day. Raises CourseError where the day has no release notebook."""
+    if not release_notebook_path(day).exists():
+        raise CourseError(f"{day.slug} is not released: run `autograder release {day.number}`")
+    with tempfile.TemporaryDirectory(prefix="bundle-") as desk:
+        place = Path(desk)
+        _lay_out(day, place)
+        packed = io.BytesIO()
+        # Stored, not deflated: compressors of different versions give different bytes.
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for path in sorted(p for p in place.rglob("*") if p.is_file()):
+                put(archive, f"{UNPACKED}/{path.relative_to(place).as_posix()}", path.read_bytes())
+        return packed.getvalue()
+
+
+def put(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
+    """A file into a zip whose bytes depend on nothing but the files."""
+    entry = zipfile.ZipInfo(name, FIXED_TIME)
+    entry.create_system = 3  # the bytes say which system made the zip: always the same one
+    entry.external_attr = (0o100000 | mode) << 16
+    archive.writestr(entry, content, archive.compression)
+
+
+def _lay_out(day: Day, place: Path) -> None:
+    root = day.root
+    days = [each for each in syllabus(root) if each.ready and each.number <= day.number]
+    earlier = [each for each in syllabus(root) if each.number < day.number]
+    for module in sorted(imported_modules(root, (f"checking.checks.test_{each.topic}" for each in days))):
+        _copy(root, place, module)
+    for each in days:
+        if (table := root / "autograder" / "checking" / "checks" / "mistakes" / f"{each.topic}.json").exists():
+            _copy(root, place, table.relative_to(root))
+    for package in ("autograder/checking/checks", "autograder/checking/hidden", "course", "solutions"):
+        _copy(root, place, Path(package) / "__init__.py")
+    for each in days:
+        _copy(root, place, each.lesson_path.relative_to(root))
+        for path in _plain_files(each.folder / "figures"):
+            _copy(root, place, path.relative_to(root))
+    for each in earlier:
+        if each.solutions_path.exists():
+            _copy(root, place, each.solutions_path.relative_to(root))
+    _write(place / day.solutions_path.relative_to(root), stubs(day))
+    # Earlier days' notebooks came with their own bundles; what a student lacks can still be read and done.
+    for each in days:
+        if release_notebook_path(each).exists():
+            _copy(root, place, release_notebook_path(each).relative_to(root))
+    for folder in ("course/kit", "course/lab"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                _copy(root, place, path.relative_to(root))
+    for name in DATA:
+        source = root / "datasets" / name
+        for path in [source] if source.is_file() else _plain_files(source):
+            _copy(root, place, path.relative_to(root))
+    _write(place / "datasets" / "hand_computed.toml", numbers(days))
+    _write(place / "autograder" / "notebook" / "pace.json", durations.table_text({each.topic for each in days}))
+    _copy(root, place, Path("course/syllabus.toml"))
+    _copy(root, place, Path("course/start_here.md"))
+    (place / "course" / "start_here.ipynb").write_bytes(start_bytes(place))
+    _write(place / "requirements.txt", requirements(root))
+    for name in ("README.md", "start.py"):
+        text = (TEMPLATES / "bundle" / name).read_text(encoding="utf-8")
+        _write(place / name, text.replace("{day}", str(day.number)).replace("{title}", day.title).replace("{slug}", day.slug))
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    """A folder's files without the scripts that made them."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix not in (".py", ".pyc") and not path.name.startswith("."):
+            yield path
+
+
+def _copy(root: Path, place: Path, name: Path) -> None:
+    target = place / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(root / name, target)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
+    """The files of `autograder` that notebooks and checks may come to import, followed from ROOTS and more; paths from root.
+
+    Raises CourseError if that leads to something that no student may have.
+    """
+
+    def refused(name: str) -> bool:
+        if name.startswith(FORBIDDEN):
+            raise CourseError(f"a bundle cannot be made: what students import leads to {name}")
+        return False
+
+    return imported_files(root, ("autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))), refused)
+
+
+def stubs(day: Day) -> str:
+    """A solutions module with every exercise of the day and no answer: the lesson is held against it.
+
+    It imports what the module imports, for checks ask it for types of earlier days.
+    """
+    source = day.solutions_path.read_text(encoding="utf-8")
+    defined = marks.definitions(source)
+    imports = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    wanted = [ast.unparse(node) for node in imports if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
+    parts = [STUB_HEAD.format(number=day.number) + "\n" + "\n".join([*wanted, "", ANSWERS_ARE_LEFT_OUT])]
+    for exercise in lesson(day).exercises:
+        text = marks.without_answers(marks.source_of(source, defined[exercise.name]))
+        parts.append(STUB.sub(rf"\1{marks.BEGIN}\n\g<0>\n\1{marks.END}", text))
+    return "\n\n".join(parts) + "\n"
+
+
+def numbers(days: list[Day]) -> str:
+    """Of the numbers worked out by hand those that the visible checks of these days name, as they are written."""
+    text = (days[0].root / "datasets" / "hand_computed.toml").read_text(encoding="utf-8")
+    wanted = set()
+    for day in days:
+        checks = (day.root / "autograder" / "checking" / "checks" / f"test_{day.topic}.py").read_text(encoding="utf-8")
+        wanted |= {(day.topic, n.value) for n in ast.walk(ast.parse(checks)) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    heads = list(SECTION.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    kept = [text[head.start() : end].rstrip() for head, end in zip(heads, ends, strict=True) if head.groups() in wanted]
+    return "\n\n".join(kept) + "\n"
+
+
+def requirements(root: Path) -> str:
+    """The exact versions that the course was tested with."""
+    lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#")) + "\n"

@@ -1,0 +1,1 @@
+"""Deadlines, late work, the roster and the steps of a round."""

@@ -1,0 +1,68 @@
+"""What lateness costs: one rule for a class, in its late.txt, such as `10% a day, at most 50%`.
+
+It is worked out anew whenever results are read, so that no regrade, correction or extension leaves a penalty behind, and it is written
+into nbgrader's gradebook for its pages. Where a class has no rule, what the gradebook has is nbgrader's and stays.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...base.errors import CourseError
+from ...lessons.notebooks import write_if_changed
+from .deadlines import Lateness
+
+NAME = "late.txt"
+FORM = '"10% a day", or "10% a day, at most 50%"'
+RULE = re.compile(r"(\d+(?:\.\d+)?) ?% a day(?:, at most (\d+(?:\.\d+)?) ?%)?")
+DAY_LENGTH = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """per_day: the percentage of a day's points that each begun day costs; at_most: of all days together."""
+
+    per_day: float
+    at_most: float = 100.0
+
+    @property
+    def text(self) -> str:
+        return f"{self.per_day:g}% a day, at most {self.at_most:g}%"
+
+    def penalty(self, points: float, when: Lateness | None) -> float:
+        """What is taken off. Who is late by nobody knows how much, since only the platform saw it, is late by one day."""
+        if when is None or not when.late:
+            return 0.0
+        days = 1 if when.by is None else math.ceil(when.by / DAY_LENGTH)
+        return round(points * min(self.per_day * days, self.at_most) / 100, 4)
+
+
+def parse_rule(text: str) -> Rule:
+    """Raises CourseError."""
+    found = RULE.fullmatch(text.strip())
+    rule = Rule(float(found[1]), float(found[2] or 100)) if found else None
+    if rule is None or not (rule.per_day <= 100 and rule.at_most <= 100):
+        raise CourseError(f"{text.strip()!r} is no rule for what is late: give {FORM}")
+    return rule
+
+
+def late_rule(root: Path) -> Rule | None:
+    """The class's rule; None where it has none. Raises CourseError."""
+    path = root / NAME
+    if not path.exists():
+        return None
+    try:
+        return parse_rule(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, CourseError) as error:
+        raise CourseError(f"{path}: {error}") from None
+
+
+def set_rule(root: Path, rule: Rule | None) -> None:
+    if rule is None:
+        (root / NAME).unlink(missing_ok=True)
+    else:
+        write_if_changed(root / NAME, f"{rule.text}\n".encode())

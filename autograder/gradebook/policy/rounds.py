@@ -1,0 +1,80 @@
+"""What a round has done of a day, so that it goes on where it stopped: for each step, of what it was done and what it made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ...base.files import write_whole
+
+FOLDER = "rounds"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """of: the digest of all that a step was made from; made: its files, from the class's folder; line: what it said; look: what else,
+    for a person."""
+
+    of: str
+    made: tuple[str, ...]
+    line: str
+    look: tuple[str, ...] = ()
+
+
+class Steps:
+    """rounds/<slug>.json. What cannot be read is as if nothing had been done: each step may be done again, and none does harm."""
+
+    def __init__(self, root: Path, slug: str) -> None:
+        self.root = root
+        self.path = root / FOLDER / f"{slug}.json"
+        self.done: dict[str, Done] = {}
+        try:
+            table = json.loads(self.path.read_text(encoding="utf-8"))
+            if table["format"] == FORMAT:
+                steps = table["steps"].items()
+                self.done = {name: Done(each["of"], tuple(each["made"]), each["line"], tuple(each["look"])) for name, each in steps}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass
+
+    def holds(self, name: str, of: str) -> bool:
+        """Whether the step was done of just this, and what it made is still there."""
+        done = self.done.get(name)
+        return done is not None and done.of == of and all((self.root / path).exists() for path in done.made)
+
+    def note(self, name: str, of: str, made: Iterable[Path], line: str, look: tuple[str, ...]) -> None:
+        paths = (path.relative_to(self.root) if path.is_relative_to(self.root) else path for path in made)
+        self.done[name] = Done(of, tuple(path.as_posix() for path in paths), line, look)
+        table = {"format": FORMAT, "steps": {key: asdict(each) for key, each in self.done.items()}}
+        write_whole(self.path, json.dumps(table, indent=1, ensure_ascii=False).encode(), durable=True)
+
+    def forget(self, name: str) -> None:
+        self.done.pop(name, None)
+
+
+def digest(*parts: object) -> str:
+    """Of files their content, or that there is none; of folders that of all files in them; of all else what it says."""
+    total = hashlib.sha256()
+    for part in parts:
+        for name, content in _contents(part):
+            total.update(f"{len(name)} {name} {len(content)} ".encode() + content)
+    return total.hexdigest()
+
+
+def _contents(part: object) -> Iterable[tuple[str, bytes]]:
+    if not isinstance(part, Path):
+        yield "said", repr(part).encode()
+    elif part.is_dir():
+        yield "folder", b""
+        for path in sorted(p for p in part.rglob("*") if p.is_file() and not p.name.startswith(".")):
+            yield path.relative_to(part).as_posix(), _sum(path)
+    else:
+        yield part.name, _sum(part) if part.is_file() else b""
+
+
+def _sum(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

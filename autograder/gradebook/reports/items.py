@@ -1,0 +1,174 @@
+"""Item analysis of a class: of each check how many get it, whether it tells the stronger from the weaker, and who fails it how.
+
+How long anybody worked is not told: nothing that is handed in says it, and a time that a notebook noted would be its owner's word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import StatisticsError, correlation
+
+from ...base.verdicts import INCONCLUSIVE, INFRASTRUCTURE, NOT_RUN, NOT_WRITTEN, SKIPPED, Verdict
+from ..lms.tables import harmless, written
+from ..results import ClassResults, Result
+
+MIN_TRIED, MIN_SIDE = 20, 3
+"""Below so many tries, or so few who pass or who fail, a correlation is about single persons."""
+UNJUDGED = (SKIPPED, INCONCLUSIVE, INFRASTRUCTURE)
+KNOWN_MISTAKE = "Yours gives just what this mistake gives: "
+"""How a verdict's cause begins where the answer is a mistake that the course knows (`mistakes.tell`)."""
+
+
+@dataclass(frozen=True)
+class ItemLine:
+    """One check over a class. tried: of `read` submissions, those whose exercise was begun, whose cell ran, and that could be judged.
+
+    discrimination: in [-1, 1]; None where it would mean nothing. failed_by: students, by id.
+    """
+
+    check: str
+    exercise: str
+    title: str
+    hidden: bool
+    read: int
+    tried: int
+    discrimination: float | None
+    failed_by: tuple[str, ...]
+
+    @property
+    def passed(self) -> int:
+        return self.tried - len(self.failed_by)
+
+    @property
+    def share(self) -> float | None:
+        """Of those who tried, how many got it."""
+        return self.passed / self.tried if self.tried else None
+
+    @property
+    def by_chance(self) -> float:
+        """Two standard errors of a correlation that is none: within so much of 0 it may be chance."""
+        return 2 / math.sqrt(self.tried - 1) if self.tried > 1 else math.inf
+
+    @property
+    def words(self) -> str:
+        """What the discrimination says, or why there is none."""
+        if self.discrimination is None:
+            if self.tried < MIN_TRIED:
+                return "too few"
+            if not self.failed_by or not self.passed:
+                return "all pass" if self.passed else "nobody passes"
+            return "too few fail" if len(self.failed_by) < MIN_SIDE else "too few pass" if self.passed < MIN_SIDE else "all else is equal"
+        if abs(self.discrimination) <= self.by_chance:
+            return "may be chance"
+        return "" if self.discrimination > 0 else "look at this check: who fails it has more elsewhere"
+
+
+@dataclass(frozen=True)
+class MistakeLine:
+    """A mistake that the course knows, and whose answers are just that."""
+
+    exercise: str
+    mistake: str
+    students: tuple[str, ...]
+
+
+def all_say(words: str, verdicts: Sequence[Verdict]) -> bool:
+    """Whether all checks of an exercise fail with the same words, as they do at a stub, or at a cell that did not run."""
+    told = [v for v in verdicts if v.outcome != SKIPPED and not v.message.startswith("not measured")]
+    return bool(told) and all(v.message.startswith(words) for v in told)
+
+
+def is_begun(verdicts: Sequence[Verdict]) -> bool:
+    return bool(verdicts) and not all_say(NOT_WRITTEN, verdicts)
+
+
+def has_run(verdicts: Sequence[Verdict]) -> bool:
+    """Whether there is an answer to judge: the exercise is begun and its cell ran to its end."""
+    return is_begun(verdicts) and not all_say(NOT_RUN, verdicts)
+
+
+def item_lines(read: Sequence[Result]) -> list[ItemLine]:
+    """A line for each check, in the order of the records. read: graded submissions that could be read."""
+    tries: dict[str, list[tuple[Result, Verdict]]] = {}
+    for result in read:
+        for exercise in result.exercises:
+            verdicts = result.record.exercise(exercise.exercise)
+            judged = [v for v in verdicts if v.outcome not in UNJUDGED] if has_run(verdicts) else []
+            for verdict in verdicts:
+                tries.setdefault(verdict.check, [])
+            for verdict in judged:
+                tries[verdict.check].append((result, verdict))
+    known = {v.check: v for result in read for v in result.record.verdicts}
+    return [
+        ItemLine(
+            name, known[name].exercise, known[name].title, known[name].hidden, len(read), len(pairs), discrimination(pairs),
+            tuple(sorted(result.record.student for result, v in pairs if not v.passed)),
+        )
+        for name, pairs in tries.items()
+    ]  # fmt: skip
+
+
+def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
+    """The point-biserial correlation between passing a check and the points of all other checks of the day.
+
+    pairs: who tried, and the verdict. None with fewer than MIN_TRIED tries, fewer than MIN_SIDE on either side, or where all have the
+    same points elsewhere. Crocker and Algina 1986: the item is left out of the total, or it would be held against itself.
+    """
+    passed = [float(verdict.passed) for _, verdict in pairs]
+    if len(pairs) < MIN_TRIED or not MIN_SIDE <= sum(passed) <= len(pairs) - MIN_SIDE:
+        return None
+    try:
+        return correlation(passed, [rest(result, verdict) for result, verdict in pairs])
+    except StatisticsError:  # one side does not vary
+        return None
+
+
+def rest(result: Result, verdict: Verdict) -> float:
+    """What the checks gave for a day without this one. Rounded: sums in another order are no difference."""
+    exercise = next(e for e in result.exercises if e.exercise == verdict.exercise)
+    weights = sum(v.weight for v in result.record.exercise(verdict.exercise) if v.outcome != SKIPPED)
+    own = exercise.max_points * verdict.weight / weights if verdict.passed and weights else 0.0
+    return round(sum(e.automatic for e in result.exercises) - own, 3)
+
+
+def mistake_lines(read: Sequence[Result]) -> list[MistakeLine]:
+    """The known mistakes of a class, exercise by exercise, the commonest first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in read:
+        for v in result.record.verdicts:
+            if v.cause and v.cause.startswith(KNOWN_MISTAKE):
+                found.setdefault((v.exercise, v.cause.removeprefix(KNOWN_MISTAKE)), []).append(result.record.student)
+    order = list(dict.fromkeys(e.exercise for result in read for e in result.exercises))
+    lines = [MistakeLine(exercise, mistake, tuple(sorted(students))) for (exercise, mistake), students in found.items()]
+    return sorted(lines, key=lambda line: (order.index(line.exercise), -len(line.students), line.mistake))
+
+
+def readable(results: Sequence[Result]) -> list[Result]:
+    """The submissions from which something can be learnt of the checks."""
+    return [r for r in results if r.points is not None and r.record.problem is None]
+
+
+def items_csv(results: ClassResults) -> bytes:
+    """A row for each check of each day."""
+    rows: list[Sequence[object]] = [
+        ("day", "exercise", "check", "title", "hidden", "submissions", "tried", "passed", "share", "discrimination", "note", "failed_by")
+    ]
+    for day in results.days:
+        for line in item_lines(readable(results.by_day[day])):
+            numbers = ("" if n is None else f"{n:.3f}" for n in (line.share, line.discrimination))
+            rows.append((
+                day.slug, line.exercise, line.check, line.title, "yes" if line.hidden else "", line.read, line.tried, line.passed,
+                *numbers, line.words, harmless(" ".join(line.failed_by)),
+            ))  # fmt: skip
+    return written(rows)
+
+
+def mistakes_csv(results: ClassResults) -> bytes:
+    """A row for each known mistake that somebody made."""
+    rows: list[Sequence[object]] = [("day", "exercise", "mistake", "how_many", "students")]
+    for day in results.days:
+        for line in mistake_lines(readable(results.by_day[day])):
+            rows.append((day.slug, line.exercise, harmless(line.mistake), len(line.students), harmless(" ".join(line.students))))
+    return written(rows)

@@ -1,0 +1,155 @@
+"""After a check was mended: who would get what, before anything is stored.
+
+New records go into regraded/, beside the old ones; storing puts them in their place and keeps the old ones in
+regraded/replaced/. A grade corrected by hand stays: the gradebook holds it apart from what the checks gave.
+"""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...base.errors import CourseError
+from ...grading.records import Record, read_record, record_path, write_record
+from ...grading.run import drawn_seed, grade_all
+from ...grading.tasks import Task
+from ..booking import book_class
+from ..lms.tables import harmless, number, written
+from ..results import Booked, book_penalties, lost
+
+if TYPE_CHECKING:
+    from ...grading.executors.base import Executor
+    from ...grading.grade import Options
+    from ..books.bulk import ClassFolder
+
+FOLDER = "regraded"
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An exercise whose automatic points change. before: None where there was no record.
+
+    corrected: the points that were given by hand, and that stay; None where there are none.
+    """
+
+    student: str
+    slug: str
+    exercise: str
+    before: float | None
+    after: float
+    checks: tuple[str, ...]
+    corrected: float | None = None
+
+    @property
+    def note(self) -> str:
+        return "" if self.corrected is None else f"corrected by hand: stays {number(self.corrected)}"
+
+
+def old_records(records: Path, tasks: Iterable[Task]) -> dict[Key, Record]:
+    """The records there are; one that cannot be read counts as none."""
+    found = {}
+    for task in tasks:
+        path = record_path(records, task.student, task.day.slug)
+        if path.exists():
+            try:
+                found[task.student, task.day.slug] = read_record(path)
+            except CourseError:
+                continue
+    return found
+
+
+def regrade(
+    tasks: list[Task],
+    old: Mapping[Key, Record],
+    options: Callable[[int], Options],
+    side: Path,
+    *,
+    executor: Executor | None = None,
+    progress: Callable[[int, int, Record], None] | None = None,
+) -> list[Record]:
+    """Grades into the side folder, each submission with the seed it had, or a new one; what is there already and still holds is kept."""
+    by_seed: dict[int, list[Task]] = {}
+    drawn = drawn_seed(side, [task for task in tasks if (task.student, task.day.slug) not in old])
+    for task in tasks:
+        before = old.get((task.student, task.day.slug))
+        by_seed.setdefault(before.seed if before is not None else drawn, []).append(task)
+    new: dict[Key, Record] = {}
+    for seed, of_seed in sorted(by_seed.items()):
+        for record in grade_all(of_seed, options(seed), side, resume=True, progress=progress, executor=executor):
+            new[record.student, record.slug] = record
+    return [new[task.student, task.day.slug] for task in tasks]
+
+
+def changes(old: Mapping[Key, Record], new: Iterable[Record], booked: Mapping[Key, Booked]) -> list[Change]:
+    """Exercises whose automatic points differ; a fault of ours changes nothing."""
+    found = []
+    for record in new:
+        if record.infrastructure is not None:
+            continue
+        key = record.student, record.slug
+        before = old.get(key)
+        if before is not None and before.infrastructure is not None:
+            before = None
+        points = {s.exercise: s.points for s in before.scores} if before is not None else {}
+        book = booked.get(key)
+        for score in record.scores:
+            was = points.get(score.exercise)
+            if was is not None and abs(was - score.points) < 1e-6:
+                continue
+            hand = book.by_hand.get(score.exercise) if book is not None else None
+            found.append(Change(*key, score.exercise, was, score.points, checks_that_differ(before, record, score.exercise), hand))
+    return found
+
+
+def checks_that_differ(before: Record | None, after: Record, exercise: str) -> tuple[str, ...]:
+    """`test_ties: fail -> pass`; a check that is new or gone says so."""
+    if before is None:
+        return ()
+    was = {v.check: v for v in before.exercise(exercise)}
+    now = {v.check: v for v in after.exercise(exercise)}
+    lines = []
+    for name in dict.fromkeys([*was, *now]):
+        if name not in now:
+            lines.append(f"{name}: gone ({was[name].outcome})")
+        elif name not in was:
+            lines.append(f"{name}: new ({now[name].outcome})")
+        elif was[name].outcome != now[name].outcome and lost(was[name]) != lost(now[name]):
+            lines.append(f"{name}: {was[name].outcome} -> {now[name].outcome}")
+        elif was[name].weight != now[name].weight:
+            lines.append(f"{name}: weight {was[name].weight:g} -> {now[name].weight:g}")
+    return tuple(lines)
+
+
+def changes_csv(found: Iterable[Change]) -> bytes:
+    rows: list[tuple[object, ...]] = [("day", "student", "exercise", "from", "to", "checks", "note")]
+    rows += [(c.slug, harmless(c.student), c.exercise, number(c.before), number(c.after), "; ".join(c.checks), c.note) for c in found]
+    return written(rows)
+
+
+def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: datetime.datetime) -> dict[Key, str]:
+    """Puts the new records in place of the old ones, and the scores into the gradebook. -> {(student, slug): what went wrong}"""
+    from ..books.gradebook import enter_day
+    from ..books.writer import WriterThread
+
+    for day in {task.day.slug: task.day for task in tasks}.values():
+        enter_day(day, folder.db_url)
+        book_class(folder.root, folder.db_url, [day])
+    replaced = folder.root / FOLDER / "replaced" / now.strftime("%Y%m%dT%H%M%S")
+    with WriterThread(folder) as writer:
+        for task, record in zip(tasks, new, strict=True):
+            if record.infrastructure is not None:
+                continue
+            path = record_path(folder.records, record.student, record.slug)
+            if path.exists():
+                kept = record_path(replaced, record.student, record.slug)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, kept)
+            write_record(folder.records, record)
+            writer.put(task, record)
+    book_penalties(folder, {task.day.slug: task.day for task in tasks}.values())
+    return writer.failures

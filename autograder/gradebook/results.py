@@ -1,0 +1,235 @@
+"""What a class has: each record with the gradebook's word beside it, so that a grade corrected by hand counts everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import CourseError
+from ..base.verdicts import Verdict
+from ..grading.records import Record, read_record
+from ..lessons import CAPSTONE, Day
+from .lms.collecting import Entry, Notes
+from .policy.deadlines import Lateness, due_dates, extensions, lateness
+from .policy.late import Rule, late_rule
+from .policy.roster import Person, Roster
+
+if TYPE_CHECKING:
+    from .books.bulk import ClassFolder
+
+NOT_A_LOSS = ("pass", "skipped")
+
+
+def lost(verdict: Verdict) -> bool:
+    """Whether a check cost points."""
+    return verdict.outcome not in NOT_A_LOSS
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """points: what counts; automatic: what the checks gave."""
+
+    exercise: str
+    points: float
+    automatic: float
+    max_points: float
+
+    @property
+    def by_hand(self) -> bool:
+        return abs(self.points - self.automatic) > 1e-6
+
+
+@dataclass(frozen=True)
+class Result:
+    """One student's one day. penalty: what the class's rule, or nbgrader where it has none, takes off for lateness.
+
+    graded_by_hand: a person has given points in the gradebook.
+    """
+
+    record: Record
+    person: Person
+    exercises: tuple[ExerciseResult, ...]
+    penalty: float = 0.0
+    entry: Entry | None = None
+    lateness: Lateness | None = None
+    graded_by_hand: bool = False
+
+    @property
+    def points(self) -> float | None:
+        """None where the submission could not be graded or read, and no person has graded it: that is no zero."""
+        if self.record.infrastructure is not None or (self.record.problem is not None and not self.graded_by_hand):
+            return None
+        return round(max(sum(e.points for e in self.exercises) - self.penalty, 0.0), 4)
+
+    @property
+    def max_points(self) -> float:
+        return round(sum(e.max_points for e in self.exercises), 4)
+
+    @property
+    def late(self) -> str:
+        return self.lateness.text if self.lateness else ""
+
+
+@dataclass(frozen=True)
+class ClassResults:
+    """All results of a class, by day, then by student. damaged: a line for each record that cannot be read."""
+
+    days: tuple[Day, ...]
+    results: tuple[Result, ...]
+    damaged: tuple[str, ...] = ()
+    people: tuple[Person, ...] = ()
+    """Whom the roster names."""
+
+    def missing(self, day: Day) -> list[Person]:
+        """Whom the roster names, and of whom there is nothing of that day."""
+        there = {r.record.student for r in self.by_day[day]}
+        return [person for person in self.people if person.id not in there]
+
+    @cached_property
+    def by_day(self) -> dict[Day, list[Result]]:
+        return {day: [r for r in self.results if r.record.slug == day.slug] for day in self.days}
+
+    @cached_property
+    def students(self) -> list[str]:
+        return sorted({r.record.student for r in self.results})
+
+
+@dataclass(frozen=True)
+class Booked:
+    """What the gradebook has of a submission. scores: {exercise: points}; by_hand: those that a person gave or added to."""
+
+    scores: dict[str, float]
+    penalty: float
+    by_hand: dict[str, float] = dataclasses.field(default_factory=dict)
+
+
+def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None, *, capstone: bool = False) -> ClassResults:
+    """Raises CourseError where nothing is graded. capstone: with the races, which belong to no day and stand in no gradebook."""
+    results: list[Result] = []
+    damaged: list[str] = []
+    notes = Notes(folder.root).entries
+    due, more, rule = due_dates(folder.root), extensions(folder.root), late_rule(folder.root)
+    books_of = {day.slug: booked(folder.db_url, day) for day in days}
+    for slug in [*books_of, *([CAPSTONE] if capstone else [])]:
+        books = books_of.get(slug, {})
+        for path in sorted((folder.records / slug).glob("*.json")):
+            try:
+                record = read_record(path)
+            except CourseError as error:
+                damaged.append(str(error))
+                continue
+            entry, key = notes.get((record.student, slug)), (record.student, slug)
+            when = lateness(entry, due.get(slug), more.get(key))
+            results.append(_result(record, books.get(record.student), entry, when, roster, rule))
+    if not results and not damaged:
+        raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
+    shown = {r.record.slug for r in results}
+    people = tuple(roster.by_id.values()) if roster is not None else ()
+    return ClassResults(tuple(day for day in days if day.slug in shown), tuple(results), tuple(damaged), people)
+
+
+def _result(
+    record: Record, book: Booked | None, entry: Entry | None, when: Lateness | None, roster: Roster | None, rule: Rule | None
+) -> Result:
+    scores = book.scores if book is not None else {}
+    exercises = tuple(
+        ExerciseResult(s.exercise, scores.get(s.exercise, s.points), s.points, s.max_points) for s in record.scores
+    )
+    person = roster.person(record.student) if roster is not None else Person(record.student)
+    if entry is not None and not person.lms_id:
+        person = dataclasses.replace(person, lms_id=entry.lms_id, name=person.name or entry.lms_name)
+    penalty = book.penalty if book is not None else 0.0
+    if rule is not None:
+        penalty = rule.penalty(sum(e.points for e in exercises), when)
+    if record.problem is not None and not (book is not None and book.by_hand):
+        penalty = 0.0  # of nothing
+    return Result(record, person, exercises, penalty, entry, when, book is not None and bool(book.by_hand))
+
+
+GRADES = """
+    select submission.student_id, cell.name, grade.auto_score, grade.manual_score, grade.extra_credit
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    join grade on grade.notebook_id = notebook.id
+    join base_cell cell on cell.id = grade.cell_id
+    where assignment.name = :slug
+"""
+COMMENTS = """
+    select submission.student_id, comment.cell_id, comment.auto_comment, comment.manual_comment
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    join comment on comment.notebook_id = notebook.id
+    where assignment.name = :slug
+"""
+PENALTIES = """
+    select submission.student_id, sum(notebook.late_submission_penalty)
+    from assignment
+    join submitted_assignment submission on submission.assignment_id = assignment.id
+    join submitted_notebook notebook on notebook.assignment_id = submission.id
+    where assignment.name = :slug
+    group by submission.student_id
+"""
+
+
+def booked(db_url: str, day: Day) -> dict[str, Booked]:
+    """{student: what the gradebook has} of a day; empty where there is no gradebook, or not this day in it."""
+    found = {student: Booked({}, float(penalty or 0)) for student, penalty in asked(db_url, PENALTIES, day)}
+    for student, cell, automatic, by_hand, extra in asked(db_url, GRADES, day):
+        book, exercise = found[student], cell.removeprefix("check_")
+        score = automatic if by_hand is None else by_hand
+        if score is not None:
+            book.scores[exercise] = float(score) + float(extra or 0)
+            if by_hand is not None or extra:
+                book.by_hand[exercise] = book.scores[exercise]
+    return found
+
+
+def automatic_scores(db_url: str, day: Day) -> dict[str, dict[str, float | None]]:
+    """{student: {exercise: what the checks gave}} of a day, as the gradebook has it."""
+    found: dict[str, dict[str, float | None]] = {}
+    for student, cell, automatic, _, _ in asked(db_url, GRADES, day):
+        found.setdefault(student, {})[cell.removeprefix("check_")] = automatic
+    return found
+
+
+def all_booked(db_url: str, day: Day) -> list[list[tuple[Any, ...]]]:
+    """All that pages and exports take from the gradebook: scores, comments and penalties."""
+    return [sorted(asked(db_url, question, day), key=repr) for question in (GRADES, COMMENTS, PENALTIES)]
+
+
+def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
+    """In SQL: to import nbgrader takes longer than all else that a report does."""
+    from sqlalchemy import create_engine, inspect, text
+    from sqlalchemy.engine import make_url
+
+    url = make_url(db_url)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        return []
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        there = inspect(connection).has_table("grade")
+        rows = [tuple(row) for row in connection.execute(text(question), {"slug": day.slug})] if there else []
+    engine.dispose()
+    return rows
+
+
+def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
+    """What the class's rule takes off these days, into the gradebook. Nothing where there is no rule, or nothing is graded yet."""
+    from .books.gradebook import set_penalty
+
+    if late_rule(folder.root) is None:
+        return
+    for day in days:
+        if any((folder.records / day.slug).glob("*.json")):
+            results = class_results(folder, [day]).results
+            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)
+
+
+def need_person(results: Iterable[Result]) -> list[Result]:
+    return [r for r in results if r.record.needs_person]

@@ -1,0 +1,104 @@
+"""The inputs of a verdict besides the submission: the one list that stored results of grading are held against.
+
+Certification, stored records (`grade --resume`, `round`), a cluster's handshake, canaries and cached results of mutants all ask here.
+The list is read from the sources: the checks of the topic and all modules that they import, the modules that grade (in the grader's
+process and in the worker's), the parts of the kit that any of these or a reference imports, the kit's data, the reference solutions up
+to the topic, its tables of known mistakes, and its hand-computed numbers. Comments and line breaks in Python do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import platform
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+from ..base.course_table import known_topics
+from ..base.imports import imported_files, kit_files
+from ..base.parsing import parse
+from ..lessons import ROOT, Day, lesson
+from ..lessons.syllabus import stamp
+
+GRADERS = ("autograder.grading.grade", "autograder.grading.lane", "autograder.sandbox.process.zygote")
+"""Where grading begins: in the grader's process, and in the one that workers are forked from."""
+NO_GRADERS = ("autograder.lessons", "autograder.grading.verdict_inputs", "autograder.base.specimen_files", "autograder.grading.records")
+"""Modules that graders import and that decide nothing: they read a lesson (its setup and points count by themselves), write a record."""
+LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
+NUMBERS = Path("datasets", "hand_computed.toml")
+DATA = (".json", ".jsonl", ".safetensors")
+
+
+def files(topic: str, root: Path = ROOT) -> list[Path]:
+    """Return the files that a verdict on this topic depends on, as sorted paths from root, besides NUMBERS."""
+    checks = (f"autograder.checking.checks.test_{topic}", f"autograder.checking.hidden.test_{topic}")
+    found = imported_files(root, (*GRADERS, *checks), lambda name: name.startswith(NO_GRADERS))
+    topics = known_topics()
+    found |= {Path("solutions") / f"{name}.py" for name in ("__init__", *topics[: topics.index(topic) + 1])}
+    found |= kit_files(root, found)
+    found |= {path for path in mistake_tables(topic) if (root / path).exists()}
+    models = root / "datasets" / "models"
+    found |= {
+        path.relative_to(root) for path in (root / "datasets").rglob("*") if path.suffix in DATA and models not in path.parents
+    }
+    return sorted(found)
+
+
+def mistake_tables(topic: str) -> list[Path]:
+    return [Path("autograder", "checking", kind, "mistakes", f"{topic}.json") for kind in ("checks", "hidden")]
+
+
+def digest(topic: str, root: Path = ROOT) -> str:
+    """Return a digest of these files, the topic's hand-computed numbers, and the versions of Python and of the libraries at work."""
+    known = _known.get((topic, root))
+    if known is None or known[0] != _stamps(known[1]):
+        paths = [root / path for path in files(topic, root)]
+        watched = (root / NUMBERS, *paths)
+        known = _known[topic, root] = (_stamps(watched), watched, _digest(topic, root, paths))
+    return hashlib.sha256(repr((known[2], environment())).encode()).hexdigest()
+
+
+_known: dict[tuple[str, Path], tuple[object, tuple[Path, ...], str]] = {}
+"""{(topic, root): (stamps, the files that they are of, digest)}: a class of thousands asks again for each submission."""
+
+
+def _stamps(paths: tuple[Path, ...]) -> tuple[object, ...]:
+    return tuple(stamp(path) if path.exists() else None for path in paths)
+
+
+def _digest(topic: str, root: Path, paths: list[Path]) -> str:
+    found = hashlib.sha256(repr(numbers(topic, (root / NUMBERS).read_bytes())).encode())
+    for path in paths:
+        found.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + hashlib.sha256(meaning(path, path.read_bytes())).digest())
+    return found.hexdigest()
+
+
+@functools.cache
+def environment() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that verdicts depend on, without the name of a build ("+cpu")."""
+    versions = {name: metadata.version(name).partition("+")[0] for name in LIBRARIES}
+    return {"python": ".".join(platform.python_version_tuple()[:2]), **versions}
+
+
+def of_day(day: Day) -> str:
+    """Return the digest for records of a day: of its topic, its cells of code, and the points of its exercises."""
+    code = [(cell.role, cell.source) for cell in lesson(day).cells if cell.role != "text"]
+    points = [(exercise.name, exercise.points) for exercise in lesson(day).exercises]
+    return hashlib.sha256(repr((digest(day.topic, day.root), code, points)).encode()).hexdigest()
+
+
+def numbers(topic: str, content: bytes) -> object:
+    """Return a topic's section of the hand-computed numbers."""
+    return tomllib.loads(content.decode()).get(topic)
+
+
+def meaning(path: Path, content: bytes) -> bytes:
+    """Return what counts of a file: of Python the program with its docstrings, of other files every byte."""
+    return _program(content) if path.suffix == ".py" else content
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(source: bytes) -> bytes:
+    return ast.dump(parse(source)).encode()

@@ -1,0 +1,86 @@
+"""What became of a notebook's cells: which exercise's cell did not run when it was run last, so that an older function is still there."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..base.errors import CourseError
+from ..lessons import lesson, syllabus
+
+DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
+EXERCISE_CELL = "exercise-"
+"""How the id of an exercise's cell begins in a released notebook."""
+
+
+class Cells:
+    """Listens to a kernel. `trouble` holds a sentence for each exercise whose function is not that of its cell's last run."""
+
+    def __init__(self, namespace: Callable[[], dict[str, Any]]) -> None:
+        self.namespace = namespace
+        self.trouble: dict[str, str] = {}
+        self.homes: dict[str, str] = {}
+        """{cell id: the exercise that it defined when it last ran well}"""
+        self.before: dict[str, Any] = {}
+
+    def starts(self, info: Any) -> None:
+        """IPython's pre_run_cell."""
+        self.before = {name: self.namespace().get(name) for name in self._concerned(info)}
+
+    def ended(self, result: Any) -> None:
+        """IPython's post_run_cell."""
+        error = result.error_before_exec or result.error_in_exec
+        defined = DEFINED.findall(result.info.raw_cell)
+        for name in self._concerned(result.info):
+            now = self.namespace().get(name)
+            if now is not None and now is not self.before.get(name):
+                self.trouble.pop(name, None)
+                if cell_id := getattr(result.info, "cell_id", None):
+                    self.homes[cell_id] = name
+            elif error is not None:
+                self.trouble[name] = f"The cell of `{name}` failed when you last ran it: {_in_words(error)}."
+            elif name not in defined:
+                instead = " It defines " + ", ".join(f"`{other}`" for other in defined) + "." if defined else ""
+                self.trouble[name] = f"The cell of `{name}` no longer defines it.{instead} The name must stay as in the stub."
+
+    def _concerned(self, info: Any) -> list[str]:
+        """The exercises that a cell defines, or is there for."""
+        cell_id = getattr(info, "cell_id", None) or ""
+        names = [*DEFINED.findall(info.raw_cell), cell_id.removeprefix(EXERCISE_CELL), self.homes.get(cell_id, "")]
+        known = exercise_names() if any(names) else set()
+        return [name for name in dict.fromkeys(names) if name in known]
+
+
+def exercise_names() -> set[str]:
+    with suppress(CourseError):
+        return {exercise.name for day in syllabus() if day.ready for exercise in lesson(day).exercises}
+    return set()
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    else:
+        lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+        line = lines[0] if lines else None
+    return type(error).__name__ + (f" in line {line}" if line else "")
+
+
+_listening: Cells | None = None
+
+
+def listen(shell: Any) -> None:
+    """Begins to listen to a kernel; once."""
+    global _listening
+    if _listening is None and shell is not None and hasattr(shell, "kernel"):
+        _listening = Cells(lambda: shell.user_ns)
+        shell.events.register("pre_run_cell", _listening.starts)
+        shell.events.register("post_run_cell", _listening.ended)
+
+
+def trouble(exercise: str) -> str:
+    """A sentence on why there is no function of the cell's last run, or only an older one; "" where the cell ran."""
+    return _listening.trouble.get(exercise, "") if _listening is not None else ""

@@ -1,0 +1,67 @@
+"""An exercise's checks, run for a person who waits: with copies and limits as in grading, and a stop button."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import getpass
+import io
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from ..base.verdicts import Verdict
+from ..checking.runner import run_checks, select
+from ..sandbox.confine.threads import one_thread
+from ..sandbox.process.near import Near, State
+
+KEPT_CHARS = 100_000
+
+
+def run_for_a_person(
+    topic: str, namespace: dict[str, Any], *, exercise: str | None = None, on_check: Callable[[], None] | None = None
+) -> tuple[list[Verdict], str]:
+    """Verdicts of the visible checks, and what the student's code printed meanwhile. on_check: called as each check begins."""
+    printed, screen = _Kept(), sys.stdout
+    student = Near(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
+    selected = select(topic, exercise=exercise, hidden=False)
+    with contextlib.redirect_stdout(printed), _nobody_answers(), _as_a_new_process(), one_thread():
+        verdicts = run_checks(topic, selected, student)
+    return verdicts, printed.getvalue()
+
+
+class _Kept(io.StringIO):
+    """Keeps the beginning: an endless loop may print."""
+
+    def write(self, text: str) -> int:
+        if self.tell() < KEPT_CHARS:
+            super().write(text[:KEPT_CHARS])
+        return len(text)
+
+
+@contextlib.contextmanager
+def _nobody_answers() -> Iterator[None]:
+    """`input()` ends as it does in grading, where there is nobody to ask."""
+
+    def refuse(prompt: object = "", *args: Any, **kwargs: Any) -> str:
+        raise EOFError("EOF when reading a line")
+
+    kept = builtins.input, getpass.getpass, sys.stdin
+    builtins.input, getpass.getpass, sys.stdin = refuse, refuse, io.StringIO()
+    try:
+        yield
+    finally:
+        builtins.input, getpass.getpass, sys.stdin = kept
+
+
+@contextlib.contextmanager
+def _as_a_new_process() -> Iterator[None]:
+    """The checks' own sums do not depend on what the notebook has set for all of torch, and leave it as it was."""
+    kept = State.now()
+    State(True, torch.float32, kept.rng).set()
+    try:
+        yield
+    finally:
+        kept.set()

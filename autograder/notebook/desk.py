@@ -1,0 +1,119 @@
+"""A student's desk: the folder with their notebooks, and what they have passed."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course.kit.paths import ROOT, WORK
+
+from ..base.errors import CourseError
+from ..lessons import Day, lesson, syllabus
+
+PROGRESS = "progress.json"
+
+
+def desk_folder() -> Path | None:
+    """Where this student's notebooks lie: $COURSE_WORK, or the folder of days that one stands in or beside, or work/.
+
+    None inside course/ itself: what runs there is the release, not a student.
+    """
+    if chosen := os.environ.get("COURSE_WORK"):
+        return Path(chosen)
+    here = Path.cwd()
+    if here.is_relative_to(ROOT / "course"):
+        return None
+    slugs = {day.slug for day in syllabus()}
+    if here.name in slugs:
+        return here.parent
+    return here if any((here / slug).is_dir() for slug in slugs) else WORK
+
+
+def notebook_path(day: Day) -> Path:
+    """Where this student's notebook of a day lies, or would."""
+    return (desk_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
+
+
+def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
+    """The day whose notebook runs here, by the name of its file or folder as Jupyter or VS Code tell it; None where neither says."""
+    told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
+    paths = [Path(place) for place in told if isinstance(place, str)]
+    names = [name for path in paths for name in (path.stem, path.parent.name)]
+    return next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
+
+
+def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
+    """The day an exercise belongs to, and its points. here: the day whose exercises are named where nothing is like this."""
+    known: dict[str, list[str]] = {}
+    for day in syllabus():
+        if day.ready:
+            for exercise in lesson(day).exercises:
+                if exercise.name == name:
+                    return day, exercise.points
+                known.setdefault(day.topic, []).append(exercise.name)
+    import difflib
+
+    near = difflib.get_close_matches(name, [each for names in known.values() for each in names], 1)
+    if near:
+        raise CourseError(f"there is no exercise {name!r}; did you mean {near[0]!r}?")
+    if here is not None and here.topic in known:
+        raise CourseError(f"there is no exercise {name!r}; Day {here.number} has {', '.join(known[here.topic])}")
+    raise CourseError(f"there is no exercise {name!r}; `progress()` lists the days, each notebook names its exercises")
+
+
+# What has been passed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a student's last check of an exercise said (visible checks only)."""
+
+    points: float
+    max_points: float
+    passed: bool
+    when: float
+
+
+def read_progress(folder: Path | None) -> dict[str, Any]:
+    if folder is None:
+        return {}
+    try:
+        table = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        return table if isinstance(table, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
+    """Kept whole or not at all; a desk that cannot be written to costs nothing but the memory of it."""
+    if folder is None or not folder.is_dir():
+        return
+    temporary = folder / f".{PROGRESS}.{os.getpid()}"
+    try:
+        temporary.write_text(json.dumps(table, indent=1), encoding="utf-8")
+        os.replace(temporary, folder / PROGRESS)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def note_standing(topic: str, exercise: str, points: float, max_points: float, passed: bool) -> None:
+    folder = desk_folder()
+    table = read_progress(folder)
+    entry = {"points": points, "max_points": max_points, "passed": passed, "when": time.time()}
+    table.setdefault("exercises", {})[f"{topic}/{exercise}"] = entry
+    write_progress(folder, table)
+
+
+def standings(folder: Path | None) -> dict[str, Standing]:
+    """{"samplers/top_p_probs": Standing} of everything checked so far."""
+    found = {}
+    for name, entry in read_progress(folder).get("exercises", {}).items():
+        try:
+            found[name] = Standing(float(entry["points"]), float(entry["max_points"]), bool(entry["passed"]), float(entry["when"]))
+        except (TypeError, KeyError, ValueError):
+            continue
+    return found

@@ -1,0 +1,32 @@
+"""How far a student is: `progress()` of a notebook, and `autograder progress`."""
+
+from __future__ import annotations
+
+from ..lessons import lesson, syllabus
+from . import desk, render, rungs
+from .screen import Table, show
+
+
+def progress() -> None:
+    """Days, exercises and points so far, by the checks that you have run, what to do next, and your ladder of tokens per second."""
+    folder = desk.desk_folder()
+    standings = desk.standings(folder)
+    rows, lines = [], []
+    for day in syllabus():
+        if not day.ready:
+            continue
+        exercises = lesson(day).exercises
+        have = sum(standings[k].points for e in exercises if (k := f"{day.topic}/{e.name}") in standings)
+        total = sum(e.points for e in exercises)
+        done = sum(k in standings and standings[k].passed for e in exercises if (k := f"{day.topic}/{e.name}"))
+        opened = [e.name for e in exercises if not ((k := f"{day.topic}/{e.name}") in standings and standings[k].passed)]
+        following = opened[0] if opened else "done"
+        points = f"{render.points_text(have)} of {render.points_text(total)}"
+        rows.append((str(day.number), day.title, f"{done} of {len(exercises)}", points, following))
+        lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{len(exercises)} exercises  {points} points  next: {following}")
+    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in ("day", "title", "exercises", "points", "next"))
+    body = "".join("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
+    html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
+    if found := rungs.rungs():
+        html, text = html + rungs.html(found), f"{text}\n\n{rungs.text(found)}"
+    show(Table(html, text))

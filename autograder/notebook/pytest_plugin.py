@@ -1,0 +1,269 @@
+"""`pytest` on a student's notebook: an item for each check that one may see, judged as `check()` and `autograder check` judge it.
+
+    pytest work/day05_samplers                    a day; its ids are <notebook>::<exercise>::<check>
+    pytest work -k top_p --lf -x                  pytest's own ways to choose
+    pytest autograder/checking/checks/test_samplers.py
+                                                  a file of checks, against the notebook on the desk, --notebook PATH or --course
+
+Every pytest run in this environment imports this file. What needs torch is therefore imported where a notebook is at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..base import collector
+
+if TYPE_CHECKING:
+    from ..checking.runner import Check
+    from ..lessons import Day
+    from .session import Sessions
+
+pytest_plugins = ("autograder.notebook.pytest_fixtures",)
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKING = ROOT / "autograder" / "checking"
+NOT_A_DESK = (ROOT / "course", ROOT / "build")
+"""What is released and what is built lies in folders of days too."""
+NOTEBOOKS = tuple(f"{folders}day[0-9][0-9]_*.ipynb" for folders in ("", "day[0-9][0-9]_*/", "*/day[0-9][0-9]_*/"))
+ALONE = "speed is measured alone: run without -n"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("from prompt to token")
+    group.addoption("--notebook", type=Path, help="for files of checks and the fixture `student`; else the desk's")
+    group.addoption("--course", action="store_true", help="the course's own answers in place of a notebook, for files of checks")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", 'day(name): the day whose functions the fixture `student` holds, as in day("samplers")')
+
+
+# What is collected
+
+
+def day_of(path: Path) -> Day | None:
+    """The day whose notebook has this file's name."""
+    from ..lessons.syllabus import syllabus
+
+    return next((day for day in syllabus() if day.slug == path.stem and day.ready), None)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFile | None:
+    """A day's notebook: in the folder of its name, or wherever it lies if it is named itself."""
+    if file_path.suffix != ".ipynb" or day_of(file_path) is None:
+        return None
+    collector.seldom()
+    on_a_desk = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NOT_A_DESK)
+    return NotebookFile.from_parent(parent, path=file_path) if on_a_desk or parent.session.isinitpath(file_path) else None
+
+
+class NotebookFile(pytest.File):
+    def collect(self) -> Iterable[Exercise]:
+        from ..lessons import lesson
+
+        day = day_of(self.path)
+        assert day is not None
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for exercise in lesson(day).exercises:
+            definition = re.compile(rf"(def|class) {exercise.name}\b")
+            line = next((number for number, text in enumerate(lines) if definition.search(text)), 0)
+            yield Exercise.from_parent(self, name=exercise.name, day=day, line=line)
+
+
+class Exercise(pytest.Class):
+    """A class to pytest, because editors show what is in a file as classes and functions, and nothing else."""
+
+    obj: Any = None
+
+    def __init__(self, *, day: Day, line: int, **more: Any) -> None:
+        super().__init__(**more)
+        self.day, self.line = day, line
+
+    @classmethod
+    def from_parent(cls, parent: Any, **more: Any) -> Exercise:
+        return super(pytest.Class, cls).from_parent(parent, **more)
+
+    def collect(self) -> Iterable[CheckItem]:
+        from ..checking.runner import select
+
+        for check in select(self.day.topic, exercise=self.name, hidden=False):
+            yield CheckItem.from_parent(self, name=short_name(check), day=self.day, check=check, notebook=self.path, line=self.line)
+
+
+def short_name(check: Check) -> str:
+    """Without the words with which the exercise's own name begins: `test_top_p_by_hand` of `top_p_probs` is `by_hand`."""
+    words = check.name.removeprefix("test_").split("_")
+    for word in check.exercise.split("_"):
+        if words[0] != word or len(words) == 1:
+            break
+        del words[0]
+    return "_".join(words)
+
+
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> CheckItem | None:
+    """A check in its own file, which pytest could not call."""
+    folder = collector.path.parent
+    if folder.parent != CHECKING or folder.name not in ("checks", "hidden") or not hasattr(obj, "check"):
+        return None
+    from ..checking.runner import load_checks
+    from ..lessons import find_day
+
+    if folder.name == "hidden" and not collector.config.option.course:
+        raise collector.CollectError("hidden checks run when your work is graded; who writes them adds --course")
+    day = find_day(collector.path.stem.removeprefix("test_"))
+    check = next((each for each in load_checks(day.topic) if each.name == name), None)
+    if check is None:
+        return None
+    line = check.function.__code__.co_firstlineno - 1
+    return CheckItem.from_parent(collector, name=name, day=day, check=check, notebook=notebook_for(collector.config, day), line=line)
+
+
+def notebook_for(config: pytest.Config, day: Day, beside: Path | None = None) -> Path | None:
+    """The notebook that is meant where none is collected; None for the course's own answers."""
+    from .desk import notebook_path
+
+    if config.option.course:
+        return None
+    folders = [] if beside is None else [beside, beside / day.slug, beside.parent / day.slug]
+    near = (path for folder in folders if (path := folder / f"{day.slug}.ipynb").exists())
+    chosen: Path = config.option.notebook or next(near, notebook_path(day))
+    return chosen.resolve()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What measures speed comes last."""
+    items.sort(key=lambda item: isinstance(item, CheckItem) and item.check.timing)
+
+
+# How it is judged
+
+
+class CheckItem(pytest.Item):
+    """One check of one notebook; notebook None: of the course's own answers."""
+
+    def __init__(self, *, day: Day, check: Check, notebook: Path | None, line: int, **more: Any) -> None:
+        super().__init__(**more)
+        self.day, self.check, self.notebook, self.line = day, check, notebook, line
+        self.seconds = 0.0
+
+    def runtest(self) -> None:
+        from ..base.verdicts import INCONCLUSIVE, SKIPPED
+
+        if self.check.timing and num_processes(self.config) > 1:
+            pytest.skip(ALONE)
+        verdict, told = sessions(self.config).verdict(self.day, self.notebook, self.check)
+        self.seconds = verdict.seconds
+        facts = {"exercise": verdict.exercise, "weight": verdict.weight, "outcome": verdict.outcome, "ratio": verdict.ratio}
+        self.user_properties += [(name, fact) for name, fact in facts.items() if fact is not None]
+        if verdict.outcome == SKIPPED:
+            pytest.skip(verdict.message)
+        if verdict.outcome == INCONCLUSIVE:
+            pytest.skip(f"inconclusive: {verdict.message}")
+        if not verdict.passed:
+            raise Lost(verdict.message, told)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Our message. A traceback would lead through our files alone."""
+        from ..base.errors import CourseError, InfrastructureFault
+
+        error = excinfo.value
+        if isinstance(error, Lost):
+            return Told(self, *error.args)
+        if isinstance(error, CourseError | InfrastructureFault):
+            whose = "" if isinstance(error, CourseError) else "no verdict on your work; a fault of the machine or of the course: "
+            return Told(self, whose + str(error), [whose + str(error)])
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.line, f"{self.check.exercise}: {self.check.title}"
+
+
+class Lost(Exception):
+    """A check that does not pass. args: its message, and all that is told of it, line by line."""
+
+
+class Told:
+    """How pytest shows it: the message, and at the end of the run in one line."""
+
+    def __init__(self, item: CheckItem, message: str, lines: list[str]) -> None:
+        self.lines = lines
+        self.reprcrash = SimpleNamespace(path=str(item.path), lineno=item.line + 1, message=message)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    def toterminal(self, tw: Any) -> None:
+        for line in self.lines:
+            tw.line(line)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A check's own time and place: what the first of an exercise waits for are the others."""
+    report = yield
+    if isinstance(item, CheckItem) and report.when == "call":
+        report.duration = item.seconds
+        if isinstance(report.longrepr, tuple):  # of a skipped one: where, and why
+            report.longrepr = str(item.path), item.line + 1, report.longrepr[2].removeprefix("Skipped: ")
+    return report
+
+
+SESSIONS = pytest.StashKey["Sessions"]()
+LINES = pytest.StashKey[list[str]]()
+
+
+def sessions(config: pytest.Config) -> Sessions:
+    """The notebooks that this process has opened."""
+    from .session import Sessions
+
+    return config.stash.setdefault(SESSIONS, Sessions())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if SESSIONS in config.stash:
+        config.stash[LINES] = config.stash[SESSIONS].finish()
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["points"] = config.stash[LINES]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if lines := config.stash.get(LINES, []):
+        terminalreporter.section("points, by the checks that you may see")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+# pytest-xdist
+
+
+def num_processes(config: pytest.Config) -> int:
+    return int(getattr(config, "workerinput", {}).get("workercount", 1))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A day stays in one process where no --dist says otherwise: each process runs all of a notebook's cells."""
+    named = [Path(argument.split("::")[0]) for argument in config.args]
+    if config.option.dist != "load" or not any(path.suffix == ".ipynb" or holds_notebooks(path) for path in named):
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
+
+def holds_notebooks(folder: Path) -> bool:
+    return any(next(folder.glob(pattern), None) for pattern in NOTEBOOKS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    node.config.stash.setdefault(LINES, []).extend(getattr(node, "workeroutput", {}).get("points", ()))

@@ -1,0 +1,105 @@
+"""A notebook and the checks one may see: what `autograder check` and pytest ask, one like the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..base.course_table import earlier_sources, solution_source
+from ..base.errors import CourseError
+from ..base.verdicts import Verdict, share
+from ..checking.runner import Check, run_checks, run_timing, select
+from ..grading.grade import explain_missing, our_cells
+from ..lessons import Day, lesson
+from ..sandbox.process.far import Far
+from ..sandbox.submission import Cell, Submission, read_submission
+from . import desk, render
+
+
+class Session:
+    """A notebook whose cells have run in a worker, as in grading. path None: the course's own answers in its place."""
+
+    def __init__(self, day: Day, path: Path | None) -> None:
+        """Raises BadSubmission, InfrastructureFault."""
+        self.day, self.path = day, path
+        if path is None:
+            self.submission = Submission([Cell("reference", solution_source(day.topic))], {})
+        else:
+            exercises = [exercise.name for exercise in lesson(day).exercises]
+            self.submission = read_submission(path, day.slug, our_cells(day), exercises)
+        self.given: dict[str, Verdict] = {}
+        """Of each check that was asked for, by its name."""
+        self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
+        self.student = Far(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
+        try:
+            self.student.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def verdicts(self, exercise: str) -> list[Verdict]:
+        """Of an exercise's visible checks, in order."""
+        return [self.verdict(check) for check in select(self.day.topic, exercise=exercise, hidden=False)]
+
+    def verdict(self, check: Check) -> Verdict:
+        """Of one check. With the first of an exercise run all that measure no speed: together they tell a known mistake."""
+        key = check.exercise, check.hidden
+        if key not in self._untimed:
+            others = select(self.day.topic, exercise=check.exercise, hidden=check.hidden, timing=False)
+            self._untimed[key] = self._explained(run_checks(self.day.topic, others, self.student))
+        verdicts = self._untimed[key]
+        if check.timing:
+            verdicts = self._explained(run_timing(self.day.topic, [check], self.student, verdicts))
+        self.given[check.name] = next(v for v in verdicts if v.check == check.name)
+        return self.given[check.name]
+
+    def close(self) -> None:
+        """Ends the worker. Another verdict starts one again."""
+        self.student.close()
+
+    def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
+        for verdict in verdicts:
+            explain_missing(verdict, self.student, self.submission)
+        return verdicts
+
+
+class Sessions:
+    """The notebooks that one run of pytest asks. One at a time has a worker."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, Path | None], Session] = {}
+        self._seen: dict[tuple[Session, str], dict[tuple[str, ...], str]] = {}
+
+    def session(self, day: Day, path: Path | None) -> Session:
+        """Raises CourseError, InfrastructureFault."""
+        key = day.topic, path
+        for other in self._sessions.keys() - {key}:
+            self._sessions[other].close()
+        if key not in self._sessions:
+            if path is not None and not path.exists():
+                raise CourseError(f"no notebook at {path}: name yours with --notebook")
+            self._sessions[key] = Session(day, path)
+        return self._sessions[key]
+
+    def verdict(self, day: Day, path: Path | None, check: Check) -> tuple[Verdict, list[str]]:
+        """A check's verdict, and what is told of it: what ended just so at an earlier check of the exercise is told once."""
+        session = self.session(day, path)
+        verdict = session.verdict(check)
+        before = render.told_before(verdict, self._seen.setdefault((session, check.exercise), {}))
+        return verdict, [f"the same as at “{before}”"] if before else render.text_detail(verdict)
+
+    def finish(self) -> list[str]:
+        """Ends the workers. -> a line for each exercise all of whose visible checks were asked for, which is noted on the desk."""
+        lines = []
+        for session in self._sessions.values():
+            session.close()
+            day, path = session.day, session.path
+            for exercise in lesson(day).exercises if path is not None else ():
+                checks = select(day.topic, exercise=exercise.name, hidden=False)
+                if any(check.name not in session.given for check in checks):
+                    continue
+                verdicts = [session.given[check.name] for check in checks]
+                points, passed = exercise.points * share(verdicts), not any(v.failed for v in verdicts)
+                lines.append(render.summary(exercise.name, verdicts, points, exercise.points))
+                if path is not None and path.resolve() == desk.notebook_path(day).resolve():
+                    desk.note_standing(day.topic, exercise.name, round(points, 4), exercise.points, passed)
+        return lines

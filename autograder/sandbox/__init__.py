@@ -1,0 +1,1 @@
+"""A submission's own process: it is started, confined, called and measured here."""

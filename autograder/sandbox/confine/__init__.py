@@ -1,0 +1,1 @@
+"""Limits of a worker: files, system calls, time, memory."""

@@ -1,0 +1,156 @@
+"""A clock for code in this process: it stops what does not end, by an exception that is raised in it again and again."""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import itertools
+import signal
+import sys
+import threading
+import time
+import traceback
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from ..process.worker import Worker, is_student_file
+from .limits import stopped_after
+
+TICK_SECONDS = 0.1
+"""How often the clock is looked at."""
+SAY_SECONDS = 5.0
+"""Where nothing can be stopped from within, a person is told after so long how to do it."""
+MAX_LINES, MAX_FRAMES = 6, 100
+
+
+class TimeUp(BaseException):
+    """No Exception: what a student's code catches by `except Exception` is not this."""
+
+
+class _Moment:
+    """Thrown away at the end of the call that made it."""
+
+
+class _Reminder(weakref.ref[Any]):
+    """Rings again at the moment at which its object is thrown away. For a TimeUp that a bare `except:` has swallowed, that is the line
+    after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
+
+    def __index__(self) -> int:
+        return int(signal.SIGALRM)
+
+
+class Alarm:
+    """`with Alarm(3.0, 4.0, name, tell) as alarm:` stops a student's code inside after 3 s of this thread's processor time, or 12 s by
+    the wall.
+
+    Where there is no SIGALRM, or outside the main thread, it stops nothing and tells.
+    """
+
+    def __init__(self, seconds: float, wall_factor: float, name: str, tell: Callable[[str], None] | None = None) -> None:
+        self.seconds, self.wall_factor, self.name, self.tell = seconds, wall_factor, name, tell
+        self.message = ""
+        """Why it rang; empty where it did not."""
+        self.over, self.waiting = True, False
+        """Nothing runs under it; the checks' own functions do."""
+        self.lines: list[str] = []
+        self.reminder: _Reminder | None = None
+        self.rang_at = (0, 0)
+        """The frame, by its id, and the place in its code where a TimeUp was raised last."""
+        self.timer: threading.Timer | None = None
+
+    def __enter__(self) -> Alarm:
+        self.cpu, self.wall = time.thread_time(), time.monotonic()
+        self.over = False
+        self.armed = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+        if self.armed:
+            self.old_handler = signal.signal(signal.SIGALRM, self._look)
+            self.old_timer = signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS)
+        elif self.tell is not None:
+            text = f"{self.name} is still running after {SAY_SECONDS:g} s. Does it end? The square button (Interrupt) stops it."
+            self.timer = threading.Timer(SAY_SECONDS, self.tell, [text])
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self.over, self.reminder = True, None
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.armed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self.old_handler)
+            remaining, interval = self.old_timer
+            if remaining:
+                signal.setitimer(signal.ITIMER_REAL, max(remaining - (time.monotonic() - self.wall), 1e-6), interval)
+
+    def used(self) -> float:
+        """Seconds that count against the limit."""
+        return max(time.thread_time() - self.cpu, (time.monotonic() - self.wall) / self.wall_factor)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in the checks' own functions is not the student's."""
+        cpu, wall = time.thread_time(), time.monotonic()
+        self.waiting = True
+        try:
+            yield
+        finally:
+            self.waiting = False
+            self.cpu += time.thread_time() - cpu
+            self.wall += time.monotonic() - wall
+
+    def ring(self, message: str, frame: FrameType) -> None:
+        """Stops the student's code, now and as often as it goes on. Raises TimeUp."""
+        if not self.message:
+            self.message = message
+            inside = itertools.takewhile(lambda each: each[0].f_code is not Worker.handle.__code__, traceback.walk_stack(frame))
+            stack = traceback.StackSummary.extract(inside, limit=MAX_FRAMES)
+            self.lines = [f"{f.name}, line {f.lineno}: {f.line}" for f in stack if is_student_file(f.filename)][:MAX_LINES][::-1]
+        error = TimeUp(self.message)
+        if self.armed:
+            self.reminder = _Reminder(error, _thread.interrupt_main)  # type: ignore[arg-type]
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame: it could not be thrown away
+
+    def look_at(self, thread: int) -> None:
+        """As the signal does, for code in another thread: the exception is raised there by Python, as often as it goes on."""
+        frame = sys._current_frames().get(thread)
+        if self.over or self.waiting or frame is None or time.monotonic() - self.wall < self.seconds * self.wall_factor:
+            return
+        if in_students_code(frame):
+            self.message = self.message or stopped_after(self.seconds)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeUp))
+
+    def _look(self, number: int, frame: FrameType | None) -> Any:
+        if self.over:
+            return
+        signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS)
+        if frame is not None and (self.message or self.used() > self.seconds) and in_students_code(frame):
+            here = id(frame), frame.f_lasti
+            if here == self.rang_at:
+                self._look_once_more()
+            else:
+                self.rang_at = here
+                self.ring(stopped_after(self.seconds), frame)
+
+    def _look_once_more(self) -> None:
+        """At the next jump. A TimeUp raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the
+        last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
+        self.rang_at = 0, 0
+        moment = _Moment()
+        self.reminder = _Reminder(moment, _thread.interrupt_main)  # type: ignore[arg-type]
+
+
+def in_students_code(frame: FrameType) -> bool:
+    """Whether this frame works for a student's function, and not for a function of the checks that it calls."""
+    for outer, _ in traceback.walk_stack(frame):
+        if outer.f_code is Worker.ask_back.__code__:
+            return False
+        if outer.f_code is Worker.handle.__code__:
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""What a submission may still use: of time in all, and in each check of time, requests and bytes. One budget goes from worker to worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..protocol.raised import WorkerDied
+from .limits import Limits
+
+MAX_REQUESTS = 100_000
+MAX_CHECK_BYTES = 512 * 1024 * 1024
+"""What one check may ask for and get: an iterator that never ends is not waited for."""
+
+
+@dataclass
+class Spent:
+    """What one check has used."""
+
+    seconds: float = 0.0
+    requests: int = 0
+    num_bytes: int = 0
+
+
+class Budget:
+    """seconds: what all cells and calls have used together. check: what the check that runs has used.
+    nearest_limit: the largest share of its time that a cell or call has used."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.seconds = 0.0
+        self.nearest_limit = 0.0
+        self.check = Spent()
+
+    def begin_check(self) -> None:
+        """The next check has all its time again."""
+        self.check = Spent()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is used inside counts for the submission, and not for the check."""
+        kept, self.check = self.check, Spent()
+        try:
+            yield
+        finally:
+            self.check = kept
+
+    @property
+    def is_spent(self) -> bool:
+        """The submission has had all its time."""
+        return self.seconds > self.limits.submission_seconds
+
+    def ask(self, times: int = 1) -> None:
+        """So many requests more. Raises WorkerDied where nothing is left."""
+        self.check.requests += times
+        for used, limit, what in (
+            (self.seconds, self.limits.submission_seconds, "the submission has used {:g} s in all"),
+            (self.check.seconds, self.limits.check_seconds, "the calls of this check have used {:g} s together"),
+            (self.check.requests, MAX_REQUESTS, "the check has asked {:,} times: does what was returned end?"),
+            (self.check.num_bytes, MAX_CHECK_BYTES, "the check has been given {:,} bytes: does what was returned end?"),
+        ):
+            if used > limit:
+                raise WorkerDied("timeout", f"stopped: {what.format(limit)}")
+
+    def use(self, seconds: float, limit: float) -> None:
+        """A request that was allowed `limit` seconds has used so many."""
+        self.seconds += seconds
+        self.check.seconds += seconds
+        self.nearest_limit = max(self.nearest_limit, seconds / limit)
+
+    def receive(self, num_bytes: int) -> None:
+        self.check.num_bytes += num_bytes

@@ -1,0 +1,1 @@
+"""Measurements of a student's code: time, counted work, memory, devices."""

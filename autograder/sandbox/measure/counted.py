@@ -1,0 +1,57 @@
+"""Work that a worker counts for the calls inside a `with`, over the line to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...authoring import CheckFailed
+from ..confine.limits import cpu_seconds, main_thread_seconds
+from ..process.line import Line
+from .work import Work
+
+UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.001, 0.01
+"""So much of the processor's time may go by in other threads while work is counted: a worker has one thread for torch, and what the
+interpreter does beside it takes none, by the kernel's account. A thread that starts and does nothing takes a tenth of that."""
+
+
+def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] | None) -> None:
+    """Fails where counted calls used the processor in other threads than the one that is called: what they did was not counted."""
+    if start is None or end is None:
+        return
+    everything, main = end[0] - start[0], end[1] - start[1]
+    if everything - main > UNCOUNTED_SECONDS + UNCOUNTED_SHARE * everything:
+        raise CheckFailed(
+            "work is done in other threads, where it is not counted",
+            expected="all of it in the thread that calls the function",
+            got=f"{1e3 * (everything - main):.3g} of {1e3 * everything:.3g} ms of the processor elsewhere",
+        )
+
+
+@contextmanager
+def counting_on(
+    line: Line, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
+) -> Iterator[Work]:
+    """machine: a made-up one, see `stand_in.py`. fast_bytes, python: see `Work`."""
+    work = Work()
+    line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
+    line.counts = True
+    pid, start = line.pid, _threads_seconds(line)
+    try:
+        yield work
+    finally:
+        line.counts = False
+        end = _threads_seconds(line) if line.pid == pid else None
+        counted = None
+        if line.connection is not None:
+            counted = line.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
+    _in_one_thread(start, end)
+    if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
+        raise line.nonsense("counts that are no numbers")
+    vars(work).update({name: counted[name] for name in vars(work)})
+
+
+def _threads_seconds(line: Line) -> tuple[float, float] | None:
+    """Processor seconds so far (of all of the worker's threads, of the one that is called), by the kernel; None where it is mute."""
+    everything, main = cpu_seconds(line.pid), main_thread_seconds(line.pid)
+    return None if everything is None or main is None else (everything, main)

@@ -1,0 +1,366 @@
+"""Speed, graded fairly: ratios within one run, in processor time read from outside, with three outcomes.
+
+A student's version is held against two rivals that run in processes of their own under the same limits and with one thread:
+the reference, and a naive version that gives the same answer. It passes where it stays below the geometric mean of the two, so
+that both have room: with a naive version 6 times as slow as the reference, a right version may be 2.4 times as slow.
+Student and reference alternate; three rounds or more, until all rounds agree or time is up. Rounds that disagree to the end
+are `Inconclusive`, never a verdict: the run measures again with more rounds (`lane.py`), and then asks a person.
+
+The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process
+cannot. Nothing that a student's process says of time is read.
+
+Nothing is asked twice, so that no answer helps with a later one: every round draws inputs of its own from the run's seed and its
+number, the first call, which is also the warm-up, draws its own too, and each value is held against the reference's for that input.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import math
+import statistics
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...authoring import CheckFailed, Student, close, equal
+from ...base.course_table import earlier_sources, solution_source
+from ...base.errors import InfrastructureFault
+from ...base.verdicts import TOO_SLOW
+from ..confine.limits import Limits
+from ..confine.threads import one_thread
+from ..process import zygotes
+from ..process.far import Far
+from ..process.near import Near
+from ..process.warm import Zygote
+from ..protocol.raised import WorkerDied
+from ..submission import Cell
+
+MIN_ROUNDS = 3
+MAX_ROUNDS = 15
+HOPELESS = 3.0
+"""So far above the limit in the first round, nobody waits for two more."""
+SECONDS = 20.0
+"""Of the wall: after so long the rounds that there are must do."""
+PATIENCE = 3
+"""So many times as many rounds for what was inconclusive before."""
+MAJORITY = 0.8
+"""Of the rounds, where they do not all agree at the end."""
+MIN_SPREAD = 4.0
+"""The naive version must be so many times as slow as the reference here and now; else nothing can be told apart."""
+CLEAR_SPREAD = 16.0
+"""So many times as slow in a first round is slow enough, whatever a second would say."""
+CURVE_SECONDS = 2.0
+"""For the picture of a cost that grows. It is drawn whole, and a second and third time while this is not spent."""
+SPREAD_SECONDS = 600.0
+"""How long the ratio of the two rivals, which no submission can change, is taken to hold."""
+
+Call = Callable[..., Any]
+"""call(namespace, inputs) does the work and returns its value."""
+Draw = Callable[[torch.Generator], Any]
+"""draw(generator) makes the inputs of one round."""
+Agree = Callable[[Any, Any, Any], None]
+"""agree(inputs, got, wanted) fails where `got` is no right answer for the inputs, `wanted` being the reference's."""
+
+
+class Inconclusive(Exception):
+    """The rounds do not agree, or the rivals cannot be told apart on this machine just now. No verdict on anybody."""
+
+
+class Race:
+    """What a timing check asks for as `race`. student: near or far. seed: of this run and check, for the inputs."""
+
+    def __init__(self, topic: str, student: Student, *, seed: str = "", patient: bool = False) -> None:
+        self.topic, self.student = topic, student
+        self.draws = Draws(f"{seed}/{patient}")
+        self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
+        self.ratios: list[float] = []
+        """Of the last measurement, what they were held against, and what they are ratios to."""
+        self.limit = math.nan
+        self.of = ""
+        self.times: dict[str, dict[str, float]] = {}
+        """For a picture of a lost race: of each size ("" where there is one), whose version -> multiples of the shortest time."""
+
+    def against(self, naive: str, draw: Draw, call: Call, *, agree: Agree | None = None, cause: str | None = None) -> None:
+        """Fails where `call(student, inputs)` takes more processor time than the geometric mean of reference and naive version.
+
+        naive: Python source that runs after the reference module and redefines what is naive. agree: what is demanded of a value, where
+        it may differ from the reference's. Raises CheckFailed, Inconclusive.
+        """
+        self.of = "the reference's processor time"
+        agree = agree or _same
+        with _alone, one_thread():
+            rivals = _rivals(self.topic, isinstance(self.student, Near))
+            reference = rivals.get("")
+            expected = "a time near the reference's"
+            try:
+                _duel(self.student, reference, self.draws.next(draw), call, agree)  # the warm-up: it loads the model
+                spread = rivals.spread(naive, draw, call, agree)
+                if spread < MIN_SPREAD:
+                    raise Inconclusive(f"the naive version takes only {spread:.1f} times the reference's time on this machine just now")
+                limit = math.sqrt(spread)
+                expected = f"at most {limit:.1f} times the reference's processor time (the naive version takes {spread:.1f} times)"
+                ratios, won = self._rounds(
+                    lambda flip: _duel(self.student, reference, self.draws.next(draw), call, agree, flip=flip), limit
+                )
+            except WorkerDied as died:
+                if died.outcome != "timeout":
+                    raise
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
+        if not won:
+            median = statistics.median(ratios)
+            self.times = {"": {"reference": 1.0, "yours": median, "naive version": spread}}
+            raise CheckFailed(TOO_SLOW, expected=expected, got=f"{median:.1f} times", cause=cause)
+
+    def growth(
+        self,
+        draw: Callable[[torch.Generator, int], Any],
+        prepare: Callable[[Any, Any], Any],
+        call: Callable[..., Any],
+        *,
+        short: int,
+        long: int,
+        limit: float,
+        slow: float,
+        cause: str | None = None,
+    ) -> None:
+        """Fails where the work costs more than `limit` times as much at size `long` as at size `short`, or more than `slow` times
+        the reference's at size `long`: who is equally slow everywhere does not grow.
+
+        draw(generator, size) makes the inputs; prepare(namespace, inputs) a state, and is not timed; call(namespace, inputs, state=state)
+        is, and returns a value, which must be the reference's. Raises CheckFailed, Inconclusive.
+        """
+        grown = Series(limit, f"its own processor time at size {short}, measured at size {long}")
+        slower = Series(slow, f"the reference's processor time at size {long}")
+        expected = f"at most {limit:g} times the processor time at {long} of that at {short}, and {slow:g} times the reference's at {long}"
+        with _alone, one_thread():
+            reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
+
+            def inputs_of(size: int) -> Any:
+                return self.draws.next(lambda rng: draw(rng, size))
+
+            def timed(namespace: Any, inputs: Any) -> tuple[Any, float]:
+                return _timed(namespace, functools.partial(call, inputs=inputs, state=prepare(namespace, inputs)))
+
+            def worst(flip: bool) -> float:
+                """By how much the nearer of the two limits is passed in one round, 1 being the limit."""
+                seconds = {}
+                for size in (long, short) if flip else (short, long):
+                    inputs = inputs_of(size)
+                    got, seconds[size] = timed(self.student, inputs)
+                    wanted, reference_seconds[size] = timed(reference, inputs)
+                    _same(inputs, got, wanted)
+                grown.ratios.append(seconds[long] / seconds[short])
+                slower.ratios.append(seconds[long] / reference_seconds[long])
+                return max(grown.ratios[-1] / grown.limit, slower.ratios[-1] / slower.limit)
+
+            reference_seconds: dict[int, float] = {}
+            try:
+                if worst(False) <= HOPELESS:  # the warm-up
+                    grown.ratios, slower.ratios = [], []
+                    _, well = self._rounds(worst, 1.0)
+                else:
+                    well = False
+            except WorkerDied as died:
+                if died.outcome != "timeout":
+                    raise
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
+            shown = grown if well or grown.share >= slower.share else slower
+            self.ratios, self.limit, self.of = shown.ratios, shown.limit, shown.of
+            if not well:
+                median = statistics.median(shown.ratios)
+                if shown is slower:
+                    self.times = {f"{long:,}": {"reference": 1.0, "yours": median}}
+                    raise CheckFailed(TOO_SLOW, expected=expected, got=f"{median:.1f} times the reference's at {long}", cause=cause)
+                versions = {"reference": reference, "yours": self.student}
+                self.times = _curve(versions, _doubling(short, long), lambda of, size: timed(of, inputs_of(size)))
+                raise CheckFailed("the cost grows with the length", expected=expected, got=f"{median:.1f} times", cause=cause)
+
+    def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
+        """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
+        self.ratios, self.limit = [], limit
+        ratios = self.ratios
+        until = time.monotonic() + self.seconds
+        while len(ratios) < self.max_rounds and (len(ratios) < MIN_ROUNDS or time.monotonic() < until):
+            ratios.append(ratio(len(ratios) % 2 == 1))
+            if ratios[0] > HOPELESS * limit:
+                return ratios, False
+            below = sum(r < limit for r in ratios) / len(ratios)
+            if len(ratios) >= MIN_ROUNDS and below in (0, 1):
+                return ratios, below == 1
+        if below >= MAJORITY or below <= 1 - MAJORITY:
+            return ratios, below >= MAJORITY
+        low, high = min(ratios), max(ratios)
+        raise Inconclusive(f"{len(ratios)} rounds gave {low:.2f} to {high:.2f}, on both sides of the limit {limit:.2f}")
+
+
+class Draws:
+    """Inputs for one round after the other, from a seed and the round's number: the same in every run of that seed, and none twice."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed, self.number = seed, 0
+
+    def next(self, draw: Draw) -> Any:
+        self.number += 1
+        digest = hashlib.sha256(f"{self.seed}/{self.number}".encode()).digest()
+        return draw(torch.Generator().manual_seed(int.from_bytes(digest[:7], "big")))
+
+
+@dataclass
+class Series:
+    """Ratios of one kind, round after round, and what they are held against."""
+
+    limit: float
+    of: str
+    ratios: list[float] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Their median as a share of the limit."""
+        return statistics.median(self.ratios) / self.limit
+
+
+class Rivals:
+    """The reference and the naive versions of a topic: in workers of a zygote that no submission is forked from, or in this process."""
+
+    def __init__(self, topic: str, near: bool) -> None:
+        self.topic, self.near = topic, near
+        self.namespaces: dict[str, Near | Far] = {}
+        self.spreads: dict[str, tuple[float, float]] = {}
+
+    def get(self, naive: str) -> Any:
+        """The namespace of the reference module with `naive` run after it."""
+        if naive not in self.namespaces:
+            source = solution_source(self.topic)
+            if self.near:
+                namespace: dict[str, Any] = {"__name__": __name__}  # of a module that there is: a dataclass looks up its own
+                for text in (source, naive):
+                    exec(compile(text, "<rival>", "exec"), namespace)
+                self.namespaces[naive] = Near(namespace, limits=LIMITS)
+            else:
+                cells = [Cell("reference", source), Cell("naive", naive)]
+                self.namespaces[naive] = Far(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
+        rival = self.namespaces[naive]
+        _ours.add(rival)
+        rival.begin_check()
+        return rival
+
+    def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
+        """How many times the reference's time the naive version takes: the median of interleaved rounds."""
+        key = f"{naive}\n{call.__module__}.{call.__qualname__}"
+        measured, value = self.spreads.get(key, (-math.inf, 0.0))
+        if time.monotonic() - measured > SPREAD_SECONDS:
+            reference, slow, draws = self.get(""), self.get(naive), Draws(f"{self.topic}/spread")
+
+            def ratio(flip: bool) -> float:
+                try:
+                    return _duel(slow, reference, draws.next(draw), call, agree, flip=flip)
+                except CheckFailed as failed:
+                    raise InfrastructureFault(f"a rival version is wrong: {failed}") from None
+
+            value = ratio(True)
+            if value < CLEAR_SPREAD:
+                value = statistics.median(ratio(number % 2 == 1) for number in range(MIN_ROUNDS))
+            self.spreads[key] = time.monotonic(), value
+        return value
+
+    def close(self) -> None:
+        for rival in self.namespaces.values():
+            if isinstance(rival, Far):
+                rival.close()
+
+
+LIMITS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf)
+"""A rival is ours: a naive version may take its time."""
+_ours: weakref.WeakSet[Near | Far] = weakref.WeakSet()
+"""All rivals of this process."""
+_alone = threading.RLock()
+"""One race at a time in this process."""
+
+
+@functools.cache
+def _rivals(topic: str, near: bool) -> Rivals:
+    rivals = Rivals(topic, near)
+    atexit.register(rivals.close)
+    return rivals
+
+
+_zygote: Zygote | None = None
+
+
+def _rival_zygote() -> Zygote:
+    """A zygote of the rivals' own: their workers hold the answer, and no submission's worker is their sibling."""
+    global _zygote
+    if _zygote is None or not _zygote.alive:
+        _zygote = Zygote(LIMITS, zygotes.level())
+        atexit.register(_zygote.close)
+    return _zygote
+
+
+def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:
+    """(value, processor seconds of the process that did the work). A fault of a rival is ours."""
+    start = namespace.clock()
+    try:
+        value = work(namespace)
+    except Exception as error:
+        if namespace in _ours:
+            raise InfrastructureFault(f"a rival version failed: {type(error).__name__}: {error}") from error
+        raise
+    return value, max(namespace.clock() - start, 1e-9)
+
+
+def _duel(one: Any, reference: Any, inputs: Any, call: Call, agree: Agree, *, flip: bool = False) -> float:
+    """How many times the reference's processor time the one takes for the same inputs, one directly after the other; flip: the
+    reference goes second. Fails where the one's value is wrong."""
+    work = functools.partial(call, inputs=inputs)
+    done = {id(namespace): _timed(namespace, work) for namespace in ((one, reference) if flip else (reference, one))}
+    (got, seconds), (wanted, reference_seconds) = done[id(one)], done[id(reference)]
+    agree(inputs, got, wanted)
+    return seconds / reference_seconds
+
+
+def _doubling(short: int, long: int) -> list[int]:
+    """short, twice that, and so on, up to long."""
+    sizes = [short]
+    while 2 * sizes[-1] < long:
+        sizes.append(2 * sizes[-1])
+    return [*sizes, long]
+
+
+def _curve(
+    namespaces: dict[str, Any], sizes: list[int], timed: Callable[[Any, int], tuple[Any, float]]
+) -> dict[str, dict[str, float]]:
+    """size -> whose version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
+
+    Nothing where the student's version fails at one of them, in whatever way: the verdict stands already.
+    """
+    seconds = {size: dict.fromkeys(namespaces, math.inf) for size in sizes}
+    until = time.monotonic() + CURVE_SECONDS
+    try:
+        for _ in range(MIN_ROUNDS):
+            for size in sizes:
+                for name, namespace in namespaces.items():
+                    seconds[size][name] = min(seconds[size][name], timed(namespace, size)[1])
+            if time.monotonic() > until:
+                break
+    except InfrastructureFault:
+        raise
+    except Exception:
+        return {}
+    return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
+
+
+def _same(inputs: Any, got: Any, wanted: Any) -> None:
+    """Fails where the two values differ: a fast wrong answer wins no race."""
+    what = "the raced call gives another answer than the reference"
+    if isinstance(wanted, Tensor) and wanted.is_floating_point():
+        close(got, wanted, atol=1e-3, rtol=1e-3, what=what)
+    else:
+        equal(got, wanted, what=what)

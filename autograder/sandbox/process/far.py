@@ -1,0 +1,162 @@
+"""What a check calls `student` where the student's functions are in a worker.
+
+Near and Far answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_unchanged=True`, `_rng_unchanged=True`,
+`_arguments=True`, `student.generator(seed)`, `student.model(name)`, `student.tokenizer(name)`.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..confine.limits import Limits, cpu_seconds
+from ..measure.counted import counting_on
+from ..measure.watch import Print, is_print
+from ..measure.work import Work
+from ..protocol.handles import Awaited, FarFunction, Handle, awaited
+from ..protocol.story import Outcome, Story
+from ..scenes import Scene
+from ..submission import Cell
+from .line import CellOutcome, Line
+from .ranks import Ranks
+from .warm import Zygote
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model or tokenizer that the worker loads for itself."""
+
+    kind: str
+    fields: dict[str, Any]
+
+    @property
+    def wire_tree(self) -> dict[str, Any]:
+        return {"$": "named", "kind": self.kind, "v": self.fields}
+
+
+class Far:
+    """The student's functions in a worker process. Whatever is no method here is a name of the student's."""
+
+    def __init__(
+        self,
+        topic: str,
+        cells: list[Cell],
+        earlier: dict[str, str],
+        *,
+        limits: Limits | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        parent: Callable[[], Zygote] | None = None,
+    ) -> None:
+        """What a `Line` is made with."""
+        self._line = Line(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return FarFunction(self._line, name)
+
+    def value(self, name: str) -> Any:
+        """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
+        return self._line.ask("value", function=name, name=name)
+
+    def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
+        """What came of each step of a story. stop: after one that raises none is played; else those that do not use its result are."""
+        return self._line.play(story, stop=stop)
+
+    def scene(self, name: str, *given: Any) -> Awaited:
+        """Plays a scene of `scenes.py` where the student's code is, around functions or classes of his: `student.scene("serve",
+        student.AsyncEngine, ...)`."""
+        played = next((thing._name for thing in given if isinstance(thing, FarFunction)), name)
+        things = [self.value(thing._name) if isinstance(thing, FarFunction) else thing for thing in given]
+        return awaited(self._line, self._line.ask("await", function=played, target=Scene(name), args=things, kwargs={}))
+
+    def generator(self, seed: int) -> Any:
+        return self._line.ask("generator", seed=seed)
+
+    def gradients(self, on: bool | None = None) -> str:
+        """torch's gradient mode in the worker, as it was: "on", "off" or "inference". Then it is set, unless `on` is None."""
+        return str(self._line.ask("gradients", on=on))
+
+    def forget(self, thing: Any) -> None:
+        """Lets go of something that stayed in the worker, as a caller does who drops it."""
+        if isinstance(thing, Handle):
+            self._line.ask("forget", number=thing.wire_tree["id"])
+
+    def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
+        """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end.
+        fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`."""
+        return counting_on(self._line, fast_bytes=fast_bytes, python=python)
+
+    def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
+        """As `counting`, on a made-up machine: the clocks that the calls read show how long it takes for what is counted."""
+        return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
+
+    @contextmanager
+    def watching(self) -> Iterator[list[Print]]:
+        """`with student.watching() as prints:` notes prints of what torch computes in the worker for the calls inside, see `watch.py`;
+        the list is filled at the end."""
+        prints: list[Print] = []
+        self._line.ask("watching", on=True)
+        self._line.counts = True
+        try:
+            yield prints
+        finally:
+            self._line.counts = False
+            noted = None if self._line.connection is None else self._line.ask("watching", on=False)
+        if not isinstance(noted, list) or not all(is_print(one) for one in noted):
+            raise self._line.nonsense("prints that are no numbers")
+        prints += noted
+
+    def clock(self) -> float:
+        """Processor seconds that the worker has used, read from outside; by the wall where the system does not tell."""
+        if self._line.connection is None:
+            self.start()
+        assert self._line.connection is not None
+        used = cpu_seconds(self._line.connection.pid)
+        return time.perf_counter() if used is None else used
+
+    def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Named:
+        return Named("model", {"name": name, "dtype": dtype, "device": device})
+
+    def tokenizer(self, name: str) -> Named:
+        return Named("tokenizer", {"name": name})
+
+    def ranks(self, world: int) -> Ranks:
+        """So many workers of their own, which are kept, and the grader between them."""
+        while len(self._peers) < world:
+            self._peers.append(self._line.peer())
+        return Ranks(self._peers[:world])
+
+    @functools.cached_property
+    def _peers(self) -> list[Line]:
+        return []
+
+    def begin_check(self) -> None:
+        """The next check has all its time again."""
+        self._line.budget.begin_check()
+
+    def start(self) -> None:
+        """Starts a worker and runs the cells in it; cells that failed are in `cell_outcomes`."""
+        self._line.start()
+
+    def close(self) -> None:
+        """Ends the worker, and those of ranks. Whatever is asked next starts one again."""
+        for line in (self._line, *self._peers):
+            line.close()
+
+    @property
+    def cell_outcomes(self) -> dict[str, CellOutcome]:
+        """Cells that did not run to their end, by name."""
+        return self._line.cell_outcomes
+
+    @property
+    def nearest_limit(self) -> float:
+        """The largest share of its time that a cell or call has used."""
+        return self._line.budget.nearest_limit

@@ -1,0 +1,279 @@
+"""What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself.
+
+Near is Far over a loopback. The same worker answers the same requests, in this process: what a function is given and what it
+returns crosses as the same bytes, so that it sees copies, and a notebook gives the verdicts that grading gives.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ..confine.alarm import Alarm, TimeUp
+from ..confine.limits import Limits
+from ..protocol import wire
+from ..protocol.given import own_copy
+from ..protocol.raised import WorkerDied, error_parts
+from .far import Far
+from .line import Line, worker_seed
+from .remote import MAX_CALLBACKS, Connection
+from .worker import Worker
+
+CALLBACK_SECONDS = 15.0
+"""How long the checks' own functions may work for one call here: a person waits for it."""
+
+
+class Near(Far):
+    """The student's functions in this process. `namespace` stays the notebook's own: a function that is defined anew is seen."""
+
+    _line: NearLine
+
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        *,
+        limits: Limits | None = None,
+        seed: int = 0,
+        tell: Callable[[str], None] | None = None,
+        on_check: Callable[[], None] | None = None,
+    ) -> None:
+        """tell: says a sentence to whoever waits for a call that cannot be stopped from here. on_check: called as a check begins."""
+        self._line = NearLine(namespace, limits, seed, tell)
+        self._on_check = on_check
+
+    def clock(self) -> float:
+        """Processor seconds that this process has used."""
+        return time.process_time()
+
+    def begin_check(self) -> None:
+        super().begin_check()
+        if self._on_check is not None:
+            self._on_check()
+
+    def interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
+        """What the check says that a person stopped, or one that comes after it. From then on nothing is asked."""
+        before, self._line.interrupted = self._line.interrupted, True
+        return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
+
+
+class NearLine(Line):
+    """To a worker in this process. state: torch's, as the worker has it. interrupted: a person wants nothing more asked."""
+
+    def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:
+        super().__init__("", [], {}, limits=limits, seed=seed)
+        self.namespace, self.tell, self.interrupted = namespace, tell, False
+        now = State.now()
+        self.state = State(now.grad, now.dtype, torch.Generator().manual_seed(worker_seed(seed)).get_state())
+
+    @contextmanager
+    def _ready(self, function: str) -> Iterator[Connection]:
+        if self.interrupted:
+            raise Interrupted([])
+        with super()._ready(function) as connection:
+            yield connection
+
+    def peer(self) -> NearLine:
+        """Another line to the same namespace, for what is a rank far away: what ranks have in common here, only grading can tell."""
+        other = NearLine(self.namespace, self.limits, self.seed, self.tell)
+        other.budget = self.budget
+        return other
+
+    def look_from_outside(self, thread: threading.Thread) -> None:
+        """Stops the call that another thread makes, where it has used its time: no signal reaches it there."""
+        alarm = getattr(self.connection, "alarm", None)
+        if alarm is not None and thread.ident is not None:
+            alarm.look_at(thread.ident)
+
+    def _start_once(self) -> bool:
+        self.generation += 1
+        self.connection = Loopback(self, self._resolve)
+        return True
+
+
+class Stopped(WorkerDied):
+    """A call that was ended at its time limit. lines: where it was then."""
+
+    def __init__(self, message: str, lines: list[str]) -> None:
+        super().__init__("timeout", message)
+        self.lines = lines
+
+
+class Interrupted(KeyboardInterrupt):
+    """A person stopped the student's code. lines: where it was then."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self.lines = lines
+
+
+@dataclass
+class State:
+    """What torch keeps for a whole process, and a worker therefore has to itself."""
+
+    grad: bool
+    dtype: torch.dtype
+    rng: Tensor
+
+    @classmethod
+    def now(cls) -> State:
+        return cls(torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_rng_state())
+
+    def set(self) -> None:
+        torch.set_grad_enabled(self.grad)
+        torch.set_default_dtype(self.dtype)
+        torch.set_rng_state(self.rng)
+
+
+class Loopback(Connection):
+    """A worker in this process, and what a socket does for it: `sendall` and `recv`."""
+
+    pid = -1
+
+    def __init__(self, near: NearLine, resolve: wire.Resolve) -> None:
+        self.near, self.resolve = near, resolve
+        self.limits, self.budget = near.limits, near.budget
+        self.callables: dict[int, Callable[..., Any]] = {}
+        self.seq = 0
+        self.worker = InProcess(self, SimpleNamespace(user_ns=near.namespace))
+        self.frames = bytearray()
+        """On their way to the worker."""
+        self.reply: dict[str, Any] = {}
+        self.here: dict[int, Tensor] = {}
+        """Tensors on another device, on their way: they do not go through bytes."""
+        self.ours = State.now()
+
+    def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """The worker's reply; what it calls back is answered. Raises WorkerDied, Interrupted."""
+        self.seq += 1
+        self.callbacks, self.callback_seconds = 0, 0.0
+        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
+        with self._ending_it_on_failure():
+            self.budget.ask()
+            self.frames, self.worker.unread = bytearray(frame), bytearray()
+            try:
+                with self.alarm, self._as_the_worker():
+                    self.worker.serve()
+            except TimeUp:  # it came while the reply was made
+                pass
+            finally:
+                self.budget.use(self.alarm.used(), seconds)
+        if self.alarm.message:
+            raise Stopped(self.alarm.message, self.alarm.lines)
+        if "error" in self.reply:
+            names, _, lines = error_parts(self.reply["error"])
+            if "KeyboardInterrupt" in names:
+                raise Interrupted(lines)
+        return self.reply
+
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The replies, each made when it is asked for."""
+        for fields in many:
+            if not may_call_back:
+                wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
+            yield self.request(op, seconds, **fields)
+
+    def close(self) -> None:
+        """A worker that is not asked any more needs no ending."""
+
+    # The socket, as the worker sees it
+
+    def recv(self, n: int) -> bytes:
+        """All there is. Nothing means that the worker has answered, and is let go until the next request."""
+        taken, self.frames = bytes(self.frames), bytearray()
+        return taken
+
+    def sendall(self, frame: bytes) -> None:
+        self.budget.receive(len(frame))
+        message = self._decoded(frame)
+        if "callback" not in message:
+            self.reply = message
+            return
+        self.callbacks += 1
+        if self.callbacks > MAX_CALLBACKS or self.callback_seconds > CALLBACK_SECONDS:
+            self.alarm.ring(f"stopped after {self.callbacks:,} calls of the function that was given: does it end?", sys._getframe())
+        start = time.monotonic()
+        with self.alarm.paused(), self._as_the_checks():
+            self.answering = True
+            try:
+                answer = self._answer(message)
+            finally:
+                self.answering = False
+        self.callback_seconds += time.monotonic() - start
+        self.frames += wire.encode(answer, self._extra)
+
+    def _decoded(self, frame: bytes) -> dict[str, Any]:
+        end = wire.HEAD.size + wire.lengths(frame[: wire.HEAD.size], reply=True)[0]
+        return wire.decode(bytearray(frame[wire.HEAD.size : end]), bytearray(frame[end:]), self._resolve, reply=True)
+
+    def _resolve(self, tree: dict[str, Any]) -> Any:
+        return self.here.pop(tree["id"]) if tree["$"] == "here" else self.resolve(tree)
+
+    def _extra(self, value: Any) -> dict[str, Any] | None:
+        if isinstance(value, Tensor):
+            return self.leave(value.detach().clone().requires_grad_(value.requires_grad))
+        return super()._extra(value)
+
+    def leave(self, tensor: Tensor) -> dict[str, Any]:
+        """The tree of a tensor that stays on its device."""
+        self.here[id(tensor)] = tensor
+        return {"$": "here", "id": id(tensor)}
+
+    # Whose state torch is in
+
+    @contextmanager
+    def _as_the_worker(self) -> Iterator[None]:
+        self.ours = State.now()
+        self.near.state.set()
+        try:
+            yield
+        finally:
+            self.near.state = State.now()
+            self.ours.set()
+
+    @contextmanager
+    def _as_the_checks(self) -> Iterator[None]:
+        theirs = State.now()
+        self.ours.set()
+        try:
+            with _disable_current_modes():  # what the checks' own functions do is not counted
+                yield
+        finally:
+            self.ours = State.now()
+            theirs.set()
+
+
+class InProcess(Worker):
+    """A worker among others in one process, which goes on when it is gone: what it is given by name is a copy of its own."""
+
+    connection: Any
+
+    def __init__(self, connection: Loopback, shell: Any) -> None:
+        super().__init__(connection, shell)  # type: ignore[arg-type]
+        self.named: dict[str, Any] = {}
+
+    def extra(self, value: Any) -> dict[str, Any]:
+        return self.connection.leave(value) if isinstance(value, Tensor) else super().extra(value)
+
+    def resolve(self, tree: dict[str, Any]) -> Any:
+        match tree["$"]:
+            case "named":
+                key = f"{tree['kind']} {sorted(tree['v'].items())}"
+                if key not in self.named:
+                    self.named[key] = own_copy(tree["kind"], **tree["v"])
+                return self.named[key]
+            case "here":
+                return self.connection.here.pop(tree["id"])
+        return super().resolve(tree)

@@ -1,0 +1,78 @@
+"""Ranks: each is a worker of its own, and the grader is the switch between them. No socket, no memory in common: what is sent passes here
+and is counted here.
+
+One rank runs at a time, so that a run is the same every time, and that nobody can go on is seen at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from course.kit.ranks import Switch, Traffic, in_threads
+
+from ...authoring import CheckFailed
+from ...base.errors import InfrastructureFault
+from ..measure.counted import counting_on
+from ..measure.work import Work
+from ..protocol.comparing import snapshot
+from ..protocol.handles import FarFunction
+from ..protocol.raised import compare_arguments
+from .line import Line
+
+POLL_SECONDS = 0.1
+
+
+class Ranks:
+    """The student's functions on several ranks: `results, traffic = student.ranks(4).each("ring_all_reduce", [(x,) for x in xs])`."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
+
+    def counting(self, rank: int) -> AbstractContextManager[Work]:
+        """`with ranks.counting(0) as work:` counts what that rank does in the calls inside."""
+        return counting_on(self._lines[rank])
+
+    def each(
+        self, name: str, args_of_rank: Sequence[Sequence[Any]], *, _unchanged: bool = False, _arguments: bool = False
+    ) -> tuple[list[Any], Traffic]:
+        """Calls a function on every rank, with that rank's arguments and a `Communicator` behind them.
+
+        _unchanged: it also fails if a rank changed an argument in place. _arguments: each result is (result, its arguments after the call).
+        Raises CheckFailed where nobody can go on, or a message is never received, and what a rank raised by itself.
+        """
+        world = len(self._lines)
+        if len(args_of_rank) != world:
+            raise ValueError(f"arguments for {len(args_of_rank)} ranks, and there are {world}")
+        switch = Switch(world)
+        results: list[Any] = [None] * world
+        errors: dict[int, BaseException] = {}
+
+        def run(rank: int) -> None:
+            switch.enter(rank)
+            before = [snapshot(value) for value in args_of_rank[rank]]
+            try:
+                call = FarFunction(self._lines[rank], name)
+                if not (_unchanged or _arguments):
+                    results[rank] = call(*args_of_rank[rank], switch.communicator(rank))
+                    return
+                result, after = call(*args_of_rank[rank], switch.communicator(rank), _arguments=True)
+                if _unchanged:
+                    compare_arguments(name, before, after[:-1])
+                results[rank] = (result, after[:-1]) if _arguments else result
+            except BaseException as error:
+                errors[rank] = error
+            finally:
+                switch.leave(rank)
+
+        def look(rank: int, thread: threading.Thread) -> None:
+            self._lines[rank].look_from_outside(thread)
+
+        in_threads([functools.partial(run, rank) for rank in range(world)], look, POLL_SECONDS)
+        for ours in (error for error in errors.values() if isinstance(error, InfrastructureFault)):
+            raise ours
+        switch.raise_what_went_wrong(errors, CheckFailed)
+        return results, switch.traffic

@@ -1,0 +1,346 @@
+"""The grader's end of a worker: send requests, read replies with a deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+
+from ...base.errors import InfrastructureFault
+from ..confine.budget import Budget
+from ..confine.limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
+from ..protocol import wire
+from ..protocol.given import kit_dataclasses
+from ..protocol.raised import WorkerDied, nonsense
+from .warm import FORK_SECONDS, Zygote
+
+PIECE_BYTES = 65_536
+AHEAD_BYTES = 32_768
+"""Requests that are sent together are no longer than this, a sixth of what a Linux socket holds."""
+CREDENTIALS = struct.Struct("3i")
+MAX_SCRATCH_FILES = 20_000
+MAX_SCRATCH_DEPTH = 50
+LOOK_SECONDS = 0.25
+"""How often the grader looks at what a submission that keeps it waiting has written."""
+MAX_CALLBACKS = 100_000
+MAX_CALLBACK_BYTES = 4 * 1024 * 1024
+CALLBACK_SECONDS = 60.0
+"""What one call may ask back of the checks' own functions: how often, with how much, for how long. A clock of the student's
+would not see it: that work is done here."""
+
+
+class Connection:
+    """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
+
+    budget: what each request is taken from; one of its own until it is given another. answering: a function that stayed here is being
+    called back.
+    """
+
+    given, answering = 0, False
+    scratch, next_look = "", 0.0
+
+    def __init__(self, limits: Limits, resolve: wire.Resolve, zygote: Zygote) -> None:
+        self.limits, self.budget = limits, Budget(limits)
+        self.resolve = resolve
+        self.callables: dict[int, Callable[..., Any]] = {}
+        self.seq = 0
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._use(ours)
+        if hasattr(socket, "SO_PASSCRED"):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            self.pid, self.scratch = zygote.fork(theirs)
+        finally:
+            theirs.close()
+        self._hello(zygote)
+        if zygote.level == "namespaces":
+            self.scratch = f"/proc/{self.pid}/root{self.scratch}"
+
+    def _use(self, connection: socket.socket) -> None:
+        self.socket, self.unread = connection, bytearray()
+        self.socket.setblocking(False)
+        self.readable, self.writable = select.poll(), select.poll()
+        self.readable.register(self.socket, select.POLLIN)
+        self.writable.register(self.socket, select.POLLOUT)
+
+    def _hello(self, zygote: Zygote) -> None:
+        """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
+        if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
+            self.close()
+            raise InfrastructureFault(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
+        if hasattr(socket, "SO_PASSCRED"):
+            _, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                    self.pid = CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)  # from here on they would only cost time
+        try:
+            hello = self._receive(Deadline(self.pid, FORK_SECONDS, 1.0))["hello"]
+        except (WorkerDied, wire.WireError, KeyError) as error:
+            self.close()
+            raise InfrastructureFault(f"a new worker ended at once ({error})") from None
+        if "error" in hello:
+            self.close()
+            raise InfrastructureFault(str(hello["error"]))
+        if hello.get("source") != zygote.source:
+            self.close()
+            raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
+
+    def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied, and WireError for what cannot be sent."""
+        self.seq += 1
+        frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
+        deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+        with self._ending_it_on_failure():
+            self.budget.ask()
+            try:
+                self._send_bytes(frame, deadline)
+                return self._reply(deadline, self.seq)
+            finally:
+                self._note(deadline)
+
+    def requests(
+        self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
+
+        may_call_back: a function that is given goes along; from then on one request is sent at a time, for the worker reads its answer
+        where the next request would stand.
+
+        Two processes that wait for each other spend as much time on waking up as on the work.
+        """
+        ahead: dict[int, bytes] = {}
+        for fields in many:
+            self.seq += 1
+            frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra if may_call_back else lambda value: None)
+            alone = may_call_back and bool(self.callables)
+            if alone:
+                yield from self._exchange(ahead, seconds)
+                yield from self._exchange({self.seq: frame}, seconds, may_call_back=True)
+                ahead = {}
+                continue
+            if ahead and sum(map(len, ahead.values())) + len(frame) > AHEAD_BYTES:
+                yield from self._exchange(ahead, seconds)
+                ahead = {}
+            ahead[self.seq] = frame
+        yield from self._exchange(ahead, seconds)
+
+    def _exchange(self, ahead: dict[int, bytes], seconds: float, *, may_call_back: bool = False) -> Iterator[dict[str, Any]]:
+        """Sends requests, by their numbers, and reads all replies before it gives the first: whoever asks need not ask for the last.
+
+        Nobody reads while they are sent, so together they must fit into the socket.
+        """
+        replies: list[dict[str, Any]] = []
+        died = None
+        try:
+            with self._ending_it_on_failure():
+                deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+                self._send_bytes(b"".join(ahead.values()), deadline)
+                for seq in ahead:
+                    self.budget.ask()
+                    try:
+                        replies.append(self._reply(deadline, seq, may_call_back=may_call_back))
+                    finally:
+                        self._note(deadline)
+                    deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
+        except WorkerDied as error:
+            died = error
+        yield from replies
+        if died is not None:
+            raise died
+
+    def _note(self, deadline: Deadline) -> None:
+        self.budget.use(deadline.used(), deadline.seconds)
+
+    @contextlib.contextmanager
+    def _ending_it_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except wire.WireError as error:
+            self.close()
+            raise nonsense(str(error)[:300]) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _reply(self, deadline: Deadline, seq: int, *, may_call_back: bool = True) -> dict[str, Any]:
+        """The reply to request number `seq`; callbacks before it are answered."""
+        callbacks, seconds = 0, 0.0
+        while True:
+            received = self.budget.check.num_bytes
+            reply = self._receive(deadline)
+            if "callback" not in reply:
+                if reply.get("seq") != seq:
+                    raise wire.WireError("a reply to something that was not asked")
+                return reply
+            if not may_call_back:
+                raise wire.WireError("a callback that was never given")
+            callbacks += 1
+            if callbacks > MAX_CALLBACKS or seconds > CALLBACK_SECONDS:
+                raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function that was given: does it end?")
+            if self.budget.check.num_bytes - received > MAX_CALLBACK_BYTES:
+                raise wire.WireError("a function that was given was called with too much")
+            paused = deadline.pause()
+            self.answering = True
+            try:
+                answer = self._answer(reply)
+            finally:
+                self.answering = False
+            seconds += deadline.pause() - paused
+            deadline.resume(paused)
+            self._send(answer, deadline)
+
+    def close(self) -> None:
+        """Ends the worker. Once: later its process id may be another's."""
+        if self.socket.fileno() == -1:
+            return
+        for target in (lambda: os.killpg(self.pid, signal.SIGKILL), lambda: os.kill(self.pid, signal.SIGKILL)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                target()
+        self.socket.close()
+
+    def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """Calls a function that stayed here with the gradient mode of the student's call, takes the next item of an iterator, or asks or
+        sets the training flag of a module or of one of its parts."""
+        function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
+        args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
+        if function is None or not isinstance(args, list) or not isinstance(kwargs, dict):
+            raise wire.WireError("a callback that was never given")
+        try:
+            with torch.set_grad_enabled(reply.get("grad") is True):
+                match method:
+                    case "__call__":
+                        return {"ok": at_once(function(*args, **kwargs))}
+                    case "__next__":
+                        return {"ok": next(function)}  # type: ignore[call-overload]
+                    case "training":
+                        return {"ok": bool(getattr(function, "training", False))}
+                    case "train" if isinstance(function, torch.nn.Module):
+                        function.training = args[0] is True
+                        return {"ok": None}
+        except StopIteration:
+            return {"stop": True}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"[:500]}
+        raise wire.WireError("an unknown callback")
+
+    def _extra(self, value: Any) -> dict[str, Any] | None:
+        tree = getattr(value, "wire_tree", None)
+        if tree is not None:
+            return dict(tree)
+        data = wire.data_tree(value, kit_dataclasses())
+        if data is not None:
+            return data
+        if callable(value) or hasattr(value, "__next__"):
+            parts = self._parts(value) if isinstance(value, torch.nn.Module) else None
+            return {"$": "callable", "id": self._give(value), "parts": parts, "waits": inspect.iscoroutinefunction(value)}
+        return None
+
+    def _give(self, value: Any) -> int:
+        self.given += 1
+        self.callables[self.given] = value
+        return self.given
+
+    def _parts(self, module: torch.nn.Module) -> list[Any]:
+        """[name, number, parts] of each part of a module: each has a training flag of its own."""
+        return [[name, self._give(part), self._parts(part)] for name, part in module.named_children()]
+
+    def _send(self, value: Any, deadline: Deadline) -> None:
+        self._send_bytes(wire.encode(value, self._extra), deadline)
+
+    def _send_bytes(self, raw: bytes, deadline: Deadline) -> None:
+        frame = memoryview(raw)
+        while frame:
+            try:
+                frame = frame[self.socket.send(frame) :]
+            except BlockingIOError:
+                self._wait(deadline, writing=True)
+            except OSError:
+                raise WorkerDied("crashed", "the submission's process ended") from None
+
+    def _receive(self, deadline: Deadline) -> dict[str, Any]:
+        header_bytes, payload_bytes = wire.lengths(self._read(wire.HEAD.size, deadline), reply=True)
+        self.budget.receive(header_bytes + payload_bytes)
+        header = self._read(header_bytes, deadline)
+        payload = self._read(payload_bytes, deadline)
+        start = time.thread_time()
+        value = wire.decode(header, payload, self.resolve, reply=True)
+        deadline.charge(time.thread_time() - start)
+        if not isinstance(value, dict):
+            raise wire.WireError("a reply must be a dict")
+        return value
+
+    def _read(self, n: int, deadline: Deadline) -> bytearray:
+        """The next n bytes. What came along behind them is kept: mostly a whole frame comes in one piece."""
+        while len(self.unread) < n:
+            self._wait(deadline, writing=False)
+            try:
+                piece = self.socket.recv(max(PIECE_BYTES, min(n - len(self.unread), 1 << 20)))
+            except BlockingIOError:
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                raise WorkerDied("crashed", "the submission's process ended")
+            self.unread += piece
+        if len(self.unread) == n:
+            taken, self.unread = self.unread, bytearray()
+        else:
+            taken, self.unread = self.unread[:n], self.unread[n:]
+        return taken
+
+    def _wait(self, deadline: Deadline, *, writing: bool) -> None:
+        (self.writable if writing else self.readable).poll(100)
+        if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
+            raise WorkerDied("timeout", stopped_after(deadline.seconds))
+        if time.monotonic() > self.next_look:
+            self.look()
+
+    def look(self) -> None:
+        """Raises WorkerDied where the submission's folder holds more than it may."""
+        start = time.monotonic()
+        if writes_too_much(self.scratch):
+            limit = f"{SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
+            raise WorkerDied("memory", f"stopped: it wrote more than {limit}")
+        end = time.monotonic()
+        self.next_look = end + max(LOOK_SECONDS, 10 * (end - start))
+
+
+def at_once(value: Any) -> Any:
+    """A value, or what a coroutine of the checks' own returns. Raises TypeError where that waits: there is no loop here."""
+    if not inspect.iscoroutine(value):
+        return value
+    try:
+        value.send(None)
+    except StopIteration as done:
+        return done.value
+    value.close()
+    raise TypeError("a function of the checks may be `async`, and may not wait")
+
+
+def writes_too_much(folder: str) -> bool:
+    """Whether a submission's folder holds more than it may. False where it cannot be looked into."""
+    files, total, folders, deepest = 0, 0, [folder] if folder else [], folder.count("/") + MAX_SCRATCH_DEPTH
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    info = entry.stat(follow_symlinks=False)
+                    total += 512 * info.st_blocks
+                    if files > MAX_SCRATCH_FILES or total > SCRATCH_BYTES or entry.path.count("/") > deepest:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue
+    return False

@@ -1,0 +1,89 @@
+"""Things a check gives to the student's functions that do not travel as data: named models and tokenizers, kit dataclasses.
+
+The same on both sides of the pipe, and in a notebook.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import weakref
+from typing import Any
+
+import torch
+
+
+class TokenizerView:
+    """A tokenizer's tables without its encode and decode: what Day 2 works with."""
+
+    _ATTRIBUTES = (
+        "name", "vocab", "ranks", "special_tokens", "byte_to_symbol", "symbol_to_byte", "id_to_token",
+        "pre_tokenize", "token_bytes", "bos_token_id", "eos_token_id",
+    )  # fmt: skip
+
+    def __init__(self, tokenizer: Any) -> None:
+        for name in self._ATTRIBUTES:
+            setattr(self, name, getattr(tokenizer, name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("encode", "decode"):
+            raise AttributeError(f"this tokenizer has its tables and no {name}, which is what the exercise writes")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+@functools.cache
+def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
+    """A model without its forward pass, or a tokenizer's tables, loaded once a process."""
+    from course.kit import load_model, load_tokenizer
+
+    if kind == "tokenizer":
+        return TokenizerView(load_tokenizer(name))
+    if kind == "model":
+        model = load_model(name, dtype=dtype, device=device).weights_only()
+        _embedding_tables.add(model.weights.embed_tokens.untyped_storage().data_ptr())
+        return model
+    raise ValueError(f"nothing of kind {kind!r} can be named")
+
+
+def own_copy(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
+    """What `named` gives, copied as far as it can be changed: a notebook's process lives longer than one check."""
+    thing = named(kind, name, dtype, device)
+    if kind == "tokenizer":
+        view = copy.copy(thing)
+        vars(view).update({key: copy.copy(value) for key, value in vars(thing).items() if isinstance(value, dict | list | set)})
+        return view
+    model = copy.deepcopy(thing)
+    table = model.weights.embed_tokens.untyped_storage().data_ptr()
+    _embedding_tables.add(table)
+    weakref.finalize(model, _embedding_tables.discard, table)
+    return model
+
+
+_embedding_tables: set[int] = set()
+
+
+def embedding_tables() -> set[int]:
+    """Where the embedding tables of the named models of this process lie in memory."""
+    return _embedding_tables
+
+
+@functools.cache
+def kit_dataclasses() -> dict[str, type]:
+    """The dataclasses of course.kit that may cross as data, and `Scene`, by name."""
+    import dataclasses
+
+    import course.kit as kit
+    from course.kit.ranks import Communicator
+    from course.kit.serving import SamplingParams, TokenOutput
+
+    from ..scenes import Scene
+
+    names = ("Config", "LayerWeights", "Weights", "ChatMessage")
+    found = {name: getattr(kit, name, None) for name in names}
+    found |= {cls.__name__: cls for cls in (Communicator, SamplingParams, TokenOutput, Scene)}
+    return {name: cls for name, cls in found.items() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}
+
+
+def holds_tensors(value: Any) -> bool:
+    """A dataclass of weights: it stays with the worker when it has crossed, and `==` has no answer for it."""
+    return type(value).__name__ in ("Weights", "LayerWeights")

@@ -1,0 +1,282 @@
+"""What stands for a student's functions and objects in the grader: calls go over the wire, objects stay where they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
+
+from ...authoring import CheckFailed, show
+from .comparing import snapshot
+from .raised import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
+from .wire import MAX_REPLY_NODES, WireError
+
+
+class Asks(Protocol):
+    """Whom functions and handles ask: a `Line`. generation: how many workers there were, for a handle is one worker's own."""
+
+    generation: int
+
+    def ask(self, op: str, *, function: str = "", **fields: Any) -> Any: ...
+
+    def ask_each(self, op: str, many: Iterable[dict[str, Any]], *, function: str) -> Iterator[Any]: ...
+
+    def nonsense(self, what: str) -> WorkerDied: ...
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What came of a call on the meta device. result: {shape, dtype, device} in place of each tensor. stray: the student's line that
+    made a tensor elsewhere; asked: the one that asked for a value, where the call ended. Both "" where there is none."""
+
+    result: Any
+    stray: str
+    asked: str
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """What a coroutine returned, or the list of what an async generator gave. seconds: on the loop's clock, in the end; times: on the
+    same clock, when each item of a generator came."""
+
+    result: Any
+    seconds: float
+    times: list[float]
+
+
+class FarFunction:
+    """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
+
+    wire_tree = None
+    """It does not cross: `student.value(name)` does."""
+
+    def __init__(self, line: Asks, name: str) -> None:
+        self._line = line
+        self._name = name
+
+    def __call__(
+        self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
+    ) -> Any:
+        call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
+        check_generation(self._line, args, kwargs)
+        reply = self._line.ask("call", function=self._name, **call.request())
+        return call.result(self._line, reply)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._line.ask("value", function=self._name, name=self._name), name)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of a coroutine function or of an async generator, on an event loop without sockets whose clock jumps to the next timer."""
+        check_generation(self._line, args, kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
+        return awaited(self._line, self._line.ask("await", function=self._name, **fields))
+
+    def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
+        """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
+        remembers of them is stale, by whatever it knows them again, and a result in memory that it kept is written over."""
+        match self._several("again", args, then, kwargs):
+            case [first, second]:
+                return first, second
+        raise self._line.nonsense("one result of two calls")
+
+    def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
+        """The results of calling what one call gave with each of `then`, all as they are at the end."""
+        results = self._several("series", args, then, kwargs)
+        if isinstance(results, list) and len(results) == len(then):
+            return results
+        raise self._line.nonsense("a series without its results")
+
+    def _several(self, op: str, args: Iterable[Any], then: list[Any], kwargs: dict[str, Any]) -> Any:
+        check_generation(self._line, (*args, *then), kwargs)
+        fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
+        return self._line.ask(op, function=self._name, **fields)
+
+    def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
+        """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
+        check_generation(self._line, args, kwargs)
+        reply = self._line.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
+        return _rehearsal(self._line, reply)
+
+    def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
+        """One call on a stand-in for CUDA, and calls of its result with each of `then`: see `gpu.rehearse`."""
+        match self._several("gpu", args, then, kwargs):
+            case {"results": list(), "made": dict(), "called": dict()} as reply:
+                return dict(reply)
+        raise self._line.nonsense("a rehearsal without its results")
+
+    def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
+        """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
+        calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
+        requests = [call.request() for call in calls]
+        replies = self._line.ask_each("call", requests, function=self._name)
+        for call, reply in zip(calls, replies, strict=True):
+            yield call.args[0], call.result(self._line, reply)
+
+
+def awaited(line: Asks, reply: Any) -> Awaited:
+    match reply:
+        case {"result": result, "seconds": float(seconds), "times": list(times)} if _is_clock([0.0, *times, seconds]):
+            return Awaited(result, seconds, times)
+    raise line.nonsense("a coroutine without its result")
+
+
+def _is_clock(readings: list[Any]) -> bool:
+    """Whether these are numbers of seconds, none before the one that came earlier."""
+    return all(type(each) is float and math.isfinite(each) for each in readings) and readings == sorted(readings)
+
+
+def _rehearsal(line: Asks, reply: Any) -> Rehearsal:
+    match reply:
+        case {"result": result, "stray": str(stray), "asked": str(asked)}:
+            return Rehearsal(result, stray[:300], asked[:300])
+    raise line.nonsense("a rehearsal without its result")
+
+
+class _Call:
+    """One call of a student's function: what is sent for it, and what is made of the reply."""
+
+    def __init__(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], unchanged: bool, rng_unchanged: bool, arguments: bool = False
+    ) -> None:
+        self.name, self.args, self.kwargs = name, args, kwargs
+        self.unchanged, self.rng_unchanged, self.arguments = unchanged, rng_unchanged, arguments
+        self.before = [snapshot(value) for value in [*args, *kwargs.values()]] if unchanged else []
+
+    def request(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "args": list(self.args), "kwargs": self.kwargs,
+            "unchanged": self.unchanged or self.arguments, "rng_unchanged": self.rng_unchanged,
+        }  # fmt: skip
+
+    def result(self, line: Asks, reply: Any) -> Any:
+        """Raises CheckFailed where the call had a side effect that it must not have."""
+        if not (self.unchanged or self.rng_unchanged or self.arguments):
+            return reply
+        # The worker says how its arguments are now; the comparison is made here. A worker that lies about them lies about
+        # its own side effects, and about nothing else.
+        match reply:
+            case {"result": result, "args": list(after), "rng": list(states)}:
+                given = (len(self.args) + len(self.kwargs)) * (self.unchanged or self.arguments)
+                if len(after) == given and len(states) == 2 * self.rng_unchanged:
+                    if self.unchanged:
+                        compare_arguments(self.name, self.before, after)
+                    if states:
+                        compare_random_states(self.name, *states)
+                    return (result, after) if self.arguments else result
+        raise line.nonsense("a reply without its arguments")
+
+
+class Handle:
+    """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded.
+
+    Two handles are equal if they are of one object of one worker: that is known here. What the object's own `==` would say is its word.
+    """
+
+    OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
+    """Attributes of the handle, and not of the object."""
+
+    def __init__(self, line: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
+        self._line, self._number, self.type_name, self._generation = line, number, type_name, generation
+        self._is_callable = is_callable
+
+    @property
+    def wire_tree(self) -> dict[str, Any]:
+        return {"$": "handle", "id": self._number}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._ask("attr", name=name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute of the object: to data, another handle, or a function that stays here. Raises TypeError for anything else."""
+        if name in self.OWN:
+            object.__setattr__(self, name, value)
+            return
+        if name.startswith("__"):
+            raise TypeError(f"{name} of a {self.type_name} cannot be set from a check")
+        check_generation(self._line, (value,), {})
+        try:
+            self._ask("setattr", name=name, value=value)
+        except WireError as error:
+            raise TypeError(f"{name} of a {self.type_name} cannot be set to this: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Handle) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[int, int, int]:
+        return id(self._line), self._generation, self._number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        check_generation(self._line, args, kwargs)
+        return self._ask("apply", args=list(args), kwargs=kwargs)
+
+    def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
+        """A call of this object, or the object itself where it is a coroutine or an async generator. See `FarFunction.awaited`."""
+        check_generation(self._line, args, kwargs)
+        return awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
+
+    def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
+        """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""
+        check_generation(self._line, args, kwargs)
+        return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
+
+    def __len__(self) -> int:
+        """Raises CheckFailed for a length that no answer has: `list` and its like make room for it before they look."""
+        length = self._dunder("len")
+        if type(length) is not int or not 0 <= length <= MAX_REPLY_NODES:
+            raise CheckFailed(f"len() of a {self.type_name} is {show(length)}, more than an answer may have ({MAX_REPLY_NODES:,})")
+        return length
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._dunder("iter")
+
+    def __next__(self) -> Any:
+        return self._dunder("next")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._dunder("getitem", key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        check_generation(self._line, (key, value), {})
+        self._dunder("setitem", key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._dunder("delitem", key)
+
+    def __enter__(self) -> Any:
+        return self._dunder("enter")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The object is told of an exception by its nearest builtin class and its text. It swallows none: a check's verdict is one."""
+        self._dunder("exit", builtin_name(error), "" if error is None else str(error)[:2000])
+
+    def __bool__(self) -> bool:
+        return bool(self._dunder("bool"))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(self._dunder("contains", item))
+
+    def __repr__(self) -> str:
+        return f"a {self.type_name}"
+
+    def _dunder(self, name: str, *args: Any) -> Any:
+        return self._ask("dunder", name=name, args=list(args))
+
+    def _ask(self, op: str, **fields: Any) -> Any:
+        check_generation(self._line, (self,), {})
+        return self._line.ask(op, target=self, **fields)
+
+
+def check_generation(line: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for value in [*args, *kwargs.values()]:
+        if isinstance(value, Handle) and value._generation != line.generation:
+            raise WorkerDied("crashed", LOST)

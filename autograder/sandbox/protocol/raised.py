@@ -1,0 +1,102 @@
+"""What came of a student's code besides a result: its exceptions, its process's end, and its side effects."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from torch import Tensor
+
+from ...authoring import CheckFailed
+from .comparing import same
+
+ALLOWED_EXCEPTIONS = {
+    name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
+}  # fmt: skip
+LOST = "the submission's process ended while this check held an object of it"
+
+
+class WorkerDied(Exception):
+    """The student's process ended: by itself, by a crash, or by our kill at a deadline. `outcome` says which."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def nonsense(what: str) -> WorkerDied:
+    """A worker that breaks the protocol is a submission's doing, never a fault of ours: it is ended."""
+    return WorkerDied("crashed", f"the submission's process sent nonsense ({what})")
+
+
+class StudentRaised(Exception):
+    """An exception from the student's own code. names: its classes there; lines: the student's lines of the traceback."""
+
+    names: list[str]
+    lines: list[str]
+
+
+def student_raised(names: list[str], message: str, lines: list[str]) -> StudentRaised:
+    """An exception that is a StudentRaised and also the nearest builtin class, so that `except ValueError` works in a check."""
+    base = next((ALLOWED_EXCEPTIONS[name] for name in names if name in ALLOWED_EXCEPTIONS), Exception)
+    if base in (StopIteration, StopAsyncIteration):
+        base = RuntimeError
+    bases: tuple[type, ...] = (StudentRaised,) if base is Exception else (StudentRaised, base)
+    cls = type(names[0] if names and names[0].isidentifier() else "Exception", bases, {"__str__": lambda self: message})
+    try:
+        error = cls(message)
+    except TypeError:  # UnicodeDecodeError and its like want more arguments
+        error = type("StudentError", (StudentRaised,), {"__str__": lambda self: message})(message)
+    error.names, error.lines = names, lines
+    return error
+
+
+def builtin_name(error: BaseException | None) -> str:
+    """The nearest builtin class of an exception, "" for none."""
+    return next((cls.__name__ for cls in type(error).__mro__ if vars(builtins).get(cls.__name__) is cls), "") if error is not None else ""
+
+
+def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
+    """Raises CheckFailed if an argument is not as it was."""
+    for position, (old, new) in enumerate(zip(before, after, strict=True)):
+        if not same(old, new):
+            raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=_writes_into(old), fact=True)
+
+
+def _writes_into(argument: Any) -> str:
+    """What writes into an argument of this kind: the change itself is proved, by which line is not."""
+    if isinstance(argument, Tensor):
+        return "The caller's tensor is another one now. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
+    if isinstance(argument, list):
+        return "The caller's list is another one now. `append`, `insert`, `sort`, `x[i] = ...` and `x += ...` write into it."
+    if isinstance(argument, dict):
+        return "The caller's dict is another one now. `x[key] = ...`, `pop` and `update` write into it."
+    return "What the caller gave is another one now: work on a copy."
+
+
+def compare_random_states(name: str, before: Any, after: Any) -> None:
+    if not same(before, after):
+        raise CheckFailed(f"{name} moved torch's global random state", cause="It is another one now.", fact=True)
+
+
+def error_parts(error: Any) -> tuple[list[str], str, list[str]]:
+    if not isinstance(error, dict):
+        return ["Exception"], "", []
+    names, lines = _texts(error.get("names")), _texts(error.get("lines"))
+    message = error.get("message")
+    text = message[:2000] if isinstance(message, str) else ""
+    return [n[:80] for n in names[:12]] or ["Exception"], text, [line[:300] for line in lines[:6]]
+
+
+def _texts(value: Any) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def is_memory(names: list[str], message: str) -> bool:
+    """Whether an exception says that no memory was left: by its class, or by the name of torch's or the system's allocator in its text.
+
+    Words about memory alone prove nothing: a check plants them, and a student may write them.
+    """
+    if "MemoryError" in names or "OutOfMemoryError" in names:
+        return True
+    return ("RuntimeError" in names and "DefaultCPUAllocator: " in message) or ("OSError" in names and message.startswith("[Errno 12]"))

@@ -1,0 +1,1 @@
+"""The processes behind `autograder serve` and `autograder chat`."""

@@ -1,0 +1,137 @@
+"""The router in front of replicas: HAProxy, an existing proxy, and what it is told to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client import generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import CollectorRegistry
+
+from ..base.errors import CourseError
+
+BEGINNING = 256
+"""So many bytes of a request's beginning say where it goes: some four blocks of a cache. Who shares less has little to share."""
+BOUND = 175
+"""Nobody has more open requests than this percentage of the mean: a beginning that all share would leave the others without work."""
+MISSING = (
+    "HAProxy divides the requests between replicas, and there is none on this machine; "
+    "on Debian or Ubuntu: apt-get install haproxy, on a Mac: brew install haproxy"
+)
+ROUTES = {
+    "beginning": f"""\
+balance hash var(txn.beginning)
+    hash-type consistent
+    hash-balance-factor {BOUND}""",
+    "turns": "balance roundrobin",
+}
+"""How it is decided who answers: by a hash of the request's beginning, so that texts that begin alike meet one cache; or each in turn."""
+CONFIGURATION = """\
+# Written by `autograder serve --replicas`, for HAProxy 2.6 and later. What each line means: https://docs.haproxy.org
+
+global
+    tune.bufsize 65536  # of a request so much is looked at, and so much can be asked again elsewhere
+    hard-stop-after 2s  # once it is told to end
+
+defaults
+    mode http
+    timeout http-request 30s
+    timeout connect 2s
+    timeout client 1h  # a stream may wait for its first token as long as the queue is
+    timeout server 1h
+    option http-buffer-request  # the beginning is in the body
+    option http-no-delay  # an event goes on as it comes
+    option abortonclose  # a client that has left is one for the replica too
+    http-error status 502 content-type application/json hdr Retry-After 1 string '{broken}'
+    http-error status 503 content-type application/json hdr Retry-After 1 string '{nobody}'
+
+frontend router
+    bind fd@{listens}
+{only}    http-request deny deny_status 403 if {{ path /metrics }} !{{ src 127.0.0.0/8 ::1 }}
+    use_backend figures if {{ path /metrics }}
+    default_backend replicas
+
+backend replicas
+    # A request begins with its first message, or with its prompt; where neither is a text to be read, with what stands in the body.
+    http-request set-var(txn.beginning) req.body,json_query('$.messages[0].content'),bytes(0,{beginning}) if METH_POST
+    http-request set-var(txn.beginning) req.body,json_query('$.prompt'),bytes(0,{beginning}) if METH_POST !{{ var(txn.beginning) -m found }}
+    http-request set-var(txn.beginning) req.body,bytes(0,{beginning}) if METH_POST !{{ var(txn.beginning) -m found }}
+    {route}
+
+    # Who does not answer, or takes nobody any more (503), is passed over: once, and at another one, for nothing has been answered yet.
+    retries 1
+    retry-on conn-failure empty-response 503
+    option redispatch 1
+    timeout check 10s  # a machine at work is slow to say that it is well
+    option httpchk
+    http-check send meth GET uri /health ver HTTP/1.1 hdr Host localhost
+    http-check expect status 200
+    default-server check inter 250ms fall 1 rise 1 weight 16  # 16: more points of each on the hash's circle, so more even shares
+    http-response set-header x-replica %s
+{servers}
+
+backend figures
+    server all {figures}
+"""
+
+
+ONLY_LOOPBACK = """\
+    # A page of another site can give a name of its own to 127.0.0.1 (DNS rebinding): such a name is refused.
+    http-request deny deny_status 403 unless { req.hdr(host) -i -m reg ^(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?$ }
+"""
+
+
+def haproxy() -> str:
+    """The program. Raises CourseError where it is not installed. Debian has it where a user's PATH does not look."""
+    found = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin")
+    if found is None:
+        raise CourseError(MISSING)
+    return found
+
+
+def configuration(listens: int, replicas: Sequence[str], figures: str, route: str = "beginning", *, loopback: bool = True) -> str:
+    """HAProxy's configuration. listens: the descriptor of the socket that clients come to. replicas: their addresses, host:port, and
+    figures the one that answers /metrics for all of them. route: of ROUTES. Raises CourseError for any other. loopback: it listens at
+    this machine's own address, so clients may not call it by another name."""
+    if route not in ROUTES:
+        raise CourseError(f"ROUTE must be {' or '.join(ROUTES)}, got {route}")
+    return CONFIGURATION.format(
+        listens=listens,
+        only=ONLY_LOOPBACK if loopback else "",
+        beginning=BEGINNING,
+        route=ROUTES[route],
+        servers="\n".join(f"    server replica-{number} {address}" for number, address in enumerate(replicas, 1)),
+        figures=figures,
+        broken=refusal("the replica has ended before its answer"),
+        nobody=refusal("no replica takes requests"),
+    )
+
+
+def refusal(message: str) -> str:
+    """In the form of OpenAI's API; HAProxy's own would be a page."""
+    return f'{{"error": {{"message": "{message}", "type": "server_error", "param": null, "code": "no_replica"}}}}'
+
+
+def sum_of(pages: Iterable[str]) -> bytes:
+    """The figures of several servers as those of one: all that a server tells, it counts, and counts add up."""
+    families: dict[str, Metric] = {}
+    sums: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
+    for page in pages:
+        for family in text_string_to_metric_families(page):
+            families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            counts = sums.setdefault(family.name, {})
+            for sample in family.samples:
+                key = (sample.name, tuple(sample.labels.items()))
+                counts[key] = counts.get(key, 0) + sample.value
+
+    class All(CollectorRegistry):
+        def collect(self) -> Iterator[Metric]:
+            for name, family in families.items():
+                for (sample, labels), value in sums[name].items():
+                    family.add_sample(sample, dict(labels), value)
+                yield family
+
+    return generate_latest(All())

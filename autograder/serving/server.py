@@ -1,0 +1,132 @@
+"""`make serve`: the course's engine behind an OpenAI-compatible server, put together from the course's parts, or from a student's."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course.kit.errors import ModelError
+from course.kit.serving import SamplingParams
+from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
+from course.kit.serving.running import serve as run
+from course.kit.serving.web import Parts, Served, Server
+from solutions import serving
+from solutions.engine.choosing import Kind, NoKernels, choose
+from solutions.engine.core import EngineCore
+from solutions.tokenizer import render_chat
+
+from ..base import collector
+from ..base.errors import CourseError
+from ..lessons import find_day, lesson
+from ..notebook.desk import notebook_path
+from ..notebook.earlier import exercise_module
+from ..notebook.session import Session
+
+OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
+"""What a student's own server is made of. Each is taken by itself, where its checks pass."""
+
+
+NUMBERS: dict[str, Kind] = {"auto": "auto", "float32": torch.float32}
+
+
+def serve(
+    *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
+    patience: float,
+) -> int:  # fmt: skip
+    """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy.
+
+    fd: the descriptor of a socket that listens already, in place of host and port; whoever has opened it says where. dtype: of NUMBERS.
+    """
+    try:
+        # first: whoever has to name another port need not wait for a model
+        opened = open_port(host, port) if fd is None else socket.socket(fileno=fd)
+    except CannotListen as error:
+        raise CourseError(str(error)) from None
+    try:
+        found = own_parts() if mine else {}
+        if mine:
+            print(whose(found), flush=True)
+        threads = torch.get_num_threads()
+        try:
+            chosen = choose(model, NUMBERS[dtype], rows=rows, max_len=max_len, threads=threads)
+        except (ModelError, NoKernels, ValueError) as error:
+            raise CourseError(str(error)) from None
+        print(chosen.line, flush=True)
+        core = EngineCore(chosen, threads=threads)
+        measures = fd is None and chosen.max_len > 2 * NUM_MEASURED  # of several replicas each would take the others' time
+        speed = asyncio.run(tokens_a_second(core, chosen.tokenizer.encode(SAID))) if measures else None
+        if speed is not None:
+            print(f"One request alone gets {speed:.0f} tokens a second here, just measured; several at once get more together.", flush=True)
+        served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
+        hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # behind a router, that has looked
+        server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
+        try:
+            collector.as_usual()
+            said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None
+            return run(server, opened, said, patience=patience)
+        finally:
+            core.close()
+    finally:
+        opened.close()
+
+
+SAID, NUM_MEASURED = "Once upon a time", 32
+
+
+async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
+    """How fast this machine makes an answer's tokens after the first, now; None where the answer ends too early to tell."""
+    core.add("speed", ids, SamplingParams(max_tokens=NUM_MEASURED + 1, temperature=0.0))
+    made, begin = 0, 0.0
+    while core.has_work:
+        made += len(await core.step())
+        begin = begin or time.perf_counter()
+    return (made - 1) / (time.perf_counter() - begin) if made > NUM_MEASURED // 2 else None
+
+
+def parts(own: dict[str, Any]) -> Parts:
+    """The course's parts, and what a student has of their own in its place."""
+    given: dict[str, Callable[..., Any]] = {name: getattr(serving, name) for name in OWN}
+    return Parts(**{**given, **own}, render_chat=render_chat)
+
+
+def own_parts() -> dict[str, Any]:
+    """What of a student's notebook passes its checks, by name. Raises CourseError where there is no notebook."""
+    day = find_day("serving")
+    path = notebook_path(day)
+    if not day.ready or not path.exists():
+        raise CourseError(f"ENGINE=mine: there is no notebook at {path}; `autograder work` puts the released one there")
+    module = exercise_module(day, path)
+    if module is None:
+        raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
+    exercises = {exercise.name for exercise in lesson(day).exercises}
+    print("Holding your notebook against Day 18's checks; this takes some seconds.", flush=True)
+    session = Session(day, path)
+    try:
+        return {
+            name: getattr(module, name)
+            for name in OWN
+            if name in exercises and hasattr(module, name) and not any(verdict.failed for verdict in session.verdicts(name))
+        }
+    finally:
+        session.close()
+
+
+def whose(own: dict[str, Any]) -> str:
+    """One line that says which parts are the student's."""
+    rest = [name for name in OWN if name not in own]
+    line = f"Yours: {', '.join(own) or 'nothing yet'}."
+    return f"{line} The course's, until their checks pass: {', '.join(rest)}." if rest else line
+
+
+def model_name(model: str) -> str:
+    """What clients call it: a name of the course's, or a file's or a folder's without what stands before and behind."""
+    if model in ("tiny", "smollm2"):
+        return model
+    path = Path(model).expanduser().resolve()
+    return path.stem if path.suffix == ".gguf" else path.name

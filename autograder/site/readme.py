@@ -1,0 +1,177 @@
+"""What the README tells in figures, made from what was measured: the days, speed, grading, certification.
+
+`make generate` writes them between their marks, `<!-- figures -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.base.errors import CourseError
+from autograder.base.files import write_whole
+from autograder.lessons import ROOT, Day, syllabus
+from autograder.lessons.start_page import linked, table_of_ways
+
+README = ROOT / "README.md"
+PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+PROMPT = 64
+NOT_MEASURED = "not measured"
+
+OURS = {
+    "Day 7, float32": "Day 7, the loop: the whole text again for each token",
+    "Day 10, float32": "Day 10, a KV cache: only the new token",
+    "Day 11, float32": "Day 11, a batch: sixteen texts share each read of the weights",
+    "ours, float32": "the course's engine",
+    "transformers, float32": "*Hugging Face transformers*",
+}
+IN_4_BITS = {
+    "ours, quantized": "the course's engine, from the model's file of 4 bits (Q4_1)",
+    "llama.cpp, same file": "*llama.cpp, the same file*",
+    "llama.cpp, its fastest format": "*llama.cpp, the file in the format in which it is fastest here (its own quantizer made it)*",
+}
+WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,), "Day 11, float32": (16,)}
+"""Batches of a row that has not both of them."""
+BATCHES = (1, 16)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A file of results. {(contender, batch): tokens a second}: decode behind a prompt of PROMPT tokens, prefill of that prompt."""
+
+    page: str
+    machine: str
+    decode: dict[tuple[str, int], float]
+    prefill: dict[tuple[str, int], float]
+
+
+def runs(results: Path) -> list[Run]:
+    """Those that hold speeds of the engines, the best to quote first. A file that is missing, or of an older form, tells nothing."""
+    found = []
+    for name in ("ladder", "engine", "quantized"):
+        try:
+            told = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        behind = [row for row in told["rows"] if row.get("prompt") == PROMPT]
+        decode, prefill = ({key: value for row in behind for key, value in speeds(row, what).items()} for what in ("decode", "prefill"))
+        found.append(Run(f"benchmarks/results/{name}.md", told["machine"], decode, prefill))
+    return found
+
+
+def speeds(row: dict[str, Any], what: str) -> dict[tuple[str, int], float]:
+    """what: "decode" or "prefill"."""
+    if "contender" in row:
+        return {(row["contender"], row["batch"]): row[what]}
+    if f"{what}_llama" in row:  # benchmarks/quantized.py measures just these two
+        return {(name, row["batch"]): row[f"{what}_{whose}"] for name, whose in zip(IN_4_BITS, ("ours", "llama"), strict=False)}
+    return {}
+
+
+def figures(results: Path) -> str:
+    """Tokens a second. What is compared comes of one run, the first of those that have the most of it. What it lacks is told."""
+    lines = ["| tokens a second (total) | prompt, one text | decode, one text | decode, sixteen |", "|---|---:|---:|---:|"]
+    found, sources = runs(results), []
+    for rows in (OURS, IN_4_BITS):
+        wanted = [(name, batch) for name in rows for batch in WHERE.get(name, BATCHES)]
+        best = max(found, key=lambda run: sum(key in run.decode for key in wanted), default=None)
+        have = best.decode if best else {}
+        if best and any(key in have for key in wanted):
+            sources.append(best)
+        for name, words in rows.items():
+            prompt = best.prefill.get((name, 1)) if best else None
+            cells = [speed(prompt) if 1 in WHERE.get(name, BATCHES) else "–"]
+            cells += [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "–" for batch in BATCHES]
+            lines.append(f"| {words} | {' | '.join(cells)} |")
+    told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
+    what = (
+        f"SmolLM2-135M reads a prompt of {PROMPT} tokens and decodes behind it; medians. The last three rows read weights of 4 bits, "
+        "all others float32. – is a way that is not for so many texts."
+    )
+    return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
+
+
+def speed(tokens_a_second: float | None) -> str:
+    if tokens_a_second is None:
+        return NOT_MEASURED
+    return f"{tokens_a_second:.1f}" if tokens_a_second < 100 else f"{tokens_a_second:.0f}"
+
+
+def grading(results: Path) -> str:
+    """Each class that was graded, and each that stock nbgrader graded."""
+    told = json.loads((results / "grading.json").read_text(encoding="utf-8"))
+    lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
+    for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
+        for row in sorted((row for row in told["rows"] if row["path"] == path), key=lambda row: row["count"]):
+            reach = f"what level `{row['isolation']}` lets it" if path == "bulk" else "whatever its user can"
+            took = f"{row['seconds'] / 60:.1f} minutes" if row["seconds"] >= 100 else f"{row['seconds']:.0f} s"
+            lines.append(f"| {words} | {row['count']:,} | {row['seconds_per_submission']:.3f} | {took} | {reach} |")
+    return "\n".join([*lines, "", f"Day 1, [measured](benchmarks/results/grading.md) on {told['machine']}."])
+
+
+def certified(docs: Path) -> str:
+    told = json.loads((docs / "certification.json").read_text(encoding="utf-8"))
+    return (
+        f"In the [last runs](docs/certification.md), {told['right_passed']:,} of {told['right_total']:,} right versions passed, "
+        f"{told['wrong_killed']:,} of {told['wrong_total']:,} wrong ones were caught, and {told['attacks_honest']:,} of "
+        f"{told['attacks_total']:,} attacks earned the points of what they honestly solve and no more."
+    )
+
+
+def lesson_link(day: Day) -> str | None:
+    """Where a forge shows the lesson."""
+    return f"course/{day.slug}/lesson.md" if day.ready else None
+
+
+def days(docs: Path, root: Path = ROOT) -> str:
+    topics = json.loads((docs / "certification.json").read_text(encoding="utf-8"))["topics"]
+    number = {day.topic: day.number for day in syllabus(root)}
+    lines = ["| day | title | the question | minutes | builds on | state |", "|---:|---|---|---:|---|---|"]
+    for day in syllabus(root):
+        title = linked(day.title, lesson_link(day))
+        before = ", ".join(map(str, sorted(number[topic] for topic in day.prerequisites)))
+        lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {before} | {state(day, topics.get(day.topic))} |")
+    hours = sum(day.minutes for day in syllabus(root)) / 60
+    return "\n".join([*lines, "", f"The minutes are our estimates, {hours:.0f} hours in all."])
+
+
+def state(day: Day, judged: dict[str, int] | None) -> str:
+    if not day.ready:
+        return "to come"
+    if judged is None:
+        return "ready, not certified"
+    due = (judged["right_passed"], judged["wrong_killed"]) == (judged["right_total"], judged["wrong_total"])
+    return f"certified: {judged['right_total']} + {judged['wrong_total']}" if due else "ready, certification short"
+
+
+def filled(text: str, root: Path = ROOT) -> str:
+    """The README with its parts made anew. Raises CourseError for a part that nobody knows."""
+    results, docs = root / "benchmarks" / "results", root / "docs"
+    parts = {
+        "days": lambda: days(docs, root),
+        "ways": lambda: table_of_ways(lesson_link, root),
+        "figures": lambda: figures(results),
+        "grading": lambda: grading(results),
+        "certified": lambda: certified(docs),
+    }
+
+    def one(found: re.Match[str]) -> str:
+        if found[1] not in parts:
+            raise CourseError(f"README.md: no part is called {found[1]!r}; there are {', '.join(parts)}")
+        return f"<!-- {found[1]} -->\n\n{parts[found[1]]()}\n\n<!-- end -->"
+
+    return PART.sub(one, text)
+
+
+def main() -> None:
+    text = README.read_text(encoding="utf-8")
+    new = filled(text)
+    write_whole(README, new.encode())
+    print("README.md: " + ("as it was" if new == text else "renewed"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Models and tokenizers: read from files, loaded by name."""

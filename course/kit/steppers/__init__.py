@@ -1,0 +1,1 @@
+"""Figures that one steps through."""

@@ -1,0 +1,95 @@
+"""Attention maps: the queries and keys they are made of, their pictures, and a model with some heads silenced."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from .. import plots
+from ..models.model import Model
+from ..models.weights import LayerWeights, Weights
+
+
+@torch.no_grad()
+def queries_and_keys(model: Model, ids: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """For every layer (q (B, H, T, Dh), k (B, K, T, Dh)) as its projections give them: before any rotation.
+
+    ids (B, T) int64.
+    """
+    listening = _Listening(model)
+    listening(ids)
+    return listening.heard
+
+
+def without_heads(model: Model, heads: Iterable[tuple[int, int]]) -> Model:
+    """The same model with some heads, given as (layer, head), silenced: what they read is no longer passed on.
+
+    The given model is not changed, and all other weights are shared with it.
+    """
+    width = model.config.head_dim
+    layers = [copy.copy(layer) for layer in model.weights.layers]
+    for index, head in heads:
+        output = layers[index].o_proj.clone()  # (D, H*Dh): the columns of a head carry what it read
+        output[:, head * width : (head + 1) * width] = 0
+        layers[index].o_proj = output
+    weights = Weights(model.weights.embed_tokens, layers, model.weights.norm, model.weights.lm_head)
+    return Model(model.config, weights, lambda: model.tokenizer)
+
+
+class _Listening(Model):
+    """A model that keeps the queries and keys it makes on the way."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.config, model.weights, lambda: model.tokenizer)
+        self.heard: list[tuple[Tensor, Tensor]] = []
+
+    def _attention(self, layer: LayerWeights, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        q, k = (
+            linear(hidden, rows).unflatten(-1, (-1, self.config.head_dim)).transpose(1, 2)
+            for rows in (layer.q_proj, layer.k_proj)
+        )
+        self.heard.append((q, k))
+        return super()._attention(layer, hidden, cos, sin)
+
+
+def draw_maps(maps: Mapping[str, Tensor], tokens: Sequence[str], *, columns: int = 2, size: float = 4.2) -> None:
+    """One square for each map (T, T), named by its key: rows read, columns are read, dark is much.
+
+    size: width of a square in inches.
+    """
+    rows = -(-len(maps) // columns)
+    names = [plots.show_token(token) for token in tokens]
+    _, axes = plots.figure(rows, columns, width=size * columns, height=size * rows, squeeze=False)
+    with plots.style():
+        for ax, (title, weights) in zip(axes.flat, maps.items(), strict=False):
+            ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+            ax.set_title(title)
+            ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+            ax.set_yticks(range(len(names)), names, fontsize=7)
+            ax.tick_params(length=0)
+        for ax in list(axes.flat)[len(maps) :]:
+            ax.axis("off")
+
+
+def draw_heads(scores: Mapping[str, Tensor], *, size: float = 2.3) -> None:
+    """All heads of a model at once: for each key a grid (L, H), a row a layer, dark is much; the highest is marked."""
+    _, axes = plots.figure(1, len(scores), width=size * len(scores), height=5.2, squeeze=False, sharey=True)
+    with plots.style():
+        for ax, (title, values) in zip(axes[0], scores.items(), strict=True):
+            ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+            layer, head = best_head(values)
+            ax.plot(head, layer, marker="s", markersize=11, fillstyle="none", color=plots.ORANGE)
+            ax.set_title(f"{title}\nmost: {layer}.{head}, {float(values[layer, head]):.2f}", fontsize=9)
+            ax.set_xticks(range(values.shape[1]))
+            ax.set_xlabel("head")
+        axes[0][0].set_ylabel("layer")
+
+
+def best_head(values: Tensor) -> tuple[int, int]:
+    """(layer, head) of the largest entry of (L, H)."""
+    layer, head = divmod(int(values.argmax()), values.shape[1])
+    return layer, head
