@@ -1,7 +1,7 @@
 """What a lesson asks beside its points: a bug to find, a sentence to refute, a challenge. Answers right and wrong, in the lesson's cell.
 
-An answer is written as a specimen is (docs/contributing.md), in `tests/asides/<topic>/<name>.py`, where `name` is what the student
-writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right, or not say so.
+An answer is written as a specimen is (docs/contributing.md), in `tests/asides/<topic>.py` below `# === name`: `name` is what the
+student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right, or not say so.
 A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses points there, and
 mended it loses none.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 import torch
 
 from autograder.base.datafiles import hand_computed
-from autograder.base.specimen_files import listed
+from autograder.base.specimen_files import Listed, parts, whole
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
 from autograder.notebook.typed import NotOfTheForm
@@ -28,6 +29,7 @@ from autograder.sandbox.process.near import Near
 from course.kit import Tokenizer, load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
+SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Aside:
 
     topic: str
     name: str
-    """What the student writes or changes; also the file with the answers."""
+    """What the student writes or changes; also the head of its answers."""
     found: str
     """What the cell says of a right answer, and of no other."""
     exercise: str = ""
@@ -141,7 +143,23 @@ ASIDES = [
     Aside("serving", "ColleaguesEngine", "mended:"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.exercise]
-ANSWERS = [(aside, each) for aside in ASIDES for each in listed(FOLDER / aside.topic / f"{aside.name}.py", aside.topic)]
+
+
+@functools.cache
+def texts(topic: str) -> dict[str, str]:
+    """Return the answers to a day's asides, as {name: text}."""
+    head, *found = SECTION.split((FOLDER / f"{topic}.py").read_text(encoding="utf-8"))
+    assert not head
+    assert len(set(found[::2])) == len(found[::2]), "two sections with one name"
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def answers(aside: Aside) -> list[Listed]:
+    found = parts(texts(aside.topic)[aside.name])
+    return [whole(part, found, FOLDER / f"{aside.name}.py", aside.topic) for part in found]
+
+
+ANSWERS = [(aside, each) for aside in ASIDES for each in answers(aside)]
 
 
 def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
@@ -230,8 +248,8 @@ def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any,
 
 
 def test_there_are_enough_answers_of_each_kind() -> None:
-    stems = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.py")}
-    assert stems == {(aside.topic, aside.name) for aside in ASIDES}, "every file of answers is of an aside, and every aside has one"
+    named = {(path.stem, name) for path in FOLDER.glob("*.py") for name in texts(path.stem)}
+    assert named == {(aside.topic, aside.name) for aside in ASIDES}, "every section of answers is of an aside, and every aside has one"
     assert max(Counter((aside, each.name) for aside, each in ANSWERS).values()) == 1, "a name stands for one answer of a file"
     count = Counter((str(aside), each.right) for aside, each in ANSWERS)
     assert {str(aside): (count[str(aside), True] >= 3, count[str(aside), False] >= 6) for aside in ASIDES} == {
