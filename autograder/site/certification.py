@@ -186,7 +186,7 @@ def attacks_page(results: Path = RESULTS) -> str:
         "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
         "and if the next right submission gets full marks straight afterwards.",
         "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",
-        "Archives of submissions never reach a worker: `tests/test_collect.py` attacks `autograder collect` "
+        "Archives of submissions never reach a worker: `tests/gradebook/lms/test_collect.py` attacks `autograder collect` "
         "with zip bombs, paths that lead out, links, devices and damage.",
     ]
     for kind in KINDS:

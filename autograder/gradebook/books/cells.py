@@ -1,7 +1,7 @@
 """Cells and outputs of a notebook, made and written without nbformat's checks.
 
 nbformat holds each new cell against its JSON schema, at about a millisecond a cell: more than the rest of storing a
-submission. What is made here has the schema's shape, and `tests/test_writer.py` holds whole notebooks against it.
+submission. What is made here has the schema's shape, and `tests/gradebook/test_writer.py` holds whole notebooks against it.
 """
 
 from __future__ import annotations

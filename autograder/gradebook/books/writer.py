@@ -2,7 +2,7 @@
 
 For each submission nbgrader opens the gradebook ten times, commits twenty-three times and runs two notebook conversions. Here
 one connection stays open, a submission is one transaction, and the graded notebook is made in memory from the same parts.
-`tests/test_writer.py` holds both ways against each other, row by row and cell by cell.
+`tests/gradebook/test_writer.py` holds both ways against each other, row by row and cell by cell.
 """
 
 from __future__ import annotations

@@ -1,0 +1,102 @@
+"""Which file of `autograder` imports which: there is no way round in a circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from autograder.base.imports import imported_files
+from autograder.sandbox.confine.confine import WORKER_MODULES
+
+ROOT = Path(__file__).parents[2]
+FOR_ANNOTATIONS = {
+    ("autograder.certification.learning", "autograder.certification.certify"),
+    ("autograder.race.holding", "autograder.race.playing"),
+}
+"""One names the other's classes under TYPE_CHECKING, and nothing else."""
+
+
+def modules() -> dict[str, Path]:
+    paths = [path for path in (ROOT / "autograder").rglob("*.py") if "specimens" not in path.parts]
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+
+
+def imports(name: str, source: str, known: dict[str, Path]) -> Iterator[str]:
+    """Modules of `known` that one imports, wherever the import stands: in a function, or for annotations only."""
+    package = name if known[name].name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            base = parents[: len(parents) - node.level + 1] if node.level else []
+            start = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield from [module for module in (f"{start}.{alias.name}", start) if module in known][:1]
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: set(imports(name, path.read_text(encoding="utf-8"), known)) - {name} for name, path in known.items()}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_file_comes_to_import_itself(graph):
+    assert len(graph) > 100
+    left = {name: {each for each in found if (name, each) not in FOR_ANNOTATIONS} for name, found in graph.items()}
+    assert circle(left) == []
+
+
+def test_a_circle_is_seen_wherever_its_imports_stand():
+    known = {name: Path(f"{name}.py") for name in ("a", "b", "c")}
+    sources = {"a": "import b", "b": "def f():\n    from c import x", "c": "if TYPE_CHECKING:\n    from a import y"}
+    found = {name: set(imports(name, source, known)) for name, source in sources.items()}
+    assert sorted(set(circle(found))) == ["a", "b", "c"]
+
+
+def test_a_record_can_be_read_without_what_runs_checks():
+    names = {path.stem for path in imported_files(ROOT, ["autograder.grading.records"])}
+    assert "verdicts" in names
+    assert names.isdisjoint({"runner", "far", "near", "remote", "worker", "handles", "zygotes"})
+
+
+def test_what_runs_checks_stands_below_what_grades_files(graph):
+    """The package `grading` holds both; between its two floors imports go one way."""
+    below = {path.stem for path in imported_files(ROOT, ["autograder.checking.runner"])}
+    assert {"far", "near", "timing"} <= below
+    above = {name for name, found in graph.items() if name.startswith("autograder.grading") and "autograder.checking.runner" in found}
+    assert above == {"autograder.grading.grade", "autograder.grading.lane"}
+    assert below.isdisjoint({"grade", "lane", "run", "records", "executors"})
+
+
+def test_no_file_takes_anothers_private_names():
+    for name, path in modules().items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        taken = [alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level for alias in node.names]
+        assert [each for each in taken if each.startswith("_") and not each.startswith("__")] == [], name
+
+
+def test_a_private_root_holds_every_file_that_the_worker_imports():
+    """What is missing there is missed at level namespaces alone, where the next level is taken instead."""
+    names = [f"autograder.sandbox.{name.replace('/', '.')}" for name in WORKER_MODULES if not name.endswith("__init__")]
+    known = modules()
+    needed, seen = list(names), set(names)
+    while needed:
+        name = needed.pop()
+        others = imports(name, known[name].read_text(encoding="utf-8"), known)
+        found = {other for other in others if other != "autograder"}
+        needed += found - seen
+        seen |= found
+    assert sorted(seen) == sorted(names)

@@ -1,0 +1,306 @@
+"""What a lesson asks beside its points: a bug to find, a sentence to refute, a challenge. Answers right and wrong, in the lesson's cell.
+
+An answer is written as a specimen is (docs/contributing.md), in `tests/lessons/asides/<topic>.py` below `# === name`: `name` is what the
+student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right, or not say so.
+A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses points there, and
+mended it loses none.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.base.datafiles import hand_computed
+from autograder.base.specimen_files import Listed, parts, whole
+from autograder.checking.runner import run_checks, select
+from autograder.lessons import find_day, lesson
+from autograder.notebook.typed import NotOfTheForm
+from autograder.sandbox.process.near import Near
+from course.kit import Tokenizer, load_model, load_tokenizer
+
+FOLDER = Path(__file__).parent / "asides"
+SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """How a lesson's cell judges one answer."""
+
+    topic: str
+    name: str
+    """What the student writes or changes; also the head of its answers."""
+    found: str
+    """What the cell says of a right answer, and of no other."""
+    exercise: str = ""
+    """The exercise whose checks judge the repair of a bug."""
+    colleague: str = ""
+    """The cell's function in which the bug is."""
+    bug: str = ""
+    repair: str = ""
+    """The same lines without the bug. Where there are none, the course's own answer to the exercise is the repair."""
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.name}"
+
+
+ASIDES = [
+    Aside("softmax", "my_scores", "refuted:"),
+    Aside("softmax", "my_rows", "you have found it", "softmax", "colleagues_softmax"),
+    Aside("softmax", "my_probs", "you have found it", "entropy", "colleagues_entropy"),
+    Aside("softmax", "take_in", "right after every score"),
+    Aside("tokenizer", "my_text", "you have found it", "bpe_encode", "colleagues_encode"),
+    Aside("tokenizer", "my_tokens", "you have found it", "StreamDecoder", "ColleaguesDecoder"),
+    Aside("tokenizer", "my_message", "refuted for this text"),
+    Aside("tokenizer", "encode_chat", "safe: every special token"),
+    Aside("tokenizer", "merge_all", "right, and "),
+    Aside("tokenizer", "train_bpe", "right for all texts"),
+    Aside("attention", "my_scores", "you have found it"),
+    Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
+    Aside("attention", "my_distances", "refuted\n"),
+    Aside("attention", "window_attention", "right, and the work grows"),
+    Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
+    Aside(
+        "transformer", "my_positions", "you have found it", "decoder_block", "colleagues_block",
+        "config, torch.arange(x.shape[1]), attend", "config, positions, attend",
+    ),
+    Aside("transformer", "colleagues_block", "mended: "),
+    Aside("transformer", "my_counts", "the sentence is refuted"),
+    Aside("transformer", "qk_norm_block", "all of it holds"),
+    Aside("samplers", "my_logits", "refuted: token"),
+    Aside("samplers", "my_probs", "you have found it", "top_p_probs", "colleagues_top_p"),
+    Aside("samplers", "my_row", "you have found it", "draw", "colleagues_draw"),
+    Aside("samplers", "race", "right: every row"),
+    Aside("steering", "my_logits", "you have found it", "apply_repetition_penalty", "colleagues_penalty"),
+    Aside("steering", "my_said", "you have found it"),
+    Aside("steering", "my_presence", "refuted:"),
+    Aside("steering", "date_goes_on", "right: every beginning"),
+    Aside("steering", "json_goes_on", "right: JSON"),
+    Aside("generation", "my_sentence", "refuted:"),
+    Aside("generation", "my_prompts", "you have found it"),
+    Aside("generation", "colleagues_done", "mended: "),
+    Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
+    Aside("generation", "generate_each", "right: every row"),
+    Aside("latency", "my_waits", "you have found it", "percentile", "colleagues_percentile"),
+    Aside("latency", "my_servers", "refuted:"),
+    Aside("latency", "my_gaps", "you have found it", "goodput", "colleagues_goodput"),
+    Aside("latency", "capacity", "right for every promise"),
+    Aside("latency", "hedge", "right in every case"),
+    Aside("costs", "my_change", "you have found it", "forward_flops", "colleagues_flops"),
+    Aside("costs", "my_tokens", "the sentence is refuted"),
+    Aside(
+        "costs", "my_heads", "you have found it", "kv_cache_bytes", "colleagues_bytes",
+        "config.hidden_size", "config.num_key_value_heads * config.head_dim",
+    ),
+    Aside("costs", "my_bet", "holds, to a tenth"),
+    Aside("costs", "from_card", "right for every card and place"),
+    Aside("kv_cache", "my_calls", "you have found it", "KVCache", "ColleaguesCache"),
+    Aside("kv_cache", "my_chunks", "you have found it"),
+    Aside("kv_cache", "my_bet", "your bet holds"),
+    Aside("kv_cache", "my_flops", "the sentence is refuted"),
+    Aside("kv_cache", "RingCache", "right, in a ring of slots"),
+    Aside(
+        "batching", "my_rows", "you have found it", "left_pad", "colleagues_pad",
+        "(ids == pad_id).long().cumprod(dim=1).sum(dim=1)", "ids.shape[1] - torch.tensor([len(prompt) for prompt in prompts])",
+    ),
+    Aside(
+        "batching", "my_prompts", "you have found it", "decode_batch", "colleagues_decode",
+        "mask = None  # all", "_, mask = positions_and_mask(num_pad, cache.length, 1)  # all",
+    ),
+    Aside("batching", "my_lengths", "the sentence is refuted"),
+    Aside("batching", "sorted_batches", "right, with the fewest slots"),
+    Aside("flash_attention", "my_scores", "you have found it", "absorb", "colleagues_absorb"),
+    Aside("flash_attention", "colleagues_absorb", "all 600 rows come out right"),
+    Aside("flash_attention", "my_flops", "the sentence is refuted"),
+    Aside("paging", "my_tokens", "the sentence is refuted"),
+    Aside("paging", "my_story", "you have found it"),
+    Aside("paging", "mended_grow", "all 100 stories come out right"),
+    Aside("continuous_batching", "my_gaps", "the sentence is refuted"),
+    Aside("continuous_batching", "my_case", "you have found it"),
+    Aside("continuous_batching", "mended_feed", "all 300 cases come out as"),
+    Aside("speculative", "my_guesses", "the sentence is refuted"),
+    Aside("speculative", "my_draft", "the sentence is refuted"),
+    Aside("speculative", "colleagues_verify", "mended:"),
+    Aside("quantization", "my_probs", "the sentences are refuted"),
+    Aside("quantization", "my_q", "you have found it"),
+    Aside("quantization", "colleagues_dot", "mended:"),
+    Aside("parallel", "my_numbers", "the sentence is refuted"),
+    Aside("parallel", "my_wire", "the sentence is refuted"),
+    Aside("parallel", "my_logits", "you have found it"),
+    Aside("parallel", "colleagues_choice", "mended:"),
+    Aside("serving", "my_cut", "the sentence is refuted"),
+    Aside("serving", "my_text", "the sentence is refuted"),
+    Aside("serving", "my_readers", "you have found it"),
+    Aside("serving", "ColleaguesEngine", "mended:"),
+]  # fmt: skip
+BUGS = [aside for aside in ASIDES if aside.exercise]
+
+
+@functools.cache
+def texts(topic: str) -> dict[str, str]:
+    """Return the answers to a day's asides, as {name: text}."""
+    head, *found = SECTION.split((FOLDER / f"{topic}.py").read_text(encoding="utf-8"))
+    assert not head
+    assert len(set(found[::2])) == len(found[::2]), "two sections with one name"
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def answers(aside: Aside) -> list[Listed]:
+    found = parts(texts(aside.topic)[aside.name])
+    return [whole(part, found, FOLDER / f"{aside.name}.py", aside.topic) for part in found]
+
+
+ANSWERS = [(aside, each) for aside in ASIDES for each in answers(aside)]
+
+
+def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
+    """The lesson's cell in which the name gets its value for the first time, and that statement."""
+    for cell in lesson(find_day(aside.topic)).cells:
+        if cell.role == "demo":
+            for node in ast.parse(cell.source).body:
+                named = getattr(node, "name", None) or next((t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)), None)
+                if named == aside.name:
+                    return cell.source, node
+    raise AssertionError(f"no cell of {aside.topic} gives {aside.name} a value")
+
+
+def with_answer(aside: Aside, answer: str | None) -> str:
+    source, node = cell_of(aside)
+    if answer is None:
+        return source
+    lines = source.split("\n")
+    imports = "import math\nimport torch"  # for whoever writes math.inf
+    return "\n".join([imports, *lines[: node.lineno - 1], answer, *lines[node.end_lineno :]])
+
+
+def names_of(topic: str) -> dict[str, Any]:
+    """What a cell finds when it runs: the reference for every exercise, and what setup cells import."""
+    found: dict[str, Any] = dict(vars(importlib.import_module(f"solutions.{topic}")))
+    cells = lesson(find_day(topic)).cells
+    setup = ast.parse(next(cell.source for cell in cells if cell.role == "setup")).body
+    exec(compile(ast.Module([node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)], []), "<setup>", "exec"), found)
+    found["if_solved"] = lambda *_: True
+    if topic == "tokenizer":
+        found["tokenizer"] = smollm2s_tokenizer()
+    if topic in ("transformer", "kv_cache", "batching"):
+        found["tiny"] = load_model("tiny")
+        found["exact"] = load_model("tiny", dtype=torch.float64)
+    if topic == "generation":
+        found["table"] = torch.tensor(hand_computed("generation")["bigram"]["probs"])
+    for cell in cells:  # what earlier cells define without running anything
+        if cell.role == "demo":
+            body: list[ast.stmt] = [node for node in ast.parse(cell.source).body if defines(node)]
+            exec(compile(ast.Module(body, []), "<cells>", "exec"), found)
+    return found
+
+
+@functools.cache
+def smollm2s_tokenizer() -> Tokenizer:
+    """Read once: it takes half a second, and no answer changes it."""
+    return load_tokenizer("smollm2")
+
+
+def defines(node: ast.stmt) -> bool:
+    """Whether a statement only names something: a function, a class, a literal."""
+    if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
+        try:
+            ast.literal_eval(node.value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
+def mended(aside: Aside, source: str) -> str:
+    """The cell with the repair in place of the bug."""
+    if aside.bug:
+        assert source.count(aside.bug) == 1
+        return source.replace(aside.bug, aside.repair)
+    node = next(node for node in ast.parse(source).body if getattr(node, "name", None) == aside.colleague)
+    lines = source.split("\n")
+    return "\n".join([*lines[: node.lineno - 1], f"{aside.colleague} = {aside.exercise}", *lines[node.end_lineno :]])
+
+
+def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> str:
+    torch.manual_seed(0)
+    try:
+        exec(source, names_of(aside.topic))
+    except NotOfTheForm as refused:  # a notebook shows its line
+        return str(refused)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{each.name}" for aside, each in ANSWERS])
+def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not answer.fault
+    said = said_by(aside, with_answer(aside, answer.text), capsys)
+    assert said.strip(), "the cell says something of every answer"
+    assert (aside.found in said) == answer.right, said
+
+
+def test_there_are_enough_answers_of_each_kind() -> None:
+    named = {(path.stem, name) for path in FOLDER.glob("*.py") for name in texts(path.stem)}
+    assert named == {(aside.topic, aside.name) for aside in ASIDES}, "every section of answers is of an aside, and every aside has one"
+    assert max(Counter((aside, each.name) for aside, each in ANSWERS).values()) == 1, "a name stands for one answer of a file"
+    count = Counter((str(aside), each.right) for aside, each in ANSWERS)
+    assert {str(aside): (count[str(aside), True] >= 3, count[str(aside), False] >= 6) for aside in ASIDES} == {
+        str(aside): (True, True) for aside in ASIDES
+    }
+
+
+@pytest.mark.parametrize("aside", ASIDES, ids=str)
+def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+    said = said_by(aside, with_answer(aside, None), capsys)
+    assert said.strip()
+    assert aside.found not in said
+
+
+@pytest.mark.parametrize("aside", BUGS, ids=str)
+def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+    for found, each in ANSWERS:
+        if found == aside and each.right:
+            assert aside.found not in said_by(aside, mended(aside, with_answer(aside, each.text)), capsys), each.name
+
+
+@pytest.mark.parametrize("aside", BUGS, ids=str)
+def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
+    for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
+        namespace = names_of(aside.topic) | {"__name__": __name__}
+        body = [
+            node for node in ast.parse(source).body if aside.colleague in (getattr(node, "name", ""), ast.unparse(node).partition(" =")[0])
+        ]
+        exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
+        namespace[aside.exercise] = namespace[aside.colleague]
+        verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
+        assert any(verdict.failed for verdict in verdicts) == fails, [v.title for v in verdicts if v.failed]
+
+
+NOTHING = [
+    "None", "True", "'text'", "''", "[]", "()", "{}", "-1", "0", "2.5", "float('nan')", "float('inf')", "10**30", "1 + 2j", "...",
+    "object()", "lambda x: x", "{1, 2}", "b'ab'", "(1, 'a')", "[None]", "[True, False]", "['a', 'b']", "[[]]", "[[1, 2], 3]",
+    "torch.zeros(0)",
+]  # fmt: skip
+"""What nobody is asked for, and somebody types."""
+ANYTHING = [
+    *NOTHING, "range(4)", "[10**30] * 3", "[-1, -2]", "[0] * 8", "[float('nan')] * 8", "torch.tensor(3)", "torch.tensor([1.0, 2.0])",
+    "[[1, 2], [3]]",
+]  # fmt: skip
+VALUES = [aside for aside in ASIDES if isinstance(cell_of(aside)[1], ast.Assign)]
+
+
+@pytest.mark.parametrize("aside", VALUES, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_is_typed_gets_a_line_and_no_traceback(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in ANYTHING:
+        said = said_by(aside, with_answer(aside, f"{aside.name} = {value}"), capsys)
+        assert said.strip(), value
+        assert aside.found not in said or value not in NOTHING, f"{value}: {said}"

@@ -1,0 +1,595 @@
+"""`make serve`, as its clients see it: OpenAI's own client over a real port, `tiny` in float64 behind it, and SmolLM2 where it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from typing import Any
+
+import httpx
+import openai
+import pytest
+import torch
+from prometheus_client.parser import text_string_to_metric_families
+
+from course.kit import load_model, load_tokenizer, paths
+from course.kit.serving import requests
+from course.kit.serving import running as running_server
+from solutions.generation import generate
+from solutions.tokenizer import render_chat
+
+from ..support.served import Running, running, slow, tiny
+
+ASK = [{"role": "user", "content": "Speak, I charge thee, speak!"}]
+TEXT = "ROMEO:\nWhat light through yonder"
+GREEDY: dict[str, Any] = {"temperature": 0, "max_tokens": 40}
+
+
+@pytest.fixture(scope="module")
+def served():
+    with running(tiny(), rows=4, waiting=8) as it:
+        yield it
+
+
+@pytest.fixture
+def client(served: Running):
+    return served.client()
+
+
+def chat(client: openai.OpenAI, **changes: Any) -> Any:
+    return client.chat.completions.create(**{"model": "tiny", "messages": ASK, **GREEDY, **changes})
+
+
+def complete(client: openai.OpenAI, **changes: Any) -> Any:
+    return client.completions.create(**{"model": "tiny", "prompt": TEXT, **GREEDY, **changes})
+
+
+def by_the_loop(text: str, new: int) -> list[int]:
+    """Day 7's loop."""
+    model = tiny()
+    ids = torch.tensor([model.tokenizer.encode(text)])
+    return generate(model, ids, max_new_tokens=new, block_size=512, temperature=0.0, eos_token_id=model.tokenizer.eos_token_id)[
+        0, ids.shape[1] :
+    ].tolist()
+
+
+# Answers
+
+
+def test_a_chat_and_a_completion_are_those_of_the_loop(client):
+    tokenizer = tiny().tokenizer
+    for answer, text, prompt in (
+        (got := chat(client), got.choices[0].message.content, render_chat(ASK)),
+        (got := complete(client), got.choices[0].text, TEXT),
+    ):
+        wanted = by_the_loop(prompt, 40)
+        ended = wanted[-1] == tokenizer.eos_token_id
+        assert text == tokenizer.decode(wanted[:-1] if ended else wanted)
+        assert answer.choices[0].finish_reason == ("stop" if ended else "length")
+        count = len(tokenizer.encode(prompt))
+        assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (count, len(wanted))
+        assert answer.usage.total_tokens == count + len(wanted)
+        assert answer.model == "tiny"
+
+
+def test_a_stream_joined_is_the_whole_answer(client):
+    for ask, said in ((chat, lambda choice: choice.delta.content), (complete, lambda choice: choice.text)):
+        whole = ask(client).choices[0]
+        chunks = list(ask(client, stream=True))
+        assert "".join(said(chunk.choices[0]) or "" for chunk in chunks) == (whole.message.content if ask is chat else whole.text)
+        assert [chunk.choices[0].finish_reason for chunk in chunks] == [None] * (len(chunks) - 1) + [whole.finish_reason]
+        assert len({(chunk.id, chunk.created, chunk.model, chunk.object) for chunk in chunks}) == 1
+        assert len(chunks) > 10
+        assert all(chunk.usage is None for chunk in chunks)
+
+
+def test_a_chat_begins_with_the_role_and_ends_with_the_count(client):
+    chunks = list(chat(client, stream=True, stream_options={"include_usage": True}))
+    assert (chunks[0].choices[0].delta.role, chunks[0].choices[0].delta.content) == ("assistant", "")
+    assert all(chunk.choices[0].delta.role is None for chunk in chunks[1:-1])
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage == chat(client).usage
+    assert all(chunk.usage is None for chunk in chunks[:-1])
+    last = list(complete(client, stream=True, stream_options={"include_usage": True}))[-1]
+    assert (last.choices, last.usage) == ([], complete(client).usage)
+
+
+def test_log_probabilities_are_the_models_own_whatever_the_temperature(client):
+    model = tiny()
+    whole = chat(client, logprobs=True, top_logprobs=3, temperature=1.7, top_p=0.9, seed=5)
+    told = whole.choices[0].logprobs.content
+    assert len(told) == whole.usage.completion_tokens == 40
+    ids = model.tokenizer.encode(render_chat(ASK))
+    token_of = {tuple(model.tokenizer.token_bytes(i)): i for i in range(model.config.vocab_size)}
+    drawn = [token_of[tuple(entry.bytes)] for entry in told]
+    logprobs = model(torch.tensor([ids + drawn]))[0, len(ids) - 1 : -1].log_softmax(-1)
+    for row, token, entry in zip(logprobs, drawn, told, strict=True):
+        assert entry.logprob == pytest.approx(row[token].item(), abs=1e-9)
+        best = row.topk(3)
+        assert [token_of[tuple(each.bytes)] for each in entry.top_logprobs] == best.indices.tolist()
+        assert [each.logprob for each in entry.top_logprobs] == pytest.approx(best.values.tolist(), abs=1e-9)
+    assert any(entry.logprob < entry.top_logprobs[0].logprob - 1e-6 for entry in told)  # drawn, and not the best
+    chunks = chat(client, logprobs=True, top_logprobs=3, temperature=1.7, top_p=0.9, seed=5, stream=True)
+    streamed = [entry for chunk in chunks if chunk.choices[0].logprobs for entry in chunk.choices[0].logprobs.content]
+    assert streamed == told
+    assert chat(client).choices[0].logprobs is None
+    assert chat(client, logprobs=True).choices[0].logprobs.content[0].top_logprobs == []
+
+
+def test_a_completions_log_probabilities_are_in_columns(client):
+    whole = complete(client, logprobs=2, temperature=1.5, seed=3)
+    told, text = whole.choices[0].logprobs, whole.choices[0].text
+    assert len(told.tokens) == len(told.token_logprobs) == len(told.top_logprobs) == len(told.text_offset) == whole.usage.completion_tokens
+    assert "".join(told.tokens) == text
+    assert [text[at : at + len(token)] for at, token in zip(told.text_offset, told.tokens, strict=True)] == told.tokens
+    for token, logprob, best in zip(told.tokens, told.token_logprobs, told.top_logprobs, strict=True):
+        assert best[token] == logprob
+        assert len(best) == 2 + (logprob < sorted(best.values())[-2])
+    assert max(len(best) for best in told.top_logprobs) == 3
+    chunks = [chunk.choices[0].logprobs for chunk in complete(client, logprobs=2, temperature=1.5, seed=3, stream=True)]
+    assert [token for chunk in chunks for token in chunk.tokens] == told.tokens
+    assert [at for chunk in chunks for at in chunk.text_offset] == told.text_offset
+    none = complete(client, logprobs=0, max_tokens=3).choices[0].logprobs
+    assert [list(best) for best in none.top_logprobs] == [[token] for token in none.tokens]  # the drawn one alone
+
+
+def test_an_answer_ends_before_a_stop_string_and_all_its_tokens_are_counted(client):
+    text = chat(client).choices[0].message.content
+    stop = text[len(text) // 2 :][:5]
+    before = text[: text.index(stop)]
+    answer = chat(client, stop=[stop, "never said"], logprobs=True)
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (before, "stop")
+    heard = "".join(entry.token for entry in answer.choices[0].logprobs.content)
+    assert stop in heard
+    assert answer.usage.completion_tokens == len(answer.choices[0].logprobs.content) < 40
+    chunks = list(chat(client, stop=stop, stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == before
+
+
+def test_a_seed_gives_the_same_text_whoever_else_is_served(served, client):
+    drawn = {"temperature": 1.3, "top_p": 0.95, "max_tokens": 60}
+    alone = complete(client, seed=11, **drawn).choices[0].text
+    assert complete(client, seed=12, **drawn).choices[0].text != alone
+    assert complete(client, **drawn).choices[0].text != complete(client, **drawn).choices[0].text  # no seed: another each time
+    with slow(served.core, 0.005):
+        busy = [long(client, seed) for seed in LONG[:3]]
+        assert complete(client, seed=11, **drawn).choices[0].text == alone
+        assert served.core.num_running == 3
+        for stream in busy:
+            stream.close()
+
+
+def test_sixteen_at_a_time_get_the_loops_tokens(client):
+    prompts = [f"{name}:\n{line}" for name in ("ROMEO", "JULIET", "HAMLET", "Nurse") for line in ("O", "My lord,", "What", "Good night")]
+    got: dict[str, str] = {}
+
+    def ask(prompt: str) -> None:
+        patient = client.with_options(max_retries=20)  # sixteen do not fit into the queue: whoever is told 429 comes again
+        got[prompt] = patient.completions.create(model="tiny", prompt=prompt, temperature=0, max_tokens=12).choices[0].text
+
+    threads = [threading.Thread(target=ask, args=(prompt,)) for prompt in prompts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    tokenizer = tiny().tokenizer
+    assert got == {prompt: tokenizer.decode(by_the_loop(prompt, 12)).removesuffix("<|im_end|>") for prompt in prompts}
+
+
+def test_prompts_may_be_ids_and_messages_may_be_in_parts(client):
+    ids = tiny().tokenizer.encode(TEXT)
+    text = complete(client).choices[0].text
+    assert [complete(client, prompt=same).choices[0].text for same in (ids, [ids], [TEXT])] == [text] * 3
+    parts = [{"type": "text", "text": ASK[0]["content"][:5]}, {"type": "text", "text": ASK[0]["content"][5:]}]
+    assert chat(client, messages=[{"role": "user", "content": parts}]).choices[0].message.content == chat(client).choices[0].message.content
+
+
+def test_the_models_are_listed(client):
+    assert [model.id for model in client.models.list()] == ["tiny"]
+    assert client.models.retrieve("tiny").owned_by == "from-prompt-to-token"
+    with pytest.raises(openai.NotFoundError, match="gpt-5"):
+        client.models.retrieve("gpt-5")
+
+
+def test_a_temperature_that_is_almost_nothing_is_none(client):
+    assert complete(client, temperature=1e-300, top_p=1e-300).choices[0].text == complete(client).choices[0].text
+
+
+# Refusals
+
+IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]
+TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALL = [{"role": "assistant", "content": None, "tool_calls": [TOOL]}]
+REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"temperature": 3}, "temperature", None),
+    ({"temperature": "hot"}, "temperature", None),
+    ({"temperature": True}, "temperature", None),
+    ({"top_p": 0}, "top_p", None),
+    ({"max_tokens": 0}, "max_tokens", None),
+    ({"max_tokens": 100_000}, "max_tokens", "context_length_exceeded"),
+    ({"n": 2}, "n", None),
+    ({"stop": ["a", ""]}, "stop", None),
+    ({"stop": list("abcde")}, "stop", None),
+    ({"logprobs": True, "top_logprobs": 21}, "top_logprobs", None),
+    ({"seed": 2**70}, "seed", None),
+    ({"messages": []}, "messages", None),
+    ({"messages": ["hello"]}, "messages[0]", None),
+    ({"messages": [*ASK, {"role": "tool", "content": "4"}]}, "messages[1].role", None),
+    ({"messages": [{"role": "user"}]}, "messages[0].content", None),
+    ({"messages": [{"role": "user", "content": "word " * 4000}]}, "messages", "context_length_exceeded"),
+    ({"messages": IMAGE}, "messages[0].content[0]", None),
+    ({"messages": CALL}, "messages[0].tool_calls", "unsupported_parameter"),
+    ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools", "unsupported_parameter"),
+    ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
+    ({"presence_penalty": 0.5}, "presence_penalty", "unsupported_parameter"),
+    ({"logit_bias": {"5": 100}}, "logit_bias", "unsupported_parameter"),
+    *[
+        ({"extra_body": {name: value}}, name, "unsupported_parameter")
+        for name, value in {
+            "top_k": 40, "min_p": 0.1, "repetition_penalty": 1.2, "ignore_eos": True, "stop_token_ids": [2], "grammar": "root ::= x",
+            "structured_outputs": {}, "unheard_of": 1,
+        }.items()
+    ],
+]
+
+
+def test_each_refusal_names_the_field(served, client):
+    before = served.metrics()["fpt_tokens_total{kind=\"completion\"}"]
+    for changes, param, code in REFUSED:
+        for stream in (False, True):
+            with pytest.raises(openai.BadRequestError) as refused:
+                chat(client, stream=stream, **changes)
+            assert (refused.value.param, refused.value.code) == (param, code), changes
+            assert refused.value.type == "invalid_request_error"
+            assert refused.value.body["message"]
+    for prompt in ("", [], ["a", "b"], [1, 5000], [True], None):
+        with pytest.raises(openai.BadRequestError) as refused:
+            complete(client, prompt=prompt)
+        assert refused.value.param == "prompt", prompt
+    with pytest.raises(openai.NotFoundError) as unknown:
+        chat(client, model="gpt-5")
+    assert (unknown.value.param, unknown.value.code) == ("model", "model_not_found")
+    assert served.metrics()["fpt_tokens_total{kind=\"completion\"}"] == before  # nothing of it reached the engine
+
+
+def raw(served: Running, data: bytes) -> bytes:
+    """What comes for these bytes until the server closes, or ten seconds have gone by."""
+    host, port = served.base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(data)
+        got = b""
+        while piece := connection.recv(65536):
+            got += piece
+        return got
+
+
+def post(body: bytes, length: int | None = None) -> bytes:
+    length = len(body) if length is None else length
+    head = f"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    return head.encode() + body
+
+
+def test_a_refusal_does_not_send_a_long_request_back(served):
+    body = raw(served, post(json.dumps({"prompt": TEXT, "stop": {"x" * 500_000: 1}}).encode())).partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["error"]["param"] == "stop"
+    assert len(body) < 1_000
+
+
+def test_a_number_of_thousands_of_digits_is_named(served):
+    body = raw(served, post(b'{"prompt": "a", "seed": ' + b"9" * 5_000 + b"}")).partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["error"]["message"] == "a number in the body has too many digits"
+
+
+def test_what_no_tokens_could_hold_is_refused_without_counting_them(served, client, monkeypatch):
+    tokenizer = served.server.served.tokenizer
+    text = "7" * (served.server.served.max_len * tokenizer.longest + 1)
+    monkeypatch.setattr(type(tokenizer), "encode", lambda *_: pytest.fail("it was encoded"))
+    for ask in (lambda: complete(client, prompt=text), lambda: chat(client, messages=[{"role": "user", "content": text}])):
+        with pytest.raises(openai.BadRequestError, match="bytes, which are more than") as refused:
+            ask()
+        assert refused.value.code == "context_length_exceeded"
+
+
+def test_while_a_long_text_is_encoded_others_go_on():
+    tokenizer, turns, over = load_tokenizer("smollm2"), [0], threading.Event()
+
+    def others() -> None:
+        while not over.wait(0.001):
+            turns[0] += 1
+
+    other = threading.Thread(target=others)
+    other.start()
+    try:
+        before = turns[0]
+        ids = tokenizer.encode("7" * 300_000)
+        during = turns[0] - before
+    finally:
+        over.set()
+        other.join()
+    assert ids == tokenizer.encode("7") * 300_000
+    assert during >= 20  # where nobody else may run, it is one or none
+
+
+def test_half_a_request_is_not_kept(served, client, monkeypatch):
+    monkeypatch.setattr(running_server, "HEAD_SECONDS", 0.3)
+    assert raw(served, b"POST /v1/completions HTTP/1.1\r\nHost: 127.") == b""
+    assert raw(served, b"") == b""
+    with complete(client, stream=True, max_tokens=200) as stream:  # an answer takes the time that it takes
+        assert sum(1 for _ in stream) > 50
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.3)
+    answer = raw(served, post(b'{"prompt": ', length=500))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b'"code":"request_timeout"' in answer.replace(b" ", b"")
+
+
+def test_only_requests_of_one_salt_share_the_cache(served, client):
+    text = "HAMLET:\n" + "the rest is silence, " * 12  # nobody else here asks for it
+
+    def cached(salt: str | None) -> float:
+        before = served.metrics()["fpt_cached_tokens_total"]
+        complete(client, prompt=text, max_tokens=2, extra_body={} if salt is None else {"cache_salt": salt})
+        return served.metrics()["fpt_cached_tokens_total"] - before
+
+    assert cached("ada") == 0
+    assert cached("ada") > 0
+    assert cached("bob") == 0
+    assert cached(None) == 0
+    assert cached(None) == cached("bob") > 0
+    assert served.core.salts == {}
+
+
+def test_a_salt_that_is_none_is_refused(client):
+    for salt in ("", 5, ["a"]):
+        with pytest.raises(openai.BadRequestError) as refused:
+            complete(client, extra_body={"cache_salt": salt})
+        assert refused.value.param == "cache_salt"
+
+
+def test_what_others_asked_is_told_on_this_machine_only(served):
+    async def metrics(host: str) -> int:
+        transport = httpx.ASGITransport(app=served.server.app, client=(host, 50_000))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as there:
+            return (await there.get("/metrics")).status_code
+
+    assert [asyncio.run(metrics(host)) for host in ("127.0.0.1", "::1", "10.0.0.7", "2001:db8::7")] == [200, 200, 403, 403]
+
+
+def test_what_asks_for_nothing_is_taken(client):
+    nothing = {"tools": [], "n": 1, "presence_penalty": 0, "frequency_penalty": 0.0, "response_format": {"type": "text"}, "user": "me"}
+    same = {"unheard_of": None, "top_k": -1, "min_p": 0, "repetition_penalty": 1.0, "ignore_eos": False, "stop_token_ids": []}
+    assert chat(client, **nothing, extra_body=same).choices[0].message.content == chat(client).choices[0].message.content
+
+
+def test_a_developers_message_is_a_systems(client):
+    def said(role: str) -> str:
+        return chat(client, messages=[{"role": role, "content": "Speak of kings."}, *ASK]).choices[0].message.content
+
+    assert said("developer") == said("system")
+
+
+def test_what_is_no_request_is_told_so_in_openais_form(served):
+    url = f"{served.base}/v1/chat/completions"
+    deep = b"[" * 100_000
+    half = json.dumps({"messages": [{"role": "user", "content": "a\ud800"}]}).encode()
+    for answer, status, code in (
+        (httpx.post(url, content=b"{"), 400, None),
+        (httpx.post(url, content=b"\xff\xfe"), 400, None),
+        (httpx.post(url, content=b""), 400, None),
+        (httpx.post(url, content=b"[1]"), 400, None),
+        (httpx.post(url, content=deep), 400, None),
+        (httpx.post(url, content=half), 400, None),
+        (httpx.post(url, content=b" " * 1_000_001), 413, "request_too_large"),
+        (httpx.post(url, content=iter([b" " * 400_000] * 4)), 413, "request_too_large"),
+        (httpx.get(url), 405, "unknown_url"),
+        (httpx.delete(f"{served.base}/v1/models"), 405, "unknown_url"),
+        (httpx.get(f"{served.base}/v1/embeddings"), 404, "unknown_url"),
+        (httpx.post(url, json={"messages": ASK}, headers={"Sec-Fetch-Site": "cross-site"}), 403, "cross_site"),
+        (httpx.post(url, json={"messages": ASK}, headers={"Origin": "http://evil.example"}), 403, "cross_site"),
+        (httpx.get(f"{served.base}/v1/models", headers={"Origin": "null"}), 403, "cross_site"),
+    ):
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["type"]) == (status, code, "invalid_request_error")
+        assert set(error) == {"message", "type", "param", "code"}
+        assert error["message"]
+    assert httpx.get(url).headers["allow"] == "POST"
+
+
+def test_a_page_that_calls_this_machine_by_a_name_of_its_own_is_refused(served):
+    """DNS rebinding: the browser takes the server for that page's site, and sends its name as Host."""
+    port = served.base.rpartition(":")[2]
+    for path in ("/", "/health", "/metrics", "/v1/models"):
+        for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", "[::2]:1", ""):
+            answer = httpx.get(f"{served.base}{path}", headers={"Host": host})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "unknown_host"), (path, host)
+        for host in (f"127.0.0.1:{port}", "127.0.0.1", f"LocalHost:{port}", f"[::1]:{port}"):
+            assert httpx.get(f"{served.base}{path}", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+
+
+def test_one_megabyte_is_read(served):
+    body = json.dumps({"messages": ASK, "max_tokens": 1, "temperature": 0}).encode()
+    answer = httpx.post(f"{served.base}/v1/chat/completions", content=body + b" " * (1_000_000 - len(body)))
+    assert answer.status_code == 200
+
+
+# Coming and going
+
+
+LONG = (0, 1, 3, 4)
+"""Seeds with which the prompt of `long` is answered by 1000 tokens and no EOS."""
+
+
+def long(client: openai.OpenAI, seed: int) -> Any:
+    """A stream that has begun and goes on for a while."""
+    stream = client.completions.create(model="tiny", prompt="O", max_tokens=1000, temperature=1.0, seed=seed, stream=True)
+    next(stream)
+    return stream
+
+
+def test_a_stream_that_is_closed_frees_its_request(served, client):
+    free, before = served.core.num_free_blocks, served.metrics()
+    with slow(served.core):
+        stream = long(client, LONG[0])
+        assert served.core.num_running == 1
+        assert served.core.num_free_blocks < free
+        stream.close()
+        assert served.at_rest() == (0, 0, free)
+    after = served.metrics()
+    assert after["fpt_aborted_total"] == before["fpt_aborted_total"] + 1
+    made = after['fpt_tokens_total{kind="completion"}'] - before['fpt_tokens_total{kind="completion"}']
+    assert made < 1000
+    assert served.server.engine.queues == {}
+
+
+def test_whoever_leaves_before_the_first_token_does_not_wait_on(served, client):
+    left = 'fpt_requests_total{status="499"}'
+    before = served.metrics().get(left, 0)
+    with slow(served.core):
+        busy = [long(client, seed) for seed in LONG]
+        for stream in (True, False):
+            body = {"prompt": "O", "max_tokens": 5, "stream": stream}
+            with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=0.3) as impatient:
+                impatient.post(f"{served.base}/v1/completions", json=body)
+            until = time.monotonic() + 5
+            while len(served.server.engine.queues) > 4 and time.monotonic() < until:
+                time.sleep(0.01)
+            served.settle()
+            assert (served.core.num_waiting, served.core.num_running) == (0, 4)
+            assert len(served.server.engine.queues) == 4
+        for each in busy:
+            each.close()
+    served.at_rest()
+    assert served.metrics()[left] == before + 2
+
+
+def test_an_answer_that_is_not_streamed_ends_when_its_client_leaves(served, client):
+    free = served.core.num_free_blocks
+    with slow(served.core):
+        body = {"prompt": "O", "max_tokens": 1000, "seed": LONG[0]}
+        with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=0.5) as impatient:
+            impatient.post(f"{served.base}/v1/completions", json=body)
+        assert served.at_rest(5) == (0, 0, free)
+
+
+def test_over_the_limit_one_is_told_to_come_later():
+    with running(tiny(), rows=2, waiting=3) as small, slow(small.core):
+        client = small.client()
+        busy = [long(client, seed) for seed in LONG[:2]]
+        outcomes: list[Any] = []
+
+        def ask(seed: int) -> None:
+            outcomes.append(complete(client, seed=seed, max_tokens=4).usage.completion_tokens)
+
+        waits = [threading.Thread(target=ask, args=(seed,)) for seed in range(3)]
+        for thread in waits:
+            thread.start()
+        until = time.monotonic() + 10
+        while small.core.num_waiting < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert (small.core.num_running, small.core.num_waiting) == (2, 3)
+        for stream in (False, True):
+            with pytest.raises(openai.RateLimitError) as refused:
+                complete(client, stream=stream)
+            assert (refused.value.code, refused.value.type) == ("queue_full", "rate_limit_error")
+            assert refused.value.response.headers["retry-after"] == "1"
+        for each in busy:
+            each.close()
+        for thread in waits:
+            thread.join(60)
+        assert outcomes == [4, 4, 4]
+        assert small.metrics()['fpt_requests_total{status="429"}'] == 2
+
+
+def test_a_step_that_fails_is_a_500_and_the_next_request_is_answered(served, client, monkeypatch, capfd):
+    forward, fail = served.core._serving._forward, threading.Event()
+
+    def failing(*arguments: Any) -> Any:
+        if fail.is_set():
+            fail.clear()
+            raise RuntimeError("the weights have gone")
+        return forward(*arguments)
+
+    monkeypatch.setattr(served.core._serving, "_forward", failing)
+    before = chat(client).choices[0].message.content
+    free = served.core.num_free_blocks
+    stream = long(client, LONG[0])
+    fail.set()
+    with pytest.raises(openai.APIError, match="the engine failed: RuntimeError") as streamed:
+        list(stream)
+    assert (streamed.value.code, streamed.value.type) == ("engine_failed", "server_error")
+    assert served.at_rest() == (0, 0, free)
+    fail.set()
+    with pytest.raises(openai.InternalServerError, match="the engine failed") as whole:
+        chat(client)
+    assert "the weights" not in str(whole.value.body)  # for whoever runs the server, and nobody else
+    monkeypatch.setattr(served.core._serving, "_forward", lambda *arguments: forward(*arguments) * float("nan"))
+    with pytest.raises(openai.InternalServerError, match="the engine failed: ModelError"):
+        chat(client)
+    monkeypatch.setattr(served.core._serving, "_forward", forward)
+    assert "the weights have gone" in capfd.readouterr().err
+    assert chat(client).choices[0].message.content == before
+
+
+def test_health_and_metrics(served, client):
+    assert httpx.get(f"{served.base}/health").json() == {"status": "ok"}
+    served.at_rest()
+    before = served.metrics()
+    chat(client, max_tokens=7)
+    list(complete(client, max_tokens=5, stream=True))
+    with pytest.raises(openai.BadRequestError):
+        chat(client, n=2)
+    after = served.metrics()
+    gained = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
+    prompt = len(tiny().tokenizer.encode(render_chat(ASK))) + len(tiny().tokenizer.encode(TEXT))
+    counts = {name: n for name, n in gained.items() if not name.endswith("_sum") and "_bucket" not in name and "cached" not in name}
+    assert counts == {
+        'fpt_requests_total{status="200"}': 2, 'fpt_requests_total{status="400"}': 1, 'fpt_tokens_total{kind="prompt"}': prompt,
+        'fpt_tokens_total{kind="completion"}': 12, "fpt_ttft_seconds_count": 2, "fpt_itl_seconds_count": 10,
+    }  # fmt: skip
+    families = {family.name: family.type for family in text_string_to_metric_families(httpx.get(f"{served.base}/metrics").text)}
+    assert families == {
+        "fpt_requests": "counter", "fpt_tokens": "counter", "fpt_aborted": "counter", "fpt_cached_tokens": "counter",
+        "fpt_ttft_seconds": "histogram", "fpt_itl_seconds": "histogram", "fpt_num_running": "gauge", "fpt_num_waiting": "gauge",
+        "fpt_free_blocks": "gauge",
+    }  # fmt: skip
+
+
+def test_tokens_that_lie_in_the_cache_already_are_counted(served, client):
+    """A text that is new, the same one again, and one that begins like it: whole blocks of 16 tokens, but for the last token."""
+    text = "Enter three judges, who have never been asked a thing like this before, and sit down; after them, six doctors of law."
+    known = (len(tiny().tokenizer.encode(text)) - 1) // 16 * 16
+    assert known >= 32
+    for prompt, found in ((text, 0), (text, known), (f"{text} Exit one.", known)):
+        served.at_rest()
+        before = served.metrics()["fpt_cached_tokens_total"]
+        complete(client, prompt=prompt, max_tokens=2)
+        assert served.metrics()["fpt_cached_tokens_total"] - before == found
+
+
+def test_a_stream_says_what_it_is(served):
+    with httpx.stream("POST", f"{served.base}/v1/completions", json={"prompt": "O", "max_tokens": 3, "stream": True}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert (answer.headers["cache-control"], answer.headers["x-accel-buffering"]) == ("no-cache", "no")
+        assert answer.read().endswith(b"data: [DONE]\n\n")
+
+
+# The real model
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not paths.SMOLLM2.exists(), reason="SmolLM2's file is not here: make model")
+def test_smollm2_knows_the_capital_of_france():
+    """In float32. From the file's own blocks of 4 bits, the two best first tokens of this answer change places."""
+    with running(load_model("smollm2"), rows=2, max_len=256) as it:
+        client, ask = it.client(), [{"role": "user", "content": "What is the capital of France?"}]
+        answer = client.chat.completions.create(model="smollm2", messages=ask, temperature=0, max_tokens=24)
+        assert answer.choices[0].message.content == "The capital of France is Paris."
+        assert (answer.choices[0].finish_reason, answer.usage.prompt_tokens, answer.usage.completion_tokens) == ("stop", 37, 8)
+        stopped = client.chat.completions.create(model="smollm2", messages=ask, temperature=0, max_tokens=24, stop="Paris")
+        assert (stopped.choices[0].message.content, stopped.choices[0].finish_reason) == ("The capital of France is ", "stop")
+        music: dict[str, Any] = {"model": "smollm2", "prompt": "🎻🎺", "temperature": 0, "max_tokens": 12, "logprobs": 1}
+        emoji = client.completions.create(**music)
+        assert "".join(chunk.choices[0].text for chunk in client.completions.create(**music, stream=True)) == emoji.choices[0].text
+        assert any(token.startswith("bytes:") for token in emoji.choices[0].logprobs.tokens)

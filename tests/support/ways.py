@@ -1,0 +1,53 @@
+"""Student's functions in every way that there is: in this process, and in workers at each isolation level of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from autograder.base.errors import InfrastructureFault
+from autograder.sandbox.confine.confine import LEVELS
+from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.process import zygotes
+from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.near import Near
+from tests.sandbox.test_near import cell
+from tests.support.submissions import QUICK
+
+Start = Callable[..., Far]
+WAYS = ("near", *LEVELS)
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param != "near":
+        zygotes.want(request.param)
+        try:
+            zygotes.zygote(QUICK.limits)
+        except InfrastructureFault as fault:
+            zygotes.want("auto")
+            pytest.skip(f"this machine does not reach level {request.param}: {fault}")
+    yield request.param
+    zygotes.want("auto")
+
+
+@pytest.fixture
+def student_of(way: str) -> Iterator[Start]:
+    """student_of(source) -> the functions that it defines."""
+    started: list[Far] = []
+
+    def start(source: str, limits: Limits = QUICK.limits) -> Far:
+        if way == "near":
+            namespace: dict[str, Any] = {"__name__": "__main__"}
+            cell("probe", source, namespace)
+            return Near(namespace, limits=limits)
+        started.append(Far("softmax", [Cell("probe", source)], {}, limits=limits))
+        started[-1].start()
+        assert started[-1].cell_outcomes == {}
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
