@@ -38,6 +38,7 @@ MARK = "# %%"
 HEAD = re.compile(r"# %% ((?:right|wrong)_\w+)(?:, of (\w+))?")
 TOLD = re.compile(r"#\s*(RIGHT|WRONG|SAYS):")
 BETWEEN_PLACES = "# ..."
+SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,15 @@ def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
         for each in sorted(found, key=lambda each: (not each.right, each.file)):
             twice = "this name stands twice in its topic" if count[each.file] > 1 else ""
             yield replace(each, fault=each.fault or twice)
+
+
+def sections(path: Path) -> dict[str, str]:
+    """Return {name: text} of a file with sections, each below a line `# === name`. Raises CourseError for a name that stands twice."""
+    head, *found = SECTION.split(path.read_text(encoding="utf-8"))
+    names, texts = found[::2], found[1::2]
+    if head.strip() or len(set(names)) < len(names):
+        raise CourseError(f"{path}: each section has a head `# === name`, and each name stands once")
+    return {name: text.rstrip() + "\n" for name, text in zip(names, texts, strict=True)}
 
 
 def listed(path: Path, topic: str) -> list[Listed]:

@@ -2,15 +2,16 @@
 
 Each is graded as any submission is, from the notebook's file to the record's file. It must end within its deadline, get
 exactly the points of its honest part, leave nothing changed outside its own scratch folder, and the next right submission
-must get full marks straight afterwards. An attack is a file `specimens/attacks/<name>.py`:
+must get full marks straight afterwards. An attack is a section of `specimens/attacks/<kind>.py`:
 
+    # === read_solutions
     # honest: 4 of 10: softmax
     # ATTACK: reads the day's solutions from the course's folder
     def attempt():
         ...
 
 The notebook is the release of the softmax day. Exercises named after `honest:` are solved, the others are left as they
-are, and the file's code is a cell that the attacker added: at the end if it defines an exercise, else after the setup.
+are, and the section's code is a cell that the attacker added: at the end if it defines an exercise, else after the setup.
 `attempt()` returns something true if the deed was done; a last cell then solves the other exercises, so that a deed that
 succeeds shows as points above the honest ones. `honest: 10 of 10 less test_a, test_b: ...` says that exactly these checks
 must fail. Marks begin other parts:
@@ -48,7 +49,7 @@ from typing import Any
 from course.kit.paths import MODELS
 
 from ..base.errors import CourseError
-from ..base.specimen_files import SPECIMENS
+from ..base.specimen_files import SPECIMENS, sections
 from ..checking.runner import more_checks
 from ..grading.grade import Options, canaries
 from ..grading.lane import grade_one
@@ -122,31 +123,32 @@ class Result:
         return not self.trouble
 
 
-def read_attack(path: Path, exercises: dict[str, float]) -> Attack:
-    text = path.read_text(encoding="utf-8")
+def read_attack(name: str, text: str, exercises: dict[str, float]) -> Attack:
+    """Return an attack from its text. Raises CourseError where it is out of form."""
     match = HEAD.match(text)
     if match is None:
-        raise CourseError(f"{path}: the first two lines must be `# honest: N of M: ...` and `# ATTACK: ...`")
+        raise CourseError(f"{name}: the first two lines must be `# honest: N of M: ...` and `# ATTACK: ...`")
     points, total, less, honest, tries_to = match.groups()
     names = frozenset(n.strip() for n in honest.split(",")) & exercises.keys()
     if float(total) != sum(exercises.values()) or float(points) != sum(exercises[n] for n in names):
-        raise CourseError(f"{path}: {points} of {total} are not the points of {honest!r}")
+        raise CourseError(f"{name}: {points} of {total} are not the points of {honest!r}")
     pieces = PART.split(text[match.end() :])
     parts = [("cell", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
-    if path.stem.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
-        raise CourseError(f"{path}: a kind of attack or of part that there is not")
+    if name.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
+        raise CourseError(f"{name}: a kind of attack or of part that there is not")
     named = frozenset(filter(None, re.split(r", ", less or "")))
-    return Attack(path.stem, tries_to, names, float(points), named, tuple((k, s) for k, s in parts if s.strip()))
+    return Attack(name, tries_to, names, float(points), named, tuple((k, s) for k, s in parts if s.strip()))
 
 
-def names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.py"))
+def texts() -> dict[str, str]:
+    """Return {name: text} of all attacks, by name."""
+    return dict(sorted(each for path in FOLDER.glob("*.py") for each in sections(path).items()))
 
 
 def read_attacks(day: Day, only: Iterable[str] = ()) -> list[Attack]:
     exercises = {e.name: e.points for e in lesson(day).exercises}
     wanted = set(only)
-    found = [read_attack(FOLDER / f"{name}.py", exercises) for name in names() if not wanted or name in wanted]
+    found = [read_attack(name, text, exercises) for name, text in texts().items() if not wanted or name in wanted]
     return sorted(found, key=lambda a: (KINDS.index(a.kind), a.name))
 
 

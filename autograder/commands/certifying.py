@@ -73,7 +73,7 @@ def certify(
         with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
             results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
     if topic == "attacks" or (topic is None and specimens is None):
-        with progress_bar("attacks", len(attack_suite.names())) as advance:
+        with progress_bar("attacks", len(attack_suite.texts())) as advance:
             attacks = attack_suite.run(progress=advance)
     told = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)} if into or as_json else {}
     if told and attacks is not None:

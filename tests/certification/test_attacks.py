@@ -99,14 +99,12 @@ def test_there_are_attacks_of_every_kind_and_all_files_are_in_form():
     assert set(SAMPLE) <= {attack.name for attack in attacks}
 
 
-def test_points_that_are_not_those_of_the_exercises_named_are_refused(tmp_path):
-    path = tmp_path / "read_nothing.py"
-    path.write_text("# honest: 5 of 10: softmax\n# ATTACK: nothing\n")
+def test_points_that_are_not_those_of_the_exercises_named_are_refused():
+    text = "# honest: 5 of 10: softmax\n# ATTACK: nothing\n"
     with pytest.raises(CourseError, match="5 of 10 are not the points"):
-        attack_suite.read_attack(path, {"softmax": 4, "log_softmax": 3, "entropy": 3})
-    path.write_text("# ATTACK: nothing\n")
+        attack_suite.read_attack("read_nothing", text, {"softmax": 4, "log_softmax": 3, "entropy": 3})
     with pytest.raises(CourseError, match="first two lines"):
-        attack_suite.read_attack(path, {"softmax": 4})
+        attack_suite.read_attack("read_nothing", "# ATTACK: nothing\n", {"softmax": 4})
 
 
 @pytest.mark.slow
@@ -128,7 +126,7 @@ def test_the_suite_sees_an_attack_that_succeeds(tmp_path, monkeypatch):
         "network_arrived": "# %% notebook\nimport socket\nsocket.create_connection(('127.0.0.1', __TCP__)).close()\n",
     }
     for name, source in deeds.items():
-        (tmp_path / f"{name}.py").write_text(head + source)
+        (tmp_path / f"{name}.py").write_text(f"# === {name}\n{head}{source}")
     trouble = {r.attack: "; ".join(r.trouble) for r in attack_suite.run()}
     assert "10 points where 4 were due" in trouble["read_won"]
     assert "next right submission" in trouble["persist_file"]

@@ -1,6 +1,6 @@
 """Tests that students write: what is said of good ones, weak ones, strict ones, and of those that look for more than they are given.
 
-Each test in `tests/certification/written_tests/<exercise>.py` says what it is due: `all` (accepts every right version, rejects every wrong one),
+Each test in `written_tests/<exercise>.py` says what it is due: `all` (accepts every right version, rejects every wrong one),
 `9 of 20` (accepts every right one, rejects so many), or `says "..."`, which stands in what a student is told.
 """
 

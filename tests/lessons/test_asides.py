@@ -1,9 +1,9 @@
 """What a lesson asks beside its points: a bug to find, a sentence to refute, a challenge. Answers right and wrong, in the lesson's cell.
 
-An answer is written as a specimen is (docs/contributing.md), in `tests/lessons/asides/<topic>.py` below `# === name`: `name` is what the
-student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right, or not say so.
-A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses points there, and
-mended it loses none.
+An answer is written as a specimen is (docs/contributing.md), in `tests/lessons/asides/<topic>.py` below `# === name`. The name is what
+the student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right,
+or not say so. A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses
+points there, and mended it loses none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import pytest
 import torch
 
 from autograder.base.datafiles import hand_computed
-from autograder.base.specimen_files import Listed, parts, whole
+from autograder.base.specimen_files import Listed, parts, sections, whole
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
 from autograder.notebook.typed import NotOfTheForm
@@ -29,7 +28,6 @@ from autograder.sandbox.process.near import Near
 from course.kit import Tokenizer, load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
-SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -148,10 +146,7 @@ BUGS = [aside for aside in ASIDES if aside.exercise]
 @functools.cache
 def texts(topic: str) -> dict[str, str]:
     """Return the answers to a day's asides, as {name: text}."""
-    head, *found = SECTION.split((FOLDER / f"{topic}.py").read_text(encoding="utf-8"))
-    assert not head
-    assert len(set(found[::2])) == len(found[::2]), "two sections with one name"
-    return dict(zip(found[::2], found[1::2], strict=True))
+    return sections(FOLDER / f"{topic}.py")
 
 
 def answers(aside: Aside) -> list[Listed]:

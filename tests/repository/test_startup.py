@@ -23,7 +23,7 @@ from autograder.lessons import lesson
 from ..support.submissions import SOFTMAX, hand_in, solved
 
 WITH_TORCH = {"chat", "check", "grade", "demo", "regrade", "certify", "doctor", "race", "round", "serve", "judge-test"}
-"""They run checks (a round with nothing new does not: `tests/gradebook/test_round.py`); the doctor asks torch about the GPU, and loads a model."""
+"""They run checks (a round with nothing new does not: `test_round.py`); the doctor asks torch about the GPU, and loads a model."""
 WRITE_THE_CHECKOUT = {"build", "hub", "release", "work"}
 """A test leaves the checkout as it is: what they make is made in memory."""
 DAY = SOFTMAX.slug

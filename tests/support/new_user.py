@@ -172,7 +172,9 @@ def page_of(told: list[Done], where: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.support.new_user", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.new_user", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("days", nargs="*", help="day05, or a topic's name; all if none")
     asked = parser.parse_args().days
     days = [find_day(name) for name in asked] or [day for day in syllabus() if day.ready]
