@@ -48,6 +48,7 @@ docs: $(VENV)/docs.done model
 test: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "$(NOT_SLOW)"
 	@echo "Left out: the tests that pytest names above, and the specimens of a change (autograder certify --changed). make test-all runs both."
@@ -57,6 +58,7 @@ test: $(VENV)/dev.done model
 test-all: $(VENV)/dev.done model
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
 	$(BIN)/autograder certify --changed
@@ -88,6 +90,7 @@ certify: $(VENV)/course.done
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 # SmolLM2, once. Without network this prints one line and the course works without it.
 model: $(VENV)/course.done

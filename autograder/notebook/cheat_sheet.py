@@ -68,7 +68,7 @@ def number_lines(day: Day) -> list[str]:
     lines = [f"## Day {day.number} · {day.title}"]
     for name, case in hand_computed(day.topic).items():
         using = [link(day, check) for check in visible.values() if f'"{name}"' in inspect.getsource(check.function)]
-        where = ", ".join(dict.fromkeys(using)) or f"[tests](../tests/test_day{day.number:02d}.py)"
+        where = ", ".join(dict.fromkeys(using)) or f"[tests](../tests/days/test_day{day.number:02d}.py)"
         derivation = " ".join(str(case.get("derivation", "")).split())
         lines += ["", f"**{name.replace('_', ' ')}.** {derivation}", "", f"- {values(case)}", f"- {where}"]
     return lines

@@ -72,15 +72,6 @@ def test_a_record_can_be_read_without_what_runs_checks():
     assert names.isdisjoint({"runner", "far", "near", "remote", "worker", "handles", "zygotes"})
 
 
-def test_what_runs_checks_stands_below_what_grades_files(graph):
-    """The package `grading` holds both; between its two floors imports go one way."""
-    below = {path.stem for path in imported_files(ROOT, ["autograder.checking.runner"])}
-    assert {"far", "near", "timing"} <= below
-    above = {name for name, found in graph.items() if name.startswith("autograder.grading") and "autograder.checking.runner" in found}
-    assert above == {"autograder.grading.grade", "autograder.grading.lane"}
-    assert below.isdisjoint({"grade", "lane", "run", "records", "executors"})
-
-
 def test_no_file_takes_anothers_private_names():
     for name, path in modules().items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
