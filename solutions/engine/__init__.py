@@ -11,10 +11,9 @@
 
 Behind it two engines share one model (`packed`): `StaticEngine` decodes a static batch (Day 11), `ServingEngine` serves requests that
 come and go (Days 13 and 14). A third, `quantized`, decodes straight from the blocks of 4 bits in a GGUF file. `Engine` chooses
-between the last two. `ServingEngine` is put together from parts, and each of them is a keyword of it, so that one of your own can stand in
-its place:
+between the last two. `ServingEngine` is put together from `Parts`, so that one of your own can stand in for each:
 
-| part | here | keyword | what it has to be like |
+| part | here | field of `Parts` | what it has to be like |
 |---|---|---|---|
 | who holds which block | `blocks` | `pool` | Day 13's `PrefixPool` |
 | the memory behind the blocks | `blocks` | `memory` | Day 13's `PagedKV` |
@@ -26,7 +25,7 @@ its place:
 from solutions.engine.answering import Answer, Engine, SamplingParams
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
-from solutions.engine.serving import NewToken, ServingEngine
+from solutions.engine.serving import NewToken, Parts, ServingEngine
 from solutions.engine.static import StaticEngine
 
-__all__ = ["Answer", "Engine", "NewToken", "PackedModel", "Request", "SamplingParams", "ServingEngine", "StaticEngine"]
+__all__ = ["Answer", "Engine", "NewToken", "PackedModel", "Parts", "Request", "SamplingParams", "ServingEngine", "StaticEngine"]

@@ -22,7 +22,7 @@ from course.kit.models.gguf_model import load_gguf_blocks
 from solutions.engine import onnx_blocks
 from solutions.engine.packed import PackedModel
 from solutions.engine.products import Products
-from solutions.engine.serving import ServingEngine
+from solutions.engine.serving import Parts, ServingEngine
 
 Kind = torch.dtype | Literal["auto", "quantized"]
 MAX_LEN = 2048
@@ -51,10 +51,19 @@ class Choice:
     close: Callable[[], None] = lambda: None
 
 
+@dataclass(frozen=True)
+class Size:
+    """The rows that run at a time, the tokens of a text (None: MAX_LEN or the model's limit), and the threads of the processor."""
+
+    rows: int
+    max_len: int | None
+    threads: int
+
+
 def choose(
     model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: int | None, threads: int, way: str | None = None
 ) -> Choice:
-    """The engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
+    """Return the engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
 
     dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
     those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers; "onnxruntime" multiplies with
@@ -65,36 +74,52 @@ def choose(
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')
+    size = Size(rows, max_len, threads)
     if isinstance(model, WeightsOnly):
-        if dtype == "quantized":
-            raise ValueError("a loaded model has numbers and no blocks: give Engine 'smollm2' or the path of a .gguf file")
-        model = model if dtype == "auto" else model.to(dtype=dtype)
-        return _in_numbers(model, f"the weights of {model.config.name} as loaded", rows, max_len, threads, way)
+        return _for_loaded(model, dtype, size, way)
     path = paths.SMOLLM2 if model == "smollm2" else Path(model).expanduser()
-    why, blocks = "as asked for", None
     if way == onnx_blocks.NAME:
-        blocks = _blocks_for_onnxruntime(path, dtype)
-    if isinstance(dtype, str):
+        return _load_numbers(model, dtype, size, way, "as asked for", _blocks_for_onnxruntime(path, dtype))
+    if isinstance(dtype, torch.dtype) or not (path.exists() or path == Path("tiny")):  # loading says what is missing
+        return _load_numbers(model, dtype, size, way, "as asked for")
+    try:
+        return _in_blocks(path, str(model), size)
+    except NoKernels as error:
+        return _without_kernels(model, path, dtype, size, way, str(error))
+    except ModelError as error:
+        if dtype == "quantized":
+            raise
+        return _load_numbers(model, dtype, size, way, str(error))
+
+
+def _for_loaded(model: WeightsOnly, dtype: Kind, size: Size, way: str | None) -> Choice:
+    if isinstance(dtype, torch.dtype):
+        model = model.to(dtype=dtype)
+    elif dtype == "quantized":
+        raise ValueError("a loaded model has numbers and no blocks: give Engine 'smollm2' or the path of a .gguf file")
+    return _in_numbers(model, f"the weights of {model.config.name} as loaded", size, way)
+
+
+def _without_kernels(model: str | Path, path: Path, dtype: Kind, size: Size, way: str | None, why: str) -> Choice:
+    """Return an engine for a processor that the quantized one has no kernels for: onnxruntime's product, where it is installed."""
+    if onnx_blocks.installed():
         try:
-            if path.is_dir() or path == Path("tiny"):
-                raise ModelError("stored in numbers, not in blocks")
-            if path.is_file() and blocks is None:
-                return _in_blocks(path, str(model), rows, max_len, threads)
-        except NoKernels as error:
-            why = str(error)
-            if onnx_blocks.installed():
-                blocks = _blocks_for_onnxruntime(path, dtype)
-                way = onnx_blocks.NAME if dtype == "quantized" else way
-            elif dtype == "quantized":
-                raise NoKernels(f"{why}, and onnxruntime is not installed") from None
-            else:
-                why += "; onnxruntime is not installed"
-        except ModelError as error:
+            blocks = _blocks_for_onnxruntime(path, dtype)
+        except ModelError:
             if dtype == "quantized":
                 raise
-            why = str(error)
-    loaded = load_model(model, dtype=torch.float32 if isinstance(dtype, str) else dtype)
-    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", rows, max_len, threads, way, blocks)
+            return _load_numbers(model, dtype, size, way, why)
+        return _load_numbers(model, dtype, size, onnx_blocks.NAME if dtype == "quantized" else way, why, blocks)
+    if dtype == "quantized":
+        raise NoKernels(f"{why}, and onnxruntime is not installed")
+    return _load_numbers(model, dtype, size, way, f"{why}; onnxruntime is not installed")
+
+
+def _load_numbers(
+    model: str | Path, dtype: Kind, size: Size, way: str | None, why: str, blocks: dict[str, Tensor] | None = None
+) -> Choice:
+    loaded = load_model(model, dtype=dtype if isinstance(dtype, torch.dtype) else torch.float32)
+    return _in_numbers(loaded, f"the weights of {loaded.config.name}, {why}", size, way, blocks)
 
 
 def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
@@ -109,7 +134,10 @@ def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
     return found
 
 
-def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: int) -> Choice:
+def _in_blocks(path: Path, name: str, size: Size) -> Choice:
+    """Return the quantized engine. Raises ModelError for a model that is not in blocks, NoKernels for a processor without kernels."""
+    if not path.is_file():
+        raise ModelError("stored in numbers, not in blocks")
     try:
         from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
         from solutions.engine.quantized.progress import compiling_is_told
@@ -118,34 +146,36 @@ def _in_blocks(path: Path, name: str, rows: int, max_len: int | None, threads: i
     except (ImportError, RuntimeError) as error:
         raise NoKernels(str(error)) from None
     model = QuantizedModel(path, len(isa))
-    max_len = _max_len(model.config, max_len)
-    engine = QuantizedEngine(model=model, isa=isa, batch=rows, max_len=max_len, threads=threads)
+    max_len = _max_len(model.config, size.max_len)
+    engine = QuantizedEngine(model=model, isa=isa, batch=size.rows, max_len=max_len, threads=size.threads)
     with compiling_is_told():
         engine.compile()
     described: Any = SimpleNamespace(config=model.config, dtype=torch.float32, device=torch.device("cpu"))
     serving = ServingEngine(
         described,
-        num_blocks=rows,
+        num_blocks=size.rows,
         block_size=max_len,
         token_budget=engine.rows,
-        max_running=rows,
-        memory=lambda *_: None,  # type: ignore[arg-type]  # the engine has its own
-        forward=lambda model, flat, sequences, kv: engine.forward(flat, sequences),
+        max_running=size.rows,
+        parts=Parts(
+            memory=lambda *_: None,  # type: ignore[arg-type]  # the engine has its own
+            forward=lambda model, flat, sequences, kv: engine.forward(flat, sequences),
+        ),
     )
-    line = f"Engine: quantized ({NAMES[isa]}), {_count(threads)}; 4-bit blocks of {path.name}"
+    line = f"Engine: quantized ({NAMES[isa]}), {_count(size.threads)}; 4-bit blocks of {path.name}"
     return Choice(line, model.config, load_tokenizer(name), described.device, max_len, serving, close=engine.crew.close)
 
 
 def _in_numbers(
-    model: WeightsOnly, which: str, rows: int, max_len: int | None, threads: int, way: str | None, blocks: dict[str, Tensor] | None = None
+    model: WeightsOnly, which: str, size: Size, way: str | None, blocks: dict[str, Tensor] | None = None
 ) -> Choice:
-    max_len = _max_len(model.config, max_len)
-    tokens = max(max_len, min(rows * max_len, FLOAT_TOKENS))
+    max_len = _max_len(model.config, size.max_len)
+    tokens = max(max_len, min(size.rows * max_len, FLOAT_TOKENS))
     packed = PackedModel(model, way, blocks)
     serving = ServingEngine(
-        packed, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, rows), max_running=rows
+        packed, num_blocks=-(-tokens // BLOCK_SIZE), block_size=BLOCK_SIZE, token_budget=max(256, size.rows), max_running=size.rows
     )
-    where = _count(threads) if model.device.type == "cpu" else str(model.device)
+    where = _count(size.threads) if model.device.type == "cpu" else str(model.device)
     kind = str(model.dtype).removeprefix("torch.")
     if blocks is not None:
         taken = any(onnx_blocks.NAME in names for names in packed.products.choices.values())

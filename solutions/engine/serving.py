@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course.kit import WeightsOnly
 from solutions.continuous_batching import Flat, flatten_chunks
-from solutions.engine import scheduler as parts
+from solutions.engine import scheduler as day14
 from solutions.engine.blocks import PagedKV, PagedSequence, PrefixPool
 from solutions.engine.packed import PackedModel, pack
 from solutions.engine.runner import Runner
@@ -20,6 +20,24 @@ from solutions.engine.sequence import Request, next_tokens
 
 Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
 """A pass like `forward_ragged`: (model, flat, sequences, kv) -> logits (R, V)."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a serving engine that another one may stand in for, called as Days 13 and 14 have them.
+
+    forward gets the model as it was given; without one a `Runner` does the pass.
+    """
+
+    pool: Callable[[int], PrefixPool] = PrefixPool
+    memory: Callable[..., PagedKV] = PagedKV
+    scheduler: Callable[..., Scheduler] = Scheduler
+    update: Callable[[Scheduler, Plan, list[int]], list[Any]] = day14.update
+    abort: Callable[[Scheduler, Request], None] = day14.abort
+    forward: Forward | None = None
+
+
+DEFAULT_PARTS = Parts()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +53,8 @@ class NewToken:
 class ServingEngine:
     """Serves requests with one model: `add` them at any time, then `step` while `has_work`.
 
-    A step feeds at most token_budget tokens of at most max_running requests. Keys and values lie in num_blocks blocks of block_size
-    tokens, on the model's device in its dtype. pool, memory, scheduler, update, abort and forward are the parts that another one may
-    stand in for, called as Days 13 and 14 have them; forward gets the model as it was given, and without one a `Runner` does the pass.
+    A step feeds at most token_budget tokens of at most max_running requests. Keys and values are in num_blocks blocks of block_size
+    tokens, on the model's device in its dtype.
     """
 
     def __init__(
@@ -48,19 +65,14 @@ class ServingEngine:
         block_size: int = 16,
         token_budget: int = 256,
         max_running: int = 16,
-        pool: Callable[[int], PrefixPool] = PrefixPool,
-        memory: Callable[..., PagedKV] = PagedKV,
-        scheduler: Callable[..., Scheduler] = Scheduler,
-        update: Callable[[Scheduler, Plan, list[int]], list[Any]] = parts.update,
-        abort: Callable[[Scheduler, Request], None] = parts.abort,
-        forward: Forward | None = None,
+        parts: Parts = DEFAULT_PARTS,
     ) -> None:
-        kv = memory(model.config, num_blocks, block_size, model.dtype, model.device)
-        self.pool = pool(num_blocks)
-        self.scheduler = scheduler(self.pool, block_size, token_budget=token_budget, max_running=max_running)
-        self._update, self._abort = update, abort
+        kv = parts.memory(model.config, num_blocks, block_size, model.dtype, model.device)
+        self.pool = parts.pool(num_blocks)
+        self.scheduler = parts.scheduler(self.pool, block_size, token_budget=token_budget, max_running=max_running)
+        self._update, self._abort = parts.update, parts.abort
         self._forward: Callable[[Flat, list[PagedSequence]], Tensor]
-        if forward is None:
+        if (forward := parts.forward) is None:
             self._forward = Runner(pack(model), kv, max_len=num_blocks * block_size)
         else:
             self._forward = lambda flat, sequences: forward(model, flat, sequences, kv)

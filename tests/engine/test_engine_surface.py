@@ -11,7 +11,7 @@ import torch
 import solutions.engine.quantized as quantized
 from course.kit import ChatMessage, WeightsOnly, load_model, paths
 from course.kit.errors import ModelError
-from solutions.engine import Answer, Engine, SamplingParams, ServingEngine, choosing, onnx_blocks
+from solutions.engine import Answer, Engine, Parts, SamplingParams, ServingEngine, choosing, onnx_blocks
 from solutions.engine.static import StaticEngine
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
@@ -46,7 +46,7 @@ def scripted(tiny):
                 logits[row, scripts[sequence][int(flat.positions[end - 1])]] = 50
             return logits
 
-        made._serving = ServingEngine(tiny, num_blocks=64, max_running=settings.get("rows", 8), forward=forward)
+        made._serving = ServingEngine(tiny, num_blocks=64, max_running=settings.get("rows", 8), parts=Parts(forward=forward))
         return made
 
     return make

@@ -15,7 +15,7 @@ from autograder.checking.helpers.cached import PROMPTS, tiny_ids, whole
 from course.kit import WeightsOnly
 from solutions.batching import generate_batch
 from solutions.continuous_batching import Plan, Request, Scheduler, engine_step
-from solutions.engine import Engine, ServingEngine, StaticEngine
+from solutions.engine import Engine, Parts, ServingEngine, StaticEngine
 from solutions.engine import Request as Served
 from solutions.flash_attention import prefill_flash
 from solutions.generation import generate
@@ -204,7 +204,7 @@ def by_functions(model, prompts, **sizes) -> tuple[list[list[int]], Watched]:
 
 def by_engine(model, prompts, **sizes) -> tuple[list[list[int]], Watched]:
     """The reference engine: packed weights, fused attention."""
-    engine = ServingEngine(model, scheduler=Watched, memory=lambda config, *args: memory(model, *args[:2]), **sizes)
+    engine = ServingEngine(model, parts=Parts(scheduler=Watched, memory=lambda config, *args: memory(model, *args[:2])), **sizes)
     outputs = engine.generate([Served(prompt, NEW) for prompt in prompts])
     assert engine.num_free_blocks == sizes["num_blocks"]
     assert isinstance(engine.scheduler, Watched)

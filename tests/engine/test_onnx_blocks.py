@@ -165,6 +165,15 @@ def test_without_kernels_it_is_taken_where_it_is_faster_and_where_blocks_are_ins
     assert set(made.products.choices.values()) == {("onnxruntime",) * 4}
 
 
+@needs_onnxruntime
+def test_without_kernels_a_file_without_blocks_is_read_as_numbers(file, monkeypatch):
+    monkeypatch.setattr(quantized, "best_instruction_set", no_kernels)
+    path = file(gguf.GGMLQuantizationType.F16)
+    assert chosen(path).line == "Engine: float32, 1 thread; the weights of small, this processor has neither"
+    with pytest.raises(ModelError, match="no matrix in blocks"):
+        chosen(path, "quantized")
+
+
 def test_without_kernels_and_without_onnxruntime_it_is_float32_and_says_so(file, monkeypatch):
     monkeypatch.setattr(quantized, "best_instruction_set", no_kernels)
     monkeypatch.setattr(onnx_blocks, "installed", lambda: False)

@@ -17,7 +17,7 @@ from autograder.certification.certify import read_specimen
 from autograder.checking.helpers.cached import whole
 from autograder.sandbox.measure.work import counting
 from course.kit import load_model
-from solutions.engine import NewToken, PackedModel, Request, ServingEngine
+from solutions.engine import NewToken, PackedModel, Parts, Request, ServingEngine
 from solutions.engine.runner import Runner, group_chunks
 from solutions.generation import generate
 from solutions.kv_cache import generate_cached
@@ -126,7 +126,7 @@ def by_day_14(model, case: Case, reached: Counter[str], monkeypatch: pytest.Monk
 
 def by_engine(model, case: Case) -> tuple[Played, list[NewToken]]:
     """(the same of the engine, all that its steps told)."""
-    engine = ServingEngine(model, memory=Sevens, **case.sizes)
+    engine = ServingEngine(model, parts=Parts(memory=Sevens), **case.sizes)
     logits: list[Tensor] = []
     forward = engine._forward
 
@@ -245,8 +245,8 @@ NEW = 9
 SIZES: dict[str, Any] = {"num_blocks": 16, "block_size": 4, "token_budget": 8, "max_running": 3}
 
 
-def served(model, **parts: Any) -> tuple[list[list[int]], ServingEngine]:
-    engine = ServingEngine(model, **{**SIZES, **parts})
+def served(model, *, num_blocks: int = 16, **parts: Any) -> tuple[list[list[int]], ServingEngine]:
+    engine = ServingEngine(model, **{**SIZES, "num_blocks": num_blocks}, parts=Parts(**parts))
     outputs = engine.generate([Request(list(prompt), NEW) for prompt in PROMPTS])
     assert engine.num_free_blocks == engine.pool.num_blocks
     return outputs, engine
