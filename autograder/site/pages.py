@@ -29,7 +29,7 @@ FIRST = ("first_hour",)
 TO_LOOK_UP = ("cheat_sheet", "functions", "numbers", "serving")
 TO_TEACH = ("first_class", "instructor", "class_server", "grading", "clusters", "ci_template")
 TO_TRUST = ("certification", "mutants", "attacks")
-TO_CHANGE = ("contributing",)
+TO_CHANGE = ("architecture", "contributing")
 
 FENCE = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
