@@ -36,7 +36,7 @@ PAGES: dict[str, Callable[[], object]] = {
     "course/day*/day*.ipynb, course/start_here.ipynb, course/capstone/capstone.ipynb": notebooks,
     "docs/cheat_sheet.md, docs/numbers.md": cheat_sheet.write,
     "docs/certification.md, docs/attacks.md, docs/mutants.md": certification.write,
-    "README.md": readme.main,
+    ", ".join(readme.PAGES): readme.main,
 }
 """{files: what writes them}"""
 

@@ -1,4 +1,4 @@
-"""What the README tells in figures, made from what was measured: the days, speed, grading, certification.
+"""The parts of README.md and docs/grading.md that come from measurements and the syllabus: the days, speed, grading, certification.
 
 `make generate` writes them between their marks, `<!-- figures -->` and `<!-- end -->`.
 """
@@ -16,7 +16,7 @@ from autograder.base.files import write_whole
 from autograder.lessons import ROOT, Day, syllabus
 from autograder.lessons.start_page import linked, table_of_ways
 
-README = ROOT / "README.md"
+PAGES = ("README.md", "docs/grading.md")
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 PROMPT = 64
 NOT_MEASURED = "not measured"
@@ -24,16 +24,13 @@ NOT_MEASURED = "not measured"
 OURS = {
     "Day 7, float32": "Day 7, the loop: the whole text again for each token",
     "Day 10, float32": "Day 10, a KV cache: only the new token",
-    "Day 11, float32": "Day 11, a batch: sixteen texts share each read of the weights",
-    "ours, float32": "the course's engine",
-    "transformers, float32": "*Hugging Face transformers*",
 }
 IN_4_BITS = {
     "ours, quantized": "the course's engine, from the model's file of 4 bits (Q4_1)",
     "llama.cpp, same file": "*llama.cpp, the same file*",
-    "llama.cpp, its fastest format": "*llama.cpp, the file in the format in which it is fastest here (its own quantizer made it)*",
+    "llama.cpp, its fastest format": "*llama.cpp, the format in which it is fastest here (made by its own quantizer)*",
 }
-WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,), "Day 11, float32": (16,)}
+WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,)}
 """Batches of a row that has not both of them."""
 BATCHES = (1, 16)
 
@@ -88,8 +85,8 @@ def figures(results: Path) -> str:
             lines.append(f"| {words} | {' | '.join(cells)} |")
     told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
     what = (
-        f"SmolLM2-135M reads a prompt of {PROMPT} tokens and decodes behind it; medians. The last three rows read weights of 4 bits, "
-        "all others float32. – is a way that is not for so many texts."
+        f"SmolLM2-135M reads a prompt of {PROMPT} tokens and decodes after it; medians. The first two rows time the reference solutions of "
+        "what you write, in float32; the others read 4-bit weights. – means that the method was not run with sixteen texts."
     )
     return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
 
@@ -101,7 +98,7 @@ def speed(tokens_a_second: float | None) -> str:
 
 
 def grading(results: Path) -> str:
-    """Each class that was graded, and each that stock nbgrader graded."""
+    """Return a row for each class that was graded, and each that stock nbgrader graded, for a page in docs/."""
     told = json.loads((results / "grading.json").read_text(encoding="utf-8"))
     lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
     for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
@@ -109,49 +106,36 @@ def grading(results: Path) -> str:
             reach = f"what level `{row['isolation']}` lets it" if path == "bulk" else "whatever its user can"
             took = f"{row['seconds'] / 60:.1f} minutes" if row["seconds"] >= 100 else f"{row['seconds']:.0f} s"
             lines.append(f"| {words} | {row['count']:,} | {row['seconds_per_submission']:.3f} | {took} | {reach} |")
-    return "\n".join([*lines, "", f"Day 1, [measured](benchmarks/results/grading.md) on {told['machine']}."])
+    return "\n".join([*lines, "", f"Day 1, [measured](../benchmarks/results/grading.md) on {told['machine']}."])
 
 
 def certified(docs: Path) -> str:
     told = json.loads((docs / "certification.json").read_text(encoding="utf-8"))
     return (
-        f"In the [last runs](docs/certification.md), {told['right_passed']:,} of {told['right_total']:,} right versions passed, "
-        f"{told['wrong_killed']:,} of {told['wrong_total']:,} wrong ones were caught, and {told['attacks_honest']:,} of "
-        f"{told['attacks_total']:,} attacks earned the points of what they honestly solve and no more."
+        f"In the [last runs](docs/certification.md) of real grading, {told['right_passed']:,} of {told['right_total']:,} correct solutions "
+        f"passed, {told['wrong_killed']:,} of {told['wrong_total']:,} incorrect ones were caught, and {told['attacks_honest']:,} of "
+        f"{told['attacks_total']:,} cheating submissions scored exactly what their honest code earns."
     )
 
 
 def lesson_link(day: Day) -> str | None:
-    """Where a forge shows the lesson."""
-    return f"course/{day.slug}/lesson.md" if day.ready else None
+    """Return the notebook's path: forges render notebooks."""
+    return f"course/{day.slug}/{day.slug}.ipynb" if day.ready else None
 
 
-def days(docs: Path, root: Path = ROOT) -> str:
-    topics = json.loads((docs / "certification.json").read_text(encoding="utf-8"))["topics"]
-    number = {day.topic: day.number for day in syllabus(root)}
-    lines = ["| day | title | the question | minutes | builds on | state |", "|---:|---|---|---:|---|---|"]
+def days(root: Path = ROOT) -> str:
+    lines = ["| day | title | the question | minutes |", "|---:|---|---|---:|"]
     for day in syllabus(root):
-        title = linked(day.title, lesson_link(day))
-        before = ", ".join(map(str, sorted(number[topic] for topic in day.prerequisites)))
-        lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {before} | {state(day, topics.get(day.topic))} |")
+        lines.append(f"| {day.number} | {linked(day.title, lesson_link(day))} | {day.question} | {day.minutes} |")
     hours = sum(day.minutes for day in syllabus(root)) / 60
     return "\n".join([*lines, "", f"The minutes are our estimates, {hours:.0f} hours in all."])
 
 
-def state(day: Day, judged: dict[str, int] | None) -> str:
-    if not day.ready:
-        return "to come"
-    if judged is None:
-        return "ready, not certified"
-    due = (judged["right_passed"], judged["wrong_killed"]) == (judged["right_total"], judged["wrong_total"])
-    return f"certified: {judged['right_total']} + {judged['wrong_total']}" if due else "ready, certification short"
-
-
 def filled(text: str, root: Path = ROOT) -> str:
-    """The README with its parts made anew. Raises CourseError for a part that nobody knows."""
+    """Return a page with its parts regenerated. Raises CourseError for an unknown part."""
     results, docs = root / "benchmarks" / "results", root / "docs"
     parts = {
-        "days": lambda: days(docs, root),
+        "days": lambda: days(root),
         "ways": lambda: table_of_ways(lesson_link, root),
         "figures": lambda: figures(results),
         "grading": lambda: grading(results),
@@ -160,17 +144,19 @@ def filled(text: str, root: Path = ROOT) -> str:
 
     def one(found: re.Match[str]) -> str:
         if found[1] not in parts:
-            raise CourseError(f"README.md: no part is called {found[1]!r}; there are {', '.join(parts)}")
+            raise CourseError(f"no part is called {found[1]!r}; there are {', '.join(parts)}")
         return f"<!-- {found[1]} -->\n\n{parts[found[1]]()}\n\n<!-- end -->"
 
     return PART.sub(one, text)
 
 
 def main() -> None:
-    text = README.read_text(encoding="utf-8")
-    new = filled(text)
-    write_whole(README, new.encode())
-    print("README.md: " + ("as it was" if new == text else "renewed"))
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        new = filled(text)
+        write_whole(path, new.encode())
+        print(f"{page}: " + ("as it was" if new == text else "renewed"))
 
 
 if __name__ == "__main__":
