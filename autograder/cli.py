@@ -17,11 +17,11 @@ from .commands import certifying, course, grading, handing_in, handing_out, hub,
 
 GROUPS: dict[str, dict[str, str]] = {
     "Students": {
-        "work": "copy notebooks that are not there yet to work/",
+        "work": "copy missing notebooks to work/",
         "check": "run the checks on a notebook",
-        "judge-test": "hold a test of yours against right and wrong versions",
-        "progress": "days, exercises and points so far",
-        "reset": "give an exercise, or a day, back as it was released",
+        "judge-test": "run your test on correct and incorrect solutions",
+        "progress": "show days, exercises and points so far",
+        "reset": "reset an exercise or a day to its released state",
         "race": "race your capstone engine against the course's",
     },
     "Teaching": {
@@ -29,25 +29,25 @@ GROUPS: dict[str, dict[str, str]] = {
         "bundle": "pack a day for students",
         "gradescope": "pack a day's autograder for Gradescope",
         "hub": "serve a class: JupyterHub with a log-in for each student",
-        "roster": "put the people of Canvas's or Moodle's list into roster.csv",
+        "roster": "fill roster.csv from Canvas's or Moodle's list",
         "collect": "put a platform's downloads into submitted/",
-        "due": "say when days are due, or set it",
-        "late": "say what lateness costs, or set it",
-        "round": "collect, grade, report, feedback and export in one",
+        "due": "show or set due dates",
+        "late": "show or set the late policy",
+        "round": "collect, grade, report, write feedback and export",
         "grade": "grade a class",
         "report": "write a page on the class, and tables",
         "feedback": "write a page for each student",
         "export": "write scores for Canvas, Moodle, Gradescope or a table",
         "regrade": "grade again and show whose score changes",
-        "similar": "write a page on what submissions have in common",
+        "similar": "compare submissions and write a page on similar ones",
     },
     "Serving": {
         "serve": "serve a model: a chat page, and OpenAI's API",
         "chat": "talk with a model in the terminal",
     },
     "Course": {
-        "doctor": "what this machine has, and what to do about what it lacks",
-        "demo": "grade a class of samples, right, wrong and hostile",
+        "doctor": "check this machine and suggest fixes",
+        "demo": "grade a sample class: correct, incorrect and hostile work",
         "build": "build the instructor's notebooks, with answers",
         "release": "build the students' notebooks",
         "certify": "grade the grader",
@@ -90,7 +90,7 @@ def show_version(wanted: bool) -> None:
 def about(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=show_version)] = False,
 ) -> None:
-    """From Prompt to Token: checks, grading and certification. `autograder COMMAND --help` says more of each command.
+    """From Prompt to Token: checks, grading and certification. Run `autograder COMMAND --help` for the options of a command.
 
     Exit status: 0 done; 1 somebody must look; 2 a wrong argument or a damaged file.
     """

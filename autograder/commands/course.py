@@ -10,7 +10,7 @@ from rich.console import Console
 from ..base.errors import CourseError
 
 console = Console()
-DayArgument = Annotated[str | None, typer.Argument(help="A day (day05, 5, samplers); all that are ready if left out.")]
+DayArgument = Annotated[str | None, typer.Argument(help="A day (day05, 5, samplers); default: all.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def chosen_days(day: str | None) -> list:
 
 
 def build(day: DayArgument = None) -> None:
-    """Builds the instructor's notebooks, answers included, under build/source/."""
+    """Build the instructor's notebooks, with solutions, in build/source/."""
     from ..lessons import build_source
 
     for each in chosen_days(day):
@@ -40,7 +40,7 @@ def build(day: DayArgument = None) -> None:
 
 
 def release(day: DayArgument = None) -> None:
-    """Builds the students' notebooks under course/, by nbgrader's own release step."""
+    """Build the students' notebooks in course/ with nbgrader's release step."""
     from ..lessons import build_capstone, build_release, build_source, build_start
 
     for each in chosen_days(day):
@@ -51,7 +51,7 @@ def release(day: DayArgument = None) -> None:
 
 
 def work() -> None:
-    """Copies notebooks that are not there yet to work/; never overwrites one."""
+    """Copy missing notebooks to work/. Overwrites nothing."""
     from ..lessons import prepare_work
 
     for path in prepare_work():
@@ -59,7 +59,7 @@ def work() -> None:
 
 
 def doctor() -> None:
-    """What this machine has, and what to do about what it lacks."""
+    """Check this machine and suggest fixes."""
     from ..doctor import findings
 
     worst = 0

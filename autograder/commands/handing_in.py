@@ -33,7 +33,7 @@ def roster(
     files: Annotated[list[Path], typer.Argument(help="Canvas's gradebook export, or Moodle's grading worksheet or participants.")],
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
-    """Puts the people of a platform's list into roster.csv. Lines that are there stay; what they lack is filled in."""
+    """Fill roster.csv from a platform's list. Existing lines stay; missing fields are added."""
     from ..gradebook.policy.roster import NAME, added, find_roster, people_of_platform, write_roster
 
     root = submitted.absolute().parent
@@ -48,16 +48,16 @@ def roster(
 
 
 def collect(
-    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders as the platform gives them.")] = None,
-    form: Annotated[Source, typer.Option("--from", help="Where they come from; nbgrader: note what it collected.")] = Source.folder,
-    day: Annotated[str | None, typer.Option(help="The day they are of; else told from the files' names, or the notebooks.")] = None,
+    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders downloaded from the platform.")] = None,
+    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record the files that it collected.")] = Source.folder,
+    day: Annotated[str | None, typer.Option(help="Day of the files; default: taken from file names or notebooks.")] = None,
     by_roster: Annotated[
-        Path | None, typer.Option("--roster", help="CSV with id, lms_id, name, email; else roster.csv of the class.")
+        Path | None, typer.Option("--roster", help="CSV with id, lms_id, name, email; default: the class's roster.csv.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help="The time to note: when these files were handed in, at the latest.")] = None,
+    at: Annotated[str | None, typer.Option(help="Latest time at which these files were submitted.")] = None,
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
-    """Puts downloads into submitted/<student>/<day>/, and notes when they were first seen."""
+    """Put downloads into submitted/<student>/<day>/, and record when they were first seen."""
     collector, outcomes = collected(sources or [], form, day, by_roster, at, submitted)
     for outcome in outcomes:
         if outcome.kind in ("refused", "newer", "older"):
@@ -125,13 +125,13 @@ def counts_text(outcomes: list[Outcome]) -> str:
 
 
 def due(
-    day: Annotated[str | None, typer.Argument(help="A day; all if left out.")] = None,
+    day: Annotated[str | None, typer.Argument(help="A day; default: all.")] = None,
     when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` takes it back.')] = None,
-    student: Annotated[str | None, typer.Option(help="An extension: it is due then for this student only.")] = None,
+    student: Annotated[str | None, typer.Option(help="Set an extension for this student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Says when days are due, or sets it: in due.csv, and in nbgrader's gradebook for its own penalties."""
+    """Show or set due dates, in due.csv and in nbgrader's gradebook."""
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.books.gradebook import check_gradebook, set_due_date, set_extension
     from ..gradebook.policy.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
@@ -175,7 +175,7 @@ def late(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Says what lateness costs, or sets it: for all days of a class, graded or not. Days begin when the due date is over."""
+    """Show or set the late policy of a class, for all its days. A late day begins at the due date."""
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.books.gradebook import check_gradebook, set_penalty
     from ..gradebook.policy.late import FORM, late_rule, parse_rule, set_rule

@@ -42,7 +42,7 @@ ROSTER_HEAD = "id,lms_id,name,email\n"
 
 
 def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one class and one term.")] = Path()) -> None:
-    """Makes a folder ready for a class: nbgrader's settings, an empty roster, what formgrader lists. Overwrites nothing."""
+    """Prepare a folder for a class: nbgrader's settings, an empty roster, formgrader's list of days. Overwrites nothing."""
     from ..lessons import build_source, syllabus
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,9 +61,9 @@ def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one cla
 
 def bundle(
     day: DayArgument = None,
-    folder: Annotated[Path, typer.Option("--to", help="Where the zips are written.")] = Path("bundles"),
+    folder: Annotated[Path, typer.Option("--to", help="Output folder.")] = Path("bundles"),
 ) -> None:
-    """Packs a day for students: notebook, visible checks, the kit; no answer of this day or a later one."""
+    """Pack a day for students: notebook, visible checks and kit, without solutions of this or a later day."""
     from ..gradebook.lms.bundle import write_bundle
 
     _write_zips(write_bundle, day, folder)
@@ -71,9 +71,9 @@ def bundle(
 
 def gradescope(
     day: DayArgument = None,
-    folder: Annotated[Path, typer.Option("--to", help="Where the zips are written.")] = Path("gradescope"),
+    folder: Annotated[Path, typer.Option("--to", help="Output folder.")] = Path("gradescope"),
 ) -> None:
-    """Packs a day's autograder for Gradescope: it grades each hand-in there, with the hidden checks. For staff only."""
+    """Pack a day's autograder for Gradescope, with hidden checks. For staff only."""
     from ..gradebook.lms.gradescope_zip import write_zip
 
     _write_zips(write_zip, day, folder)

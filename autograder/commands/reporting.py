@@ -15,7 +15,7 @@ from .grading import DatabaseOption, SubmittedOption, say, tell
 if TYPE_CHECKING:
     from ..gradebook.results import ClassResults
 
-RosterOption = Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; else roster.csv of the class.")]
+RosterOption = Annotated[Path | None, typer.Option(help="CSV with id, lms_id, name, email; default: the class's roster.csv.")]
 
 
 class To(enum.StrEnum):
@@ -43,12 +43,12 @@ def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | 
 
 def report(
     day: DayArgument = None,
-    folder: Annotated[Path | None, typer.Option("--into", help="Where it is written; else report/ beside the submissions.")] = None,
+    folder: Annotated[Path | None, typer.Option("--into", help="Output folder; default: report/ beside the submissions.")] = None,
     roster: RosterOption = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Writes a page on the class, for staff: scores, failed checks with their causes, speed, time-outs, late ones; and five CSVs."""
+    """Write a page for staff and five CSVs: scores, failed checks with causes, speed, time-outs, late work."""
     results = read_class(day, submitted, db, roster)
     into = folder or submitted.absolute().parent / "report"
     write_report(results, into)
@@ -85,11 +85,11 @@ def write_report(results: ClassResults, into: Path) -> list[Path]:
 
 def similar(
     day: DayArgument = None,
-    common: Annotated[float, typer.Option(min=0, max=1, help="What more than this share of the class has in common is no evidence.")] = 0.1,
-    folder: Annotated[Path | None, typer.Option("--into", help="Where it is written; else report/ beside the submissions.")] = None,
+    common: Annotated[float, typer.Option(min=0, max=1, help="Ignore code that more than this share of the class has in common.")] = 0.1,
+    folder: Annotated[Path | None, typer.Option("--into", help="Output folder; default: report/ beside the submissions.")] = None,
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
-    """Writes a page on what submissions have in common beyond what the task makes alike, for a person to judge; and a CSV."""
+    """Write a page and a CSV on submissions that are more similar than the task explains, for a person to judge."""
     import datetime
 
     from ..gradebook.reports import similar_page, similarity
@@ -117,14 +117,14 @@ def similar(
 
 def export(
     day: DayArgument = None,
-    to: Annotated[To, typer.Option(help="The system whose import format is written.")] = To.csv,
-    folder: Annotated[Path, typer.Option("--into", help="Where the files are written.")] = Path("exports"),
-    assignment: Annotated[list[str] | None, typer.Option(help="Canvas's id of an assignment: day05=12345; one option a day.")] = None,
+    to: Annotated[To, typer.Option(help="Target system.")] = To.csv,
+    folder: Annotated[Path, typer.Option("--into", help="Output folder.")] = Path("exports"),
+    assignment: Annotated[list[str] | None, typer.Option(help="Canvas's assignment id, day05=12345; one option for each day.")] = None,
     roster: RosterOption = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Writes scores as another system reads them. Grades corrected by hand count; hidden checks stay hidden."""
+    """Write scores in another system's import format. Manual corrections count; hidden checks stay hidden."""
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
     ids = assignment_ids(assignment or [])

@@ -17,21 +17,21 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
-    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
-    host: Annotated[str, typer.Option(help="Who is let in: 127.0.0.1, this machine; 0.0.0.0, all that reach it.")] = "127.0.0.1",
-    engine: Annotated[str, typer.Option(help="reference, or mine: what of your Day 18 passes its checks is taken.")] = "reference",
+    port: Annotated[int, typer.Option(help="Port; 0 picks a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on: 127.0.0.1 for this machine, 0.0.0.0 for the network.")] = "127.0.0.1",
+    engine: Annotated[str, typer.Option(help="reference, or mine: your Day 18 functions that pass their checks.")] = "reference",
     dtype: Annotated[
-        str | None, typer.Option(help="auto: a file's own blocks of 4 bits where it can; float32: numbers, in a cache that texts share.")
+        str | None, typer.Option(help="auto: the file's 4-bit blocks if supported; float32: float weights and a shared prefix cache.")
     ] = None,
-    replicas: Annotated[int, typer.Option(min=1, help="So many servers side by side, and HAProxy in front; float32 by default.")] = 1,
-    route: Annotated[str | None, typer.Option(help="How replicas divide requests: beginning (of the text), or turns.")] = None,
-    rows: Annotated[int, typer.Option(min=1, help="Requests that run at a time.")] = 8,
-    waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; who comes then is told 429.")] = 64,
-    max_len: Annotated[int | None, typer.Option(min=2, help="Tokens of prompt and answer together; 2048 or the model's limit.")] = None,
-    patience: Annotated[float, typer.Option(min=0, help="At the end, seconds that open answers are waited for.")] = 10,
-    fd: Annotated[int | None, typer.Option(hidden=True, help="A socket that listens already, in place of host and port.")] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="Number of servers behind HAProxy; float32 by default.")] = 1,
+    route: Annotated[str | None, typer.Option(help="Routing: beginning (of the text), or turns.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Maximum concurrent requests.")] = 8,
+    waiting: Annotated[int, typer.Option(min=1, help="Queue length; further requests get 429.")] = 64,
+    max_len: Annotated[int | None, typer.Option(min=2, help="Maximum tokens of prompt and answer; default: 2048 at most.")] = None,
+    patience: Annotated[float, typer.Option(min=0, help="Seconds to finish open requests on shutdown.")] = 10,
+    fd: Annotated[int | None, typer.Option(hidden=True, help="A listening socket, instead of host and port.")] = None,
 ) -> None:
-    """Serves a model: a chat page, and OpenAI's API for clients. Ctrl-C ends it when all answers are finished."""
+    """Serve a model: a chat page, and OpenAI's API. Ctrl-C finishes open requests, then stops."""
     if engine not in ("reference", "mine"):
         raise CourseError(f"ENGINE must be reference or mine, got {engine}")
     if dtype not in (None, "auto", "float32"):
@@ -55,13 +55,13 @@ def serve(
 
 def chat(
     model: Annotated[str, typer.Option(help="smollm2, tiny, or the path of a .gguf file or a folder.")] = "smollm2",
-    mine: Annotated[bool, typer.Option("--mine", help="Through your own functions of each day whose checks pass.")] = False,
+    mine: Annotated[bool, typer.Option("--mine", help="Use your own functions that pass their checks.")] = False,
     temperature: Annotated[float, typer.Option(min=0, max=2, help="0 takes the most probable token.")] = 0.7,
-    top_p: Annotated[float, typer.Option(help="The mass that is drawn from; 1 takes all.")] = 0.9,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens of one answer, at most.")] = 512,
+    top_p: Annotated[float, typer.Option(help="Probability mass to sample from; 1 keeps all tokens.")] = 0.9,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens of an answer.")] = 512,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same answers.")] = None,
 ) -> None:
-    """Talks with a model in the terminal, through the functions that the days teach."""
+    """Talk with a model in the terminal, through the functions of the days."""
     if not 0 < top_p <= 1:
         raise CourseError(f"--top-p must be in (0, 1], got {top_p}")
     from ..serving.chat import chat as run

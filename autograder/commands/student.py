@@ -56,13 +56,13 @@ def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
 
 def check(
     target: Annotated[
-        str | None, typer.Argument(metavar="DAY|NOTEBOOK", help="day05, samplers, or a notebook's path; else the day of this folder.")
+        str | None, typer.Argument(metavar="DAY|NOTEBOOK", help="day05, samplers, or a notebook's path; default: the day of this folder.")
     ] = None,
-    exercise: Annotated[str | None, typer.Option(help="One exercise; all of the day's if left out.")] = None,
-    notebook: Annotated[Path | None, typer.Option(help="Another file than work/<day>/<day>.ipynb.")] = None,
+    exercise: Annotated[str | None, typer.Option(help="One exercise; default: all of the day.")] = None,
+    notebook: Annotated[Path | None, typer.Option(help="Notebook; default: work/<day>/<day>.ipynb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
-    """Holds your notebook against the checks you may see, as `check(...)` in the notebook does."""
+    """Run the visible checks on your notebook, as `check(...)` does."""
     from ..base.verdicts import only_stubs, share
     from ..lessons import lesson
     from ..notebook import desk, render
@@ -104,10 +104,10 @@ def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: 
 
 
 def judge_test(
-    exercise: Annotated[str, typer.Argument(help="What the test is for: causal_mask.")],
+    exercise: Annotated[str, typer.Argument(help="Exercise, for example causal_mask.")],
     file: Annotated[Path, typer.Argument(help="A Python file with the function test_EXERCISE(x).")],
 ) -> None:
-    """Holds a test of yours against right and wrong versions of an exercise, as `judge_test(...)` in a notebook does."""
+    """Run your test on correct and incorrect solutions of an exercise, as `judge_test(...)` does."""
     from ..certification.written_tests.tasks import task
     from ..certification.written_tests.telling import told_of_source
 
@@ -123,7 +123,7 @@ def judge_test(
 
 
 def progress() -> None:
-    """Days, exercises and points so far."""
+    """Show days, exercises and points so far."""
     from ..notebook.progress import progress as show
 
     show()
@@ -131,9 +131,9 @@ def progress() -> None:
 
 def reset(
     day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
-    exercise: Annotated[str | None, typer.Option(help="One exercise; the whole notebook if left out.")] = None,
+    exercise: Annotated[str | None, typer.Option(help="One exercise; default: the whole notebook.")] = None,
 ) -> None:
-    """Gives an exercise's cell (or the whole day) back as it was released; your file as it was is kept in backups/."""
+    """Reset an exercise's cell, or a whole day, to its released state. Your file is saved in backups/."""
     from ..lessons.reset import reset as give_back
     from ..notebook import desk
     from .course import chosen_days
