@@ -95,10 +95,10 @@ def numbers(topic: str, content: bytes) -> object:
 
 
 def meaning(path: Path, content: bytes) -> bytes:
-    """Return what counts of a file: of Python the program with its docstrings, of other files every byte."""
+    """Return what counts of a file: of Python a digest of the program with its docstrings, of other files every byte."""
     return _program(content) if path.suffix == ".py" else content
 
 
 @functools.lru_cache(maxsize=1024)
 def _program(source: bytes) -> bytes:
-    return ast.dump(parse(source)).encode()
+    return hashlib.sha256(ast.dump(parse(source)).encode()).digest()
