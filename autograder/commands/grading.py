@@ -10,8 +10,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,9 @@ from ..base.errors import CourseError
 from .course import DayArgument, chosen_days
 
 if TYPE_CHECKING:
-    from ..gradebook.books.bulk import ClassFolder
+    from ..demo.demo import Outcome
+    from ..gradebook.booking import Failures
+    from ..gradebook.books.class_folder import ClassFolder
     from ..grading.executors.base import Executor
     from ..grading.grade import Options
     from ..grading.records import Record
@@ -71,77 +74,110 @@ def grade(
 ) -> None:
     """Grades a class: a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
-    from ..gradebook.books.bulk import ClassFolder, store
-    from ..gradebook.books.gradebook import check_gradebook
-    from ..gradebook.results import book_penalties
-    from ..grading.executors import chosen
-    from ..grading.grade import Options
-    from ..grading.records import alone
-    from ..grading.run import drawn_seed, grade_all
+    from ..gradebook.booking import check_books
+    from ..gradebook.books.class_folder import ClassFolder
+
+    days, folder = chosen_days(day), ClassFolder.of(submitted, db)
+    tasks, bad_folders = read_submissions(folder, days, student, submitted)
+    check_books(folder)
+    with exclusive_executor(jobs, isolation, folder.records, kind=executor, scheduler=scheduler) as grader:
+        options = options_of_run(folder, tasks, seed, jobs, resume)
+        run = ClassRun(folder, tasks, options, grader, stopped, resume=resume, any_seed=seed is None)
+        records, failures = run.grade_in_bulk() if through is Through.bulk else run.grade_through_nbgrader(days)
+    stopped.over()
+    print_summary(records)
+    raise_status(records, failures, bad_folders, folder)
+
+
+def read_submissions(folder: ClassFolder, days: Sequence[Day], student: str | None, shown: Path) -> tuple[list[Task], list[str]]:
+    """Return the tasks, and a line for each folder that cannot be graded. Raise CourseError if there is neither.
+
+    shown: the folder of submissions as the command's user gave it.
+    """
     from ..grading.tasks import find_tasks, left_out
     from ..lessons import CAPSTONE, syllabus
 
-    days = chosen_days(day)
-    folder = ClassFolder.of(submitted, db)
     tasks = list(find_tasks(folder.submitted, days, student))
     bad_folders = left_out(folder.submitted, [*(d.slug for d in syllabus()), CAPSTONE], student)
     if not tasks and not bad_folders:
         who = f"of {student} " if student else ""
-        raise CourseError(f"no submission {who}under {submitted} for {', '.join(d.slug for d in days)}")
-    check_gradebook(folder.db_url)
-    with closing(chosen(executor, scheduler, jobs, isolation, say)) as grader, alone(folder.records):
-        drawn = drawn_seed(folder.records if resume else None, tasks) if seed is None else seed
-        options, keep = Options(seed=drawn, jobs=jobs), {"resume": resume, "any_seed": seed is None}
-        if through is Through.bulk:
-            records, failures = grade_in_bulk(tasks, options, folder, grader, stopped, **keep)
-        else:
-            with progress_bar("grading", len(tasks)) as advance:
-                step = stopped.counting(len(tasks), advance)
-                records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
-            whole = [task for task, record in zip(tasks, records, strict=True) if record.infrastructure is None]
-            with progress_bar("gradebook", len(whole)) as advance:
-                failures = store(folder, whole, advance)
-            book_penalties(folder, days)
-    stopped.over()
-
-    print_summary(records)
-    for line in bad_folders:
-        say(f"not graded: {line}")
-    raise_status(records, failures, bool(bad_folders), folder)
+        raise CourseError(f"no submission {who}under {shown} for {', '.join(d.slug for d in days)}")
+    return tasks, bad_folders
 
 
-def grade_in_bulk(
-    tasks: list[Task], options: Options, folder: ClassFolder, grader: Executor, stopped: Stop, **keep: bool
-) -> tuple[list[Record], dict[tuple[str, str], str]]:
-    """Grades, and stores each record as it comes. -> records; {(student, slug): why it is not in the gradebook}"""
-    from ..gradebook.booking import book_class
-    from ..gradebook.books.gradebook import enter_day
-    from ..gradebook.books.writer import WriterThread
-    from ..gradebook.results import book_penalties
-    from ..grading.run import grade_all
+def options_of_run(folder: ClassFolder, tasks: list[Task], seed: int | None, jobs: int, resume: bool) -> Options:
+    """Return the options with the given seed, the seed of the run that is resumed, or a new one."""
+    from ..grading.grade import Options
+    from ..grading.run import drawn_seed
 
-    days = list({task.day.slug: task.day for task in tasks}.values())
-    for day in days:
-        enter_day(day, folder.db_url)
-    book_class(folder.root, folder.db_url, days)
-    with progress_bar("grading", len(tasks)) as advance, WriterThread(folder) as writer:
-        step = stopped.counting(len(tasks), advance, writer.of(tasks))
-        records = grade_all(tasks, options, folder.records, progress=step, executor=grader, **keep)
-    book_penalties(folder, days)
-    return records, writer.failures
+    if seed is None:
+        seed = drawn_seed(folder.records if resume else None, tasks)
+    return Options(seed=seed, jobs=jobs)
+
+
+@contextmanager
+def exclusive_executor(jobs: int, isolation: str, *records: Path, kind: On = On.local, scheduler: str | None = None) -> Iterator[Executor]:
+    """Yield the chosen executor, while no other run grades into these folders of records. Raises CourseError."""
+    from ..grading.executors import chosen
+    from ..grading.records import alone
+
+    with closing(chosen(kind, scheduler, jobs, isolation, say)) as executor, ExitStack() as locks:
+        for folder in records:
+            locks.enter_context(alone(folder))
+        yield executor
+
+
+@dataclass(frozen=True)
+class ClassRun:
+    """One run of a command over submissions of a class. resume and any_seed: as in `grade_all`."""
+
+    folder: ClassFolder
+    tasks: list[Task]
+    options: Options
+    executor: Executor
+    stopped: Stop
+    resume: bool
+    any_seed: bool
+
+    def grade_in_bulk(self) -> tuple[list[Record], Failures]:
+        """Grade, and book each record as soon as it is final. Return the records, and the failures to book them."""
+        from ..gradebook.booking import open_books
+        from ..grading.run import different_days
+
+        with progress_bar("grading", len(self.tasks)) as advance, open_books(self.folder, different_days(self.tasks)) as writer:
+            records = self.grade(advance, writer.of(self.tasks))
+        return records, writer.failures
+
+    def grade_through_nbgrader(self, days: Iterable[Day]) -> tuple[list[Record], Failures]:
+        """Grade, then book all records by nbgrader's converters. Return the records, and the failures to book them."""
+        from ..gradebook.booking import book_through_nbgrader
+
+        with progress_bar("grading", len(self.tasks)) as advance:
+            records = self.grade(advance)
+        whole = [task for task, record in zip(self.tasks, records, strict=True) if record.infrastructure is None]
+        with progress_bar("gradebook", len(whole)) as advance:
+            return records, book_through_nbgrader(self.folder, days, whole, advance)
+
+    def grade(self, *steps: Callable[..., None]) -> list[Record]:
+        """Return the records of all tasks, and call each step with each record that is final."""
+        from ..grading.run import grade_all
+
+        return grade_all(
+            self.tasks, self.options, self.folder.records, resume=self.resume, any_seed=self.any_seed,
+            progress=self.stopped.counting(len(self.tasks), *steps), executor=self.executor,
+        )  # fmt: skip
 
 
 def feedback(
     day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
 ) -> None:
     """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
+    from ..gradebook.booking import book_penalties, check_books
     from ..gradebook.books.bulk import ClassFolder, graded_students, write_feedback
-    from ..gradebook.books.gradebook import check_gradebook
-    from ..gradebook.results import book_penalties
 
     days = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
-    check_gradebook(folder.db_url)
+    check_books(folder)
     graded = {each: graded_students(folder, each) for each in days}
     if not any(graded.values()):
         raise CourseError(f"nothing graded under {folder.autograded}: run `autograder grade` first")
@@ -174,10 +210,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where the class is made; what lies there is replaced.")] = Path("demo"),
 ) -> None:
     """Grades a class of sample submissions end to end; exit 1 if one gets another score than it deserves."""
-    from rich.table import Table
-
     from ..demo.demo import demo_days, run
-    from ..notebook.render import points_text
 
     ready = demo_days()
     wanted = {found for name in days or [] for found in chosen_days(name)} or set(ready)
@@ -187,27 +220,42 @@ def demo(
     tell(f"A class of samples, right, wrong, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
     outcomes = run(folder, chosen, jobs, progress_bar)
     for day in chosen:
-        table = Table(title=day.slug, title_justify="left")
-        for column in ("student", "score", "due", "status", "what was handed in"):
-            table.add_column(column, justify="right" if column in ("score", "due") else "left")
-        for outcome in outcomes:
-            if outcome.record.slug == day.slug:
-                status = outcome.record.status if outcome.as_due else "NOT AS DUE"
-                points, due = points_text(outcome.record.points), outcome.sample.due.text(day)
-                table.add_row(outcome.record.student, points, due, status, outcome.sample.story)
-        console.print(table)
-    wrong = [o for o in outcomes if not o.as_due]
+        print_day_of_samples(day, [outcome for outcome in outcomes if outcome.record.slug == day.slug])
+    wrong = [outcome for outcome in outcomes if not outcome.as_due]
     for outcome in wrong:
-        record = outcome.record
-        scores = ", ".join(f"{s.exercise} {points_text(s.points)}/{points_text(s.max_points)}" for s in record.scores)
-        reason = f" ({outcome.trouble})" if outcome.trouble else ""
-        say(f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}{reason}")
+        say(line_not_as_due(outcome))
     root = folder.absolute()
     tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as due.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
     tell(f"feedback, for example: {root / 'feedback' / 'chidi' / chosen[-1].slug / chosen[-1].slug}.html")
     if wrong:
         raise typer.Exit(1)
+
+
+def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
+    """Print a table of a day's samples, with the score that each got and the score that it deserves."""
+    from rich.table import Table
+
+    from ..notebook.render import points_text
+
+    table = Table(title=day.slug, title_justify="left")
+    for column in ("student", "score", "due", "status", "what was handed in"):
+        table.add_column(column, justify="right" if column in ("score", "due") else "left")
+    for outcome in outcomes:
+        status = outcome.record.status if outcome.as_due else "NOT AS DUE"
+        points, due = points_text(outcome.record.points), outcome.sample.due.text(day)
+        table.add_row(outcome.record.student, points, due, status, outcome.sample.story)
+    console.print(table)
+
+
+def line_not_as_due(outcome: Outcome) -> str:
+    """Return a line on a sample that got another score than it deserves."""
+    from ..notebook.render import points_text
+
+    record = outcome.record
+    scores = ", ".join(f"{s.exercise} {points_text(s.points)}/{points_text(s.max_points)}" for s in record.scores)
+    reason = f" ({outcome.trouble})" if outcome.trouble else ""
+    return f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}{reason}"
 
 
 class Stop:
@@ -313,26 +361,33 @@ def counts_text(records: list[Record]) -> str:
     return f"{len(records)} submissions: {', '.join(parts)}"
 
 
-def raise_status(
-    records: list[Record], failures: dict[tuple[str, str], str], bad_folders: bool, folder: ClassFolder
-) -> None:
-    """Print a line for everything that somebody must look at, and where the results are. Exit status 1 if there is such a thing."""
-    damaged = [record for record in records if record.problem is not None]
-    needs_person = [record for record in records if record.needs_person]
-    for record in damaged:
-        say(f"unreadable: {record.student}: {record.problem}")
-    for record in records:
-        for exercise, note in record.notes.items():
-            say(f"{record.student}, {record.slug}, {exercise}: {note}")
-    for record in needs_person:
-        reason = record.infrastructure or "a check was inconclusive"
-        say(f"needs a person: {record.student}, {record.slug}: {reason.splitlines()[0]}")
-    for (student, slug), reason in failures.items():
-        say(f"not in the gradebook: {student}, {slug}: {reason}")
+def raise_status(records: list[Record], failures: Failures, bad_folders: list[str], folder: ClassFolder) -> None:
+    """Print a line for each finding that somebody must look at, and the places of the results. Exit with status 1 after a finding."""
+    lines = [*(f"not graded: {line}" for line in bad_folders), *lines_for_a_person(records, failures)]
+    for line in lines:
+        say(line)
     where = f"records in {folder.records}, gradebook {shown_database(folder)}"
     tell(f"{where}; `autograder feedback` writes {folder.feedback}")
-    if damaged or bad_folders or needs_person or failures or any(record.notes for record in records):
+    if lines:
         raise typer.Exit(1)
+
+
+def lines_for_a_person(records: Iterable[Record], failures: Failures, *, with_day: bool = True) -> list[str]:
+    """Return a line for each finding in records that somebody must look at, and for each record that is not in the gradebook."""
+    records = list(records)
+
+    def name(student: str, slug: str) -> str:
+        return f"{student}, {slug}" if with_day else student
+
+    lines = [f"unreadable: {r.student}: {r.problem}" for r in records if r.problem is not None]
+    lines += [f"{name(r.student, r.slug)}, {exercise}: {note}" for r in records for exercise, note in r.notes.items()]
+    lines += [f"needs a person: {name(r.student, r.slug)}: {first_line(r)}" for r in records if r.needs_person]
+    return [*lines, *(f"not in the gradebook: {name(*key)}: {reason}" for key, reason in failures.items())]
+
+
+def first_line(record: Record) -> str:
+    """Return the first line of the reason why a record needs a person."""
+    return (record.infrastructure or "a check was inconclusive").splitlines()[0]
 
 
 def say(line: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from contextlib import closing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +11,27 @@ import typer
 
 from ..base.errors import CourseError
 from .course import DayArgument, chosen_days
-from .grading import DatabaseOption, Stop, SubmittedOption, console, progress_bar, say, shown_database, tell
+from .grading import (
+    DatabaseOption,
+    Stop,
+    SubmittedOption,
+    console,
+    exclusive_executor,
+    first_line,
+    lines_for_a_person,
+    progress_bar,
+    say,
+    shown_database,
+    tell,
+)
 
 if TYPE_CHECKING:
-    from ..gradebook.reports.regrading import Change
+    from ..gradebook.booking import Failures
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.reports.regrading import Change, Key
+    from ..grading.executors.base import Executor
+    from ..grading.records import Record
+    from ..grading.tasks import Task
 
 
 def register(app: typer.Typer) -> None:
@@ -31,50 +48,60 @@ def regrade(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
     """Grades again into regraded/ and shows whose score changes. Nothing is stored without --store."""
+    from ..gradebook.booking import check_books
     from ..gradebook.books.class_folder import ClassFolder
-    from ..gradebook.books.gradebook import check_gradebook
     from ..gradebook.reports import regrading
-    from ..gradebook.results import booked
-    from ..grading.executors import chosen
-    from ..grading.grade import Options
-    from ..grading.records import alone
     from ..grading.tasks import find_tasks
-    from ..lessons.notebooks import write_if_changed
-    from .grading import On
 
-    days = chosen_days(day)
-    folder = ClassFolder.of(submitted, db)
+    days, folder = chosen_days(day), ClassFolder.of(submitted, db)
     tasks = list(find_tasks(folder.submitted, days, student))
     if not tasks:
         raise CourseError(f"no submission under {submitted} for {', '.join(d.slug for d in days)}")
-    check_gradebook(folder.db_url)
-    side = folder.root / regrading.FOLDER
+    check_books(folder)
     old = regrading.old_records(folder.records, tasks)
     stopped = Stop()
-    with closing(chosen(On.local, None, jobs, isolation, say)) as grader, alone(folder.records), alone(side):
-        with progress_bar("regrading", len(tasks)) as advance:
-            new = regrading.regrade(
-                tasks, old, lambda seed: Options(seed=seed, jobs=jobs), side,
-                executor=grader, progress=stopped.counting(len(tasks), advance),
-            )  # fmt: skip
-        books = {(who, each.slug): book for each in days for who, book in booked(folder.db_url, each).items()}
-        found = regrading.changes(old, new, books)
+    with exclusive_executor(jobs, isolation, folder.records, folder.root / regrading.FOLDER) as executor:
+        new = grade_again(folder, tasks, old, jobs, executor, stopped)
+        found = regrading.changes(old, new, regrading.all_booked(folder, days))
         failures = regrading.store(folder, tasks, new, datetime.datetime.now()) if store else {}
     stopped.over()
+    show_changes(folder, found, new, failures, stored=store)
+
+
+def grade_again(
+    folder: ClassFolder, tasks: list[Task], old: Mapping[Key, Record], jobs: int, executor: Executor, stopped: Stop
+) -> list[Record]:
+    """Grade all tasks into a folder beside the old records, with a progress bar. Return the new records."""
+    from ..gradebook.reports import regrading
+    from ..grading.grade import Options
+
+    with progress_bar("regrading", len(tasks)) as advance:
+        return regrading.regrade(
+            tasks, old, lambda seed: Options(seed=seed, jobs=jobs), folder.root / regrading.FOLDER,
+            executor=executor, progress=stopped.counting(len(tasks), advance),
+        )  # fmt: skip
+
+
+def show_changes(folder: ClassFolder, found: list[Change], new: list[Record], failures: Failures, *, stored: bool) -> None:
+    """Write and print the changes, and a line for each fault. Exit with status 1 after a fault."""
+    from ..gradebook.reports import regrading
+    from ..lessons.notebooks import write_if_changed
+
+    side = folder.root / regrading.FOLDER
     write_if_changed(side / "changes.csv", regrading.changes_csv(found))
     print_changes(found)
     faults = [record for record in new if record.infrastructure is not None]
-    for record in faults:
-        say(f"needs a person, stays as it was: {record.student}, {record.slug}: {(record.infrastructure or '').splitlines()[0]}")
-    for (who, slug), reason in failures.items():
-        say(f"not in the gradebook: {who}, {slug}: {reason}")
+    lines = [f"needs a person, stays as it was: {record.student}, {record.slug}: {first_line(record)}" for record in faults]
+    lines += lines_for_a_person([], failures)
+    for line in lines:
+        say(line)
     people = len({change.student for change in found})
-    tell(f"{len(tasks)} submissions graded again; {people} students with a changed score; {side / 'changes.csv'}")
-    if store:
+    tell(f"{len(new)} submissions graded again; {people} students with a changed score; {side / 'changes.csv'}")
+    if stored:
         tell(f"stored in {folder.records} and {shown_database(folder)}; the records before are in {side / 'replaced'}")
     else:
         tell("nothing is stored; `autograder regrade --store`, with the same arguments, stores this")
-    if faults or failures:
+    if lines:
         raise typer.Exit(1)
 
 

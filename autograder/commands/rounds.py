@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,16 +11,31 @@ import typer
 
 from ..base.errors import CourseError, InfrastructureFault
 from .course import chosen_days
-from .grading import DatabaseOption, Stop, SubmittedOption, grade_in_bulk, progress_bar, say, tell, without_grade
+from .grading import (
+    ClassRun,
+    DatabaseOption,
+    Stop,
+    SubmittedOption,
+    exclusive_executor,
+    lines_for_a_person,
+    options_of_run,
+    progress_bar,
+    say,
+    tell,
+    without_grade,
+)
 from .grading import counts_text as counts_of_records
 from .handing_in import Source, collected, of_unknown_time
 from .handing_in import counts_text as counts_of_files
 from .reporting import RosterOption, To, assignment_ids, read_class, write_export, write_report
 
 if TYPE_CHECKING:
+    from ..gradebook.booking import Failures
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.policy.rounds import Steps
+    from ..grading.grade import Options
     from ..grading.records import Record
+    from ..grading.tasks import Task
     from ..lessons import Day
 
 
@@ -62,16 +76,14 @@ def a_round(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
     """Collects, grades, reports, writes feedback and exports a day. Run again, it does what is new, or goes on where it stopped."""
+    from ..gradebook.booking import check_books
     from ..gradebook.books.class_folder import ClassFolder
-    from ..gradebook.books.gradebook import check_gradebook
-    from ..gradebook.policy.rounds import FOLDER, Steps
-    from ..grading.records import alone
 
     if assignment and to is not To.canvas:
         raise CourseError("--assignment is for --to canvas only")
     (found,) = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
-    check_gradebook(folder.db_url)
+    check_books(folder)
     stopped = Stop(again="")
     steps = (
         collect_step(found, sources or [], form, roster, at, folder),
@@ -80,13 +92,20 @@ def a_round(
         feedback_step(found, folder),
         export_step(found, to, assignment_ids(assignment or []), roster, folder, db),
     )
+    if walk_alone(steps, folder, found, stopped):
+        raise typer.Exit(1)
+
+
+def walk_alone(steps: tuple[Step, ...], folder: ClassFolder, day: Day, stopped: Stop) -> bool:
+    """Do the steps of a day as `walk` does, while no other round of the class runs."""
+    from ..gradebook.policy.rounds import FOLDER, Steps
+    from ..grading.records import alone
+
     try:
         with alone(folder.root / FOLDER):
-            look = walk(steps, Steps(folder.root, found.slug))
+            return walk(steps, Steps(folder.root, day.slug))
     finally:
         stopped.over()
-    if look:
-        raise typer.Exit(1)
 
 
 def walk(steps: tuple[Step, ...], before: Steps) -> bool:
@@ -152,70 +171,62 @@ def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | Non
 
 
 def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Step:
+    return Step("grade", lambda: graded_from(day, isolation, folder), lambda: grade_day(day, jobs, isolation, folder, stopped))
+
+
+def graded_from(day: Day, isolation: str, folder: ClassFolder) -> str:
+    """Return a digest of submissions and course: grading itself looks at each record once more."""
     from .. import __version__
     from ..gradebook.policy.rounds import digest
     from ..grading import verdict_inputs
-    from ..grading.tasks import find_tasks, left_out
-    from ..lessons import syllabus
+    from ..grading.tasks import find_tasks
 
-    def of() -> str:
-        """Return a digest of submissions and course: grading itself looks at each record once more."""
-        tasks = list(find_tasks(folder.submitted, [day]))
-        course = (__version__, verdict_inputs.of_day(day))
-        gradebook = folder.db_url.replace(str(folder.root), ".")
-        return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
-
-    def run() -> Outcome:
-        from ..gradebook.books.writer import is_of_the_gradebook
-        from ..gradebook.results import automatic_scores
-        from ..grading.executors import chosen
-        from ..grading.grade import Options
-        from ..grading.records import alone, record_path
-        from ..grading.run import drawn_seed, fresh_record
-        from .grading import On
-
-        tasks = list(find_tasks(folder.submitted, [day]))
-        if not tasks:
-            raise CourseError(f"no submission under {folder.submitted} for {day.slug}: give the platform's download")
-        options = Options(seed=drawn_seed(folder.records, tasks), jobs=jobs)
-        with closing(chosen(On.local, None, jobs, isolation, say)) as grader, alone(folder.records):
-            found = {task.student: fresh_record(folder.records, task, options, any_seed=True) for task in tasks}
-            kept = sum(record is not None for record in found.values())
-            book, notebook = automatic_scores(folder.db_url, day), f"{day.slug}/{day.slug}.ipynb"
-            left = [
-                task for task in tasks
-                if not is_booked(found[task.student], folder.autograded / task.student / notebook, book.get(task.student))
-            ]  # fmt: skip
-            new: list[Record] = []
-            failures: dict[tuple[str, str], str] = {}
-            if left:
-                new, failures = grade_in_bulk(left, options, folder, grader, stopped, resume=True, any_seed=True)
-        for (student, slug), reason in failures.items():
-            if is_of_the_gradebook(reason):
-                raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")
-        records = [record for record in ({**found, **{record.student: record for record in new}}).values() if record is not None]
-        look = [f"not graded: {line}" for line in left_out(folder.submitted, [d.slug for d in syllabus()])]
-        look += [f"unreadable: {record.student}: {record.problem}" for record in records if record.problem is not None]
-        look += [f"{record.student}, {exercise}: {note}" for record in records for exercise, note in record.notes.items()]
-        look += [
-            f"needs a person: {record.student}: {(record.infrastructure or 'a check was inconclusive').splitlines()[0]}"
-            for record in records if record.needs_person
-        ]  # fmt: skip
-        look += [f"not in the gradebook: {student}: {reason}" for (student, _), reason in failures.items()]
-        line = f"{counts_of_records(records)}; {len(tasks) - kept} graded now, {kept} kept"
-        files = (record_path(folder.records, task.student, day.slug) for task in tasks)
-        again = bool(failures) or any(record.infrastructure is not None for record in records)
-        return Outcome(line, tuple(files), tuple(look), again)
-
-    return Step("grade", of, run)
+    tasks = list(find_tasks(folder.submitted, [day]))
+    course = (__version__, verdict_inputs.of_day(day))
+    gradebook = folder.db_url.replace(str(folder.root), ".")
+    return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
 
 
-def is_booked(record: Record | None, graded: Path, automatic: dict[str, float | None] | None) -> bool:
-    """Whether a record that still holds is in the gradebook and among the graded notebooks: storing it again would do nothing, but take
-    nbgrader's penalty for lateness from it."""
-    if record is None or record.timing_due or not graded.exists():
-        return False
-    return automatic == {score.exercise: None if record.problem is not None else score.points for score in record.scores}
+def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Outcome:
+    """Grade and book the submissions of a day, except those with a fresh record that is booked already."""
+    from ..gradebook.booking import require_gradebook, unbooked
+    from ..grading.tasks import find_tasks
+
+    tasks = list(find_tasks(folder.submitted, [day]))
+    if not tasks:
+        raise CourseError(f"no submission under {folder.submitted} for {day.slug}: give the platform's download")
+    options = options_of_run(folder, tasks, None, jobs, resume=True)
+    with exclusive_executor(jobs, isolation, folder.records) as executor:
+        fresh = fresh_records(folder, tasks, options)
+        left = unbooked(folder, day, tasks, fresh)
+        run = ClassRun(folder, left, options, executor, stopped, resume=True, any_seed=True)
+        new, failures = run.grade_in_bulk() if left else ([], {})
+    require_gradebook(failures)
+    by_student = {**fresh, **{record.student: record for record in new}}
+    records = [by_student[task.student] for task in tasks]
+    return outcome_of_grading(day, folder, records, failures, kept=len(fresh))
+
+
+def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> dict[str, Record]:
+    """Return {student: record} of the tasks of one day whose stored record is fresh, with any seed."""
+    from ..grading.run import fresh_record
+
+    found = {task.student: fresh_record(folder.records, task, options, any_seed=True) for task in tasks}
+    return {student: record for student, record in found.items() if record is not None}
+
+
+def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, kept: int) -> Outcome:
+    """Return the step's outcome: counts, files, and lines for a person. A fault of ours makes the step run again."""
+    from ..grading.records import record_path
+    from ..grading.tasks import left_out
+    from ..lessons import CAPSTONE, syllabus
+
+    look = [f"not graded: {line}" for line in left_out(folder.submitted, [*(d.slug for d in syllabus()), CAPSTONE])]
+    look += lines_for_a_person(records, failures, with_day=False)
+    line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} kept"
+    files = tuple(record_path(folder.records, record.student, day.slug) for record in records)
+    again = bool(failures) or any(record.infrastructure is not None for record in records)
+    return Outcome(line, files, tuple(look), again)
 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:
@@ -238,8 +249,8 @@ def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | No
 
 def feedback_step(day: Day, folder: ClassFolder) -> Step:
     def run() -> Outcome:
+        from ..gradebook.booking import book_penalties
         from ..gradebook.books.bulk import graded_students, write_feedback
-        from ..gradebook.results import book_penalties
 
         book_penalties(folder, [day])
         students = graded_students(folder, day)
@@ -259,6 +270,6 @@ def export_step(day: Day, to: To, ids: dict[str, str], roster: Path | None, fold
         files, lines = write_export(results, to, folder.root / "exports", ids)
         where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder.root / 'exports'}"
         scores = sum(r.points is not None for r in results.results)
-        return Outcome(f"{scores} scores; {where}", tuple(files), tuple(lines), again=bool(lines))
+        return Outcome(f"{scores} graded submissions; {where}", tuple(files), tuple(lines), again=bool(lines))
 
     return Step("export", lambda: made_of(day, roster, folder, to.value, sorted(ids.items())), run)

@@ -1,23 +1,98 @@
-"""What the class's own tables say, into nbgrader's gradebook: so that formgrader shows it."""
+"""The entry to a class's gradebook for a run: check it, open it for days, book records and penalties.
+
+The class's own tables go into nbgrader's gradebook, too, for formgrader to show them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..base.errors import InfrastructureFault
+from ..grading.records import Record
+from ..grading.tasks import Task
 from ..lessons import Day
+from .books.gradebook import check_gradebook, enter_day, set_people
 from .policy.deadlines import book_due_dates
 from .policy.roster import find_roster
+from .results import automatic_scores, book_penalties
+
+if TYPE_CHECKING:
+    from .books.class_folder import ClassFolder
+    from .books.writer import WriterThread
+
+Failures = dict[tuple[str, str], str]
+"""{(student, day's slug): reason why the record is not in the gradebook}."""
+
+
+def check_books(folder: ClassFolder) -> None:
+    """Raise CourseError unless the class's gradebook can be used. Run this before anything is graded: it changes nothing."""
+    check_gradebook(folder.db_url)
+
+
+@contextmanager
+def open_books(folder: ClassFolder, days: Iterable[Day]) -> Iterator[WriterThread]:
+    """Enter the days and the class, yield the writer of records, and book the days' penalties after the last record.
+
+    An exception in the body leaves the penalties as they are. The writer's failures are complete after the body.
+    Raises CourseError.
+    """
+    from .books.writer import WriterThread
+
+    days = list(days)
+    for day in days:
+        enter_day(day, folder.db_url)
+    book_class(folder.root, folder.db_url, days)
+    with WriterThread(folder) as writer:
+        yield writer
+    book_penalties(folder, days)
+
+
+def book_through_nbgrader(folder: ClassFolder, days: Iterable[Day], tasks: Iterable[Task], progress: Callable[[str], None]) -> Failures:
+    """Store the records of these tasks by nbgrader's own converters, then book the days' penalties. Raises CourseError."""
+    from .books.bulk import store
+
+    failures = store(folder, tasks, progress)
+    book_penalties(folder, days)
+    return failures
 
 
 def book_class(root: Path, db_url: str, days: Iterable[Day]) -> None:
-    """Names and addresses of the roster, and the due dates and extensions of these days, as far as the gradebook has the days.
+    """Book the roster's names and addresses, and the due dates and extensions of these days, if the gradebook has the days.
 
-    Whoever is in the roster is in the gradebook, too, with nothing handed in. Raises CourseError where a table cannot be read.
+    Students of the roster who handed in nothing are added, too. Raises CourseError if a table cannot be read.
     """
-    from .books.gradebook import set_people
-
     roster = find_roster(root)
     if roster is not None:
         set_people(roster.by_id.values(), db_url)
     book_due_dates(root, db_url, days)
+
+
+def unbooked(folder: ClassFolder, day: Day, tasks: Iterable[Task], fresh: Mapping[str, Record]) -> list[Task]:
+    """Return the day's tasks without a fresh record, and those whose record is not in the gradebook or among the graded notebooks.
+
+    fresh: {student: record}. Storing a booked record again would only remove nbgrader's penalty for lateness.
+    """
+    scores = automatic_scores(folder.db_url, day)
+
+    def is_booked(student: str, record: Record) -> bool:
+        notebook = folder.autograded / student / day.slug / f"{day.slug}.ipynb"
+        return not record.timing_due and notebook.exists() and scores.get(student) == scores_to_book(record)
+
+    return [task for task in tasks if task.student not in fresh or not is_booked(task.student, fresh[task.student])]
+
+
+def scores_to_book(record: Record) -> dict[str, float | None]:
+    """Return {exercise: points} as the gradebook holds them: None for a file that cannot be read."""
+    return {score.exercise: None if record.problem is not None else score.points for score in record.scores}
+
+
+def require_gradebook(failures: Failures) -> None:
+    """Raise InfrastructureFault if a failure concerns the gradebook itself, and so every other submission, too."""
+    from .books.writer import is_of_the_gradebook
+
+    for (student, slug), reason in failures.items():
+        if is_of_the_gradebook(reason):
+            raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")

@@ -220,7 +220,7 @@ def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
 
 
 def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
-    """What the class's rule takes off these days, into the gradebook. Nothing where there is no rule, or nothing is graded yet."""
+    """Book the penalties for lateness that the class's rule gives on these days. Skip days without records; do nothing without a rule."""
     from .books.gradebook import set_penalty
 
     if late_rule(folder.root) is None:

@@ -1,4 +1,4 @@
-"""A run: many submissions side by side, finished records kept."""
+"""A run: many submissions side by side. A run that goes on reloads its finished records."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..base.errors import CourseError
+from ..lessons import Day
 from ..sandbox.process import zygotes
 from . import verdict_inputs
 from .executors.base import Executor
@@ -19,6 +20,11 @@ from .grade import Options, submission_sha256
 from .lane import time_task, timing_canary, timing_checks
 from .records import Record, read_record, record_path, write_record
 from .tasks import Task
+
+Progress = Callable[[int, int, Record], None]
+"""A call with (finished, all, record) after each record that is final."""
+SEED_BITS = 52
+"""JSON and spreadsheets hold integers of this size exactly."""
 
 
 def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
@@ -42,7 +48,7 @@ def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool 
 
 
 def drawn_seed(records: Path | None = None, tasks: Iterable[Task] = ()) -> int:
-    """A seed for a class's run: where a run is to go on the one that it had, else a new one that nobody can guess."""
+    """Return a seed for a class's run: the most frequent one of these tasks' records, or a new one that nobody can guess."""
     seeds: Counter[int] = Counter()
     for task in tasks:
         if records is None:
@@ -52,10 +58,6 @@ def drawn_seed(records: Path | None = None, tasks: Iterable[Task] = ()) -> int:
     return seeds.most_common(1)[0][0] if seeds else secrets.randbits(SEED_BITS)
 
 
-SEED_BITS = 52
-"""Within what JSON and a spreadsheet keep exactly."""
-
-
 def grade_all(
     tasks: Iterable[Task],
     options: Options,
@@ -63,49 +65,89 @@ def grade_all(
     *,
     resume: bool = False,
     any_seed: bool = False,
-    progress: Callable[[int, int, Record], None] | None = None,
+    progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[Record]:
-    """Records of all tasks, in the order of the tasks. Canaries of each day go first; what measures speed comes last, here, one by one.
+    """Grade all tasks and return their records, in the order of the tasks. Raises InfrastructureFault, CourseError.
 
-    resume: keep finished records; any_seed: whatever their seed. progress: called with (done, total, record) after each. executor: where
-    to grade; in this process if None. Raises InfrastructureFault, CourseError.
+    Canaries of each day run first. Timing checks run last, in this process, one submission at a time.
+    resume: reload finished records; any_seed: of any seed. executor: the place to grade; this process if None.
     """
-    wanted = list(tasks)
-    results: dict[int, Record] = {}
-    due: dict[int, Record] = {}
+    run = Run(tasks, options, records, progress)
+    if resume:
+        run.reload(any_seed=any_seed)
+    if executor is not None and run.has_timing():
+        zygotes.require_safe()  # this machine measures speed, even if others grade the rest
+    run.grade(executor)
+    run.time()
+    return run.in_order()
 
-    def done(number: int, record: Record) -> None:
-        if record.timing_due and record.infrastructure is None:
-            due[number] = record
+
+class Run:
+    """One run over submissions: the tasks by number, the final records, and the records that wait for their timing checks."""
+
+    def __init__(self, tasks: Iterable[Task], options: Options, records: Path, progress: Progress | None = None) -> None:
+        self.tasks = dict(enumerate(tasks))
+        self.options, self.folder, self.progress = options, records, progress
+        self.final: dict[int, Record] = {}
+        self.timing_due: dict[int, Record] = {}
+
+    def reload(self, *, any_seed: bool) -> None:
+        """Take the stored records that are still fresh."""
+        for number, task in self.tasks.items():
+            record = fresh_record(self.folder, task, self.options, any_seed=any_seed)
+            if record is not None:
+                self.note(number, record)
+
+    def grade(self, executor: Executor | None) -> None:
+        """Grade the tasks without a record, side by side, after the canaries of their days."""
+        tasks = self.without_record()
+        if not tasks:
             return
-        results[number] = record
-        if progress is not None:
-            progress(len(results), len(wanted), record)
+        executor = executor or Local()
+        executor.prepare(different_days(tasks.values()), self.options)
+        with closing(executor.graded(tasks, self.options, self.store)) as graded:
+            for number, record in graded:
+                self.note(number, record)
 
-    def keep(record: Record) -> None:
+    def time(self) -> None:
+        """Run the timing checks that are due, one submission after another and nothing beside them."""
+        for day in different_days(self.tasks[number] for number in self.timing_due):
+            timing_canary(day, self.options)
+        for number, due in list(self.timing_due.items()):
+            record = time_task(self.tasks[number], due, self.options)
+            self.store(record)
+            self.note(number, record)
+
+    def in_order(self) -> list[Record]:
+        """Return the final records in the order of the tasks."""
+        return [self.final[number] for number in self.tasks]
+
+    def without_record(self) -> dict[int, Task]:
+        """Return the tasks that have no record yet."""
+        return {number: task for number, task in self.tasks.items() if number not in self.final and number not in self.timing_due}
+
+    def has_timing(self) -> bool:
+        """Return True if a task without a final record has timing checks."""
+        return any(timing_checks(task.day) for number, task in self.tasks.items() if number not in self.final)
+
+    def store(self, record: Record) -> None:
+        """Write a record. A disk that refuses it is a fault of this one submission."""
         try:
-            write_record(records, record)
-        except OSError as error:  # a full disk, a folder in its place: this submission's trouble, and nobody else's
+            write_record(self.folder, record)
+        except OSError as error:  # a full disk, or a folder in the record's place
             record.infrastructure = f"its record cannot be kept: {error.strerror or error}"
 
-    for number, task in enumerate(wanted if resume else []):
-        kept = fresh_record(records, task, options, any_seed=any_seed)
-        if kept is not None:
-            done(number, kept)
-    left = {number: task for number, task in enumerate(wanted) if number not in results and number not in due}
-    if executor is not None and any(timing_checks(wanted[number].day) for number in (*left, *due)):
-        zygotes.require_safe()  # speed is measured here, whoever grades the rest
-    if left:
-        executor = executor or Local()
-        executor.prepare({task.day.slug: task.day for task in left.values()}.values(), options)
-        with closing(executor.graded(left, options, keep)) as finished:
-            for number, record in finished:
-                done(number, record)
-    for day in {wanted[number].day.slug: wanted[number].day for number in due}.values():
-        timing_canary(day, options)
-    for number, record in list(due.items()):  # one after the other, and nothing beside them
-        record = time_task(wanted[number], record, options)
-        keep(record)
-        done(number, record)
-    return [results[number] for number in range(len(wanted))]
+    def note(self, number: int, record: Record) -> None:
+        """Count a record as final and report it, or hold it for its timing checks."""
+        if record.timing_due and record.infrastructure is None:
+            self.timing_due[number] = record
+            return
+        self.final[number] = record
+        if self.progress is not None:
+            self.progress(len(self.final), len(self.tasks), record)
+
+
+def different_days(tasks: Iterable[Task]) -> list[Day]:
+    """Return the days of these tasks, each once, in the order of the tasks."""
+    return list({task.day.slug: task.day for task in tasks}.values())

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING
 
 from ...base.errors import CourseError
 from ...grading.records import Record, read_record, record_path, write_record
-from ...grading.run import drawn_seed, grade_all
+from ...grading.run import different_days, drawn_seed, grade_all
 from ...grading.tasks import Task
-from ..booking import book_class
+from ...lessons import Day
+from ..booking import Failures, open_books
 from ..lms.tables import harmless, number, written
-from ..results import Booked, book_penalties, lost
+from ..results import Booked, booked, lost
 
 if TYPE_CHECKING:
     from ...grading.executors.base import Executor
     from ...grading.grade import Options
-    from ..books.bulk import ClassFolder
+    from ..books.class_folder import ClassFolder
 
 FOLDER = "regraded"
 Key = tuple[str, str]
@@ -72,7 +73,7 @@ def regrade(
     executor: Executor | None = None,
     progress: Callable[[int, int, Record], None] | None = None,
 ) -> list[Record]:
-    """Grades into the side folder, each submission with the seed it had, or a new one; what is there already and still holds is kept."""
+    """Grade into the side folder, each submission with its old seed or a new one. Fresh records in that folder are reloaded."""
     by_seed: dict[int, list[Task]] = {}
     drawn = drawn_seed(side, [task for task in tasks if (task.student, task.day.slug) not in old])
     for task in tasks:
@@ -85,7 +86,7 @@ def regrade(
     return [new[task.student, task.day.slug] for task in tasks]
 
 
-def changes(old: Mapping[Key, Record], new: Iterable[Record], booked: Mapping[Key, Booked]) -> list[Change]:
+def changes(old: Mapping[Key, Record], new: Iterable[Record], books: Mapping[Key, Booked]) -> list[Change]:
     """Exercises whose automatic points differ; a fault of ours changes nothing."""
     found = []
     for record in new:
@@ -96,7 +97,7 @@ def changes(old: Mapping[Key, Record], new: Iterable[Record], booked: Mapping[Ke
         if before is not None and before.infrastructure is not None:
             before = None
         points = {s.exercise: s.points for s in before.scores} if before is not None else {}
-        book = booked.get(key)
+        book = books.get(key)
         for score in record.scores:
             was = points.get(score.exercise)
             if was is not None and abs(was - score.points) < 1e-6:
@@ -131,25 +132,27 @@ def changes_csv(found: Iterable[Change]) -> bytes:
     return written(rows)
 
 
-def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: datetime.datetime) -> dict[Key, str]:
-    """Puts the new records in place of the old ones, and the scores into the gradebook. -> {(student, slug): what went wrong}"""
-    from ..books.gradebook import enter_day
-    from ..books.writer import WriterThread
+def all_booked(folder: ClassFolder, days: Iterable[Day]) -> dict[Key, Booked]:
+    """Return {(student, slug): scores in the gradebook} of these days."""
+    return {(student, day.slug): book for day in days for student, book in booked(folder.db_url, day).items()}
 
-    for day in {task.day.slug: task.day for task in tasks}.values():
-        enter_day(day, folder.db_url)
-        book_class(folder.root, folder.db_url, [day])
+
+def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: datetime.datetime) -> Failures:
+    """Replace the old records by the new ones and book them, except faults of ours. Return the failures to book them."""
     replaced = folder.root / FOLDER / "replaced" / now.strftime("%Y%m%dT%H%M%S")
-    with WriterThread(folder) as writer:
+    with open_books(folder, different_days(tasks)) as writer:
         for task, record in zip(tasks, new, strict=True):
-            if record.infrastructure is not None:
-                continue
-            path = record_path(folder.records, record.student, record.slug)
-            if path.exists():
-                kept = record_path(replaced, record.student, record.slug)
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, kept)
-            write_record(folder.records, record)
-            writer.put(task, record)
-    book_penalties(folder, {task.day.slug: task.day for task in tasks}.values())
+            if record.infrastructure is None:
+                replace(folder.records, record, replaced)
+                writer.put(task, record)
     return writer.failures
+
+
+def replace(records: Path, record: Record, replaced: Path) -> None:
+    """Write a record, after a copy of the old one to the folder of replaced records."""
+    path = record_path(records, record.student, record.slug)
+    if path.exists():
+        kept = record_path(replaced, record.student, record.slug)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, kept)
+    write_record(records, record)
