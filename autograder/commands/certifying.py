@@ -15,6 +15,7 @@ from ..base.files import write_whole
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
+    from ..certification import attack_suite
     from ..certification.certify import Judgement, TopicResult
 
 EVERY = 100
@@ -44,9 +45,6 @@ def certify(
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grade the grader: correct solutions must pass, incorrect ones must fail, attacks must score only their honest answers."""
-    from ..base.specimen_files import SPECIMENS, find_specimens
-    from ..certification import attack_suite
-    from ..certification import certify as c
     from ..sandbox.process.zygotes import want
     from .mutating import judge_mutants
 
@@ -55,42 +53,66 @@ def certify(
         topic = topic_of(topic)
     if learn:
         learn_mistakes(topic, jobs)
-        return
-    if mutate:
+    elif mutate:
         judge_mutants(topic, exercise, origin, share, specimens, jobs, survivors, as_json, into)
-        return
-    if changed:
+    elif changed:
         if topic or specimens or as_json or into:
             raise CourseError("--changed judges a part of all topics: leave out the topic, --specimens, --json and --into")
         judge_changed(minutes, draw, jobs)
-        return
+    else:
+        certify_topics(topic, specimens, seeds, jobs, as_json, into)
+
+
+def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: int | None, as_json: bool, into: Path | None) -> None:
+    """Judge specimens and attacks, and report. Exit with status 2 if a judgement is invalid, with 1 if one is not as expected."""
+    from ..base.specimen_files import SPECIMENS
+    from ..certification.certify import require_commit
+
     if into:
-        c.require_commit()
-    results: list[TopicResult] = []
-    attacks = None
-    if topic != "attacks":
-        folder = specimens or SPECIMENS
-        with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
-            results = c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
-    if topic == "attacks" or (topic is None and specimens is None):
-        with progress_bar("attacks", len(attack_suite.texts())) as advance:
-            attacks = attack_suite.run(progress=advance)
-    told = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)} if into or as_json else {}
-    if told and attacks is not None:
-        told |= attack_suite.as_json(attacks)
+        require_commit()
+    results = [] if topic == "attacks" else judge_specimens(topic, specimens or SPECIMENS, seeds, jobs)
+    attacks = run_attacks() if topic == "attacks" or (topic is None and specimens is None) else None
+    told = as_data(results, attacks, seeds) if into or as_json else {}
     if into:
         put_into(into, told)
     if as_json:
         print(json.dumps(told, indent=2, ensure_ascii=False))
     else:
-        if results:
-            print_certification(results, f"Certification, {seeds} seed(s) a specimen")
-        if attacks is not None:
-            print_attacks(attacks)
+        print_results(results, attacks, seeds)
     if any(r.invalid for r in results):
         raise typer.Exit(2)
     if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
+
+
+def judge_specimens(topic: str | None, folder: Path, seeds: int, jobs: int | None) -> list[TopicResult]:
+    from ..base.specimen_files import find_specimens
+    from ..certification import certify as c
+
+    with progress_bar("specimens", len(list(find_specimens(folder, c.specimen_topics(folder, topic))))) as advance:
+        return c.certify(topic, folder=folder, seeds=seeds, jobs=jobs, progress=followed_by(advance))
+
+
+def run_attacks() -> list[attack_suite.Result]:
+    from ..certification import attack_suite
+
+    with progress_bar("attacks", len(attack_suite.texts())) as advance:
+        return attack_suite.run(progress=advance)
+
+
+def as_data(results: list[TopicResult], attacks: list[attack_suite.Result] | None, seeds: int) -> dict[str, Any]:
+    from ..certification import attack_suite
+    from ..certification import certify as c
+
+    told = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)}
+    return told if attacks is None else told | attack_suite.as_json(attacks)
+
+
+def print_results(results: list[TopicResult], attacks: list[attack_suite.Result] | None, seeds: int) -> None:
+    if results:
+        print_certification(results, f"Certification, {seeds} seed(s) a specimen")
+    if attacks is not None:
+        print_attacks(attacks)
 
 
 def put_into(path: Path, told: dict[str, Any]) -> None:

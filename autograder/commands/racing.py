@@ -57,42 +57,67 @@ def race(
     Both serve the same new requests, at an eighth to four times what the course's engine can do, each in a process of its own. The clock is
     processor time, read from outside. Takes a few minutes. Exit status 1 where there is no score, and the reason in one line.
     """
-    import secrets
-
-    from course.kit import load_model
-
-    from ..gradebook.books.class_folder import ClassFolder
-    from ..gradebook.lms.gradescope import results_json
-    from ..grading.records import write_record
-    from ..grading.tasks import check_student_id
     from ..race import board as boards
-    from ..race import entering, recording
-    from ..race.running import TRACKS
-    from ..sandbox.process import zygotes
+    from ..race import entering
 
-    if student is not None:
-        check_student_id(student)
-        notebook = notebook or submitted / student / CAPSTONE / f"{CAPSTONE}.ipynb"
-    found = entering.notebook_of(notebook)
-    cells = entering.student_cells(found)
-    load_model(model.value)  # raises in one line where it has not been fetched
-    if local:
-        zygotes.want("none")
-    drawn = secrets.randbits(53) if seed is None else seed
-    outcome = entering.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
+    found = entering.notebook_of(notebook if student is None else notebook_handed_in(notebook, submitted, student))
+    outcome = enter(found, model, board, local, seed)
     show(outcome)
     not_verified = entering.verified(local)
-    into.mkdir(parents=True, exist_ok=True)
-    (into / "race.json").write_text(json.dumps({**outcome.as_data(), "not_verified": not_verified}, indent=1), encoding="utf-8")
-    record = recording.record_of(outcome, found, student or NOBODY, not_verified)
-    if student is not None:
-        say(f"record: {write_record(ClassFolder.of(submitted).records, record)}")
-    if results is not None:
-        results.write_bytes(results_json(recording.result_of(record)))
+    write_result(into, outcome, not_verified)
+    write_records(outcome, found, student, submitted, results, not_verified)
     if outcome.score is None:
         raise typer.Exit(1)
     page = boards.add(into, boards.entry_of(outcome, name, not_verified))
     say(f"the board: {page}" + (f" (not verified: {not_verified})" if not_verified else ""))
+
+
+def notebook_handed_in(notebook: Path | None, submitted: Path, student: str) -> Path:
+    """Return the notebook that is raced for a student, by default from the folder of submissions. Raises CourseError for a bad id."""
+    from ..grading.tasks import check_student_id
+
+    check_student_id(student)
+    return notebook or submitted / student / CAPSTONE / f"{CAPSTONE}.ipynb"
+
+
+def enter(notebook: Path, model: Model, board: Board, local: bool, seed: int | None) -> Outcome:
+    """Race a notebook's engine, with new requests if no seed is given."""
+    import secrets
+
+    from course.kit import load_model
+
+    from ..race import entering
+    from ..race.running import TRACKS
+    from ..sandbox.process import zygotes
+
+    cells = entering.student_cells(notebook)
+    load_model(model.value)  # raises in one line where it has not been fetched
+    if local:
+        zygotes.want("none")
+    drawn = secrets.randbits(53) if seed is None else seed
+    return entering.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
+
+
+def write_result(into: Path, outcome: Outcome, not_verified: str) -> None:
+    """Write race.json into the folder of the board."""
+    into.mkdir(parents=True, exist_ok=True)
+    (into / "race.json").write_text(json.dumps({**outcome.as_data(), "not_verified": not_verified}, indent=1), encoding="utf-8")
+
+
+def write_records(
+    outcome: Outcome, notebook: Path, student: str | None, submitted: Path, results: Path | None, not_verified: str
+) -> None:
+    """Write the record of a named student, and Gradescope's results.json if it is asked for."""
+    from ..gradebook.books.class_folder import ClassFolder
+    from ..gradebook.lms.gradescope import results_json
+    from ..grading.records import write_record
+    from ..race import recording
+
+    record = recording.record_of(outcome, notebook, student or NOBODY, not_verified)
+    if student is not None:
+        say(f"record: {write_record(ClassFolder.of(submitted).records, record)}")
+    if results is not None:
+        results.write_bytes(results_json(recording.result_of(record)))
 
 
 def show(outcome: Outcome) -> None:

@@ -123,54 +123,98 @@ def game(
     slack_bytes: int = SLACK_BYTES,
     aborts: dict[int, list[str]] | None = None,
 ) -> Generator[float, None, Played]:
-    """A new engine, and these requests at their arrivals: its clock after each step, and at the end what came of it.
+    """Start a new engine and play these requests at their arrivals. Yield its clock after each step and return the outcome.
 
-    aborts: {number of a step, from 0: who is aborted before it}. Raises Lost, and what the engine raises.
+    aborts: {number of a step, from 0: requests aborted before it}. Raises Lost, and what the engine raises.
     """
-    racer.begin_check()
     played = Played(asked)
-    loaded = racer.load(model, dtype)
-    memory = racer.own_bytes() if racer.baseline is None else racer.baseline
-    engine = racer.CapstoneEngine(loaded, max_running=max_running, cache_bytes=cache_bytes)
+    engine, memory = _new_engine(racer, model, dtype, max_running, cache_bytes)
     add, abort, step = engine.add, engine.abort, engine.step
-    start = racer.clock()
-    played.setup_seconds = start - racer.ended
-    if played.setup_seconds > SETUP_SECONDS:
-        raise Lost(f"set-up took {played.setup_seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
-    allowed = cache_bytes + slack_bytes
-    jumped, number = 0.0, 0
+    clock = Clock(racer)
+    played.setup_seconds = _setup_seconds(racer, clock)
+    number = 0
     pending = sorted(asked, key=lambda each: each.arrival)
     open_: dict[str, Asked] = {}
     while pending or open_:
-        now = racer.clock() - start + jumped
-        if not open_ and pending[0].arrival > now:
-            jumped += pending[0].arrival - now
-            now = pending[0].arrival
-        while pending and pending[0].arrival <= now:
-            each = pending.pop(0)
-            open_[each.request_id] = each
-            add(each.request_id, each.prompt, each.max_tokens)
+        now = clock.now() if open_ else clock.now_or_jump(pending[0].arrival)
+        _add_arrived(pending, open_, add, now)
         for request_id in (aborts or {}).get(number, []):
             open_.pop(request_id, None)
             abort(request_id)
         new = step()
-        now = racer.clock() - start + jumped
+        now = clock.now()
         _take(new, played, open_, now, max_running)
-        played.grown_bytes = max(played.grown_bytes, racer.own_bytes() - memory)
-        if played.grown_bytes > allowed:
-            grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
-            raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
+        _note_growth(played, racer.own_bytes() - memory, cache_bytes, slack_bytes)
         if not new and open_ and not engine.has_work:
             open_.clear()  # they will never be served
         number += 1
         yield now
-    racer.ended = racer.clock()
-    played.seconds = racer.ended - start + jumped
+    played.seconds = clock.end()
+    _dismiss(racer, engine, add, abort, step)
+    return played
+
+
+class Clock:
+    """The seconds since a run began, by the worker's processor time, with a jump over each time in which no request is open."""
+
+    def __init__(self, racer: Racer) -> None:
+        self.racer, self.start, self.jumped = racer, racer.clock(), 0.0
+
+    def now(self) -> float:
+        return self.racer.clock() - self.start + self.jumped
+
+    def now_or_jump(self, arrival: float) -> float:
+        """Jump to an arrival that is still to come, and return the time."""
+        now = self.now()
+        if arrival > now:
+            self.jumped += arrival - now
+            return arrival
+        return now
+
+    def end(self) -> float:
+        """Note the end of the run in the racer, and return the time."""
+        self.racer.ended = self.racer.clock()
+        return self.racer.ended - self.start + self.jumped
+
+
+def _new_engine(racer: Racer, model: str, dtype: torch.dtype, max_running: int, cache_bytes: int) -> tuple[Any, int]:
+    """Return a new engine and the bytes that count as the worker's memory before it."""
+    racer.begin_check()
+    loaded = racer.load(model, dtype)
+    memory = racer.own_bytes() if racer.baseline is None else racer.baseline
+    return racer.CapstoneEngine(loaded, max_running=max_running, cache_bytes=cache_bytes), memory
+
+
+def _setup_seconds(racer: Racer, clock: Clock) -> float:
+    """Return the processor seconds between the run before and this one. Raises Lost if they are too many."""
+    seconds = clock.start - racer.ended
+    if seconds > SETUP_SECONDS:
+        raise Lost(f"set-up took {seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
+    return seconds
+
+
+def _add_arrived(pending: list[Asked], open_: dict[str, Asked], add: Any, now: float) -> None:
+    """Add the requests that have arrived to the engine, and move them from `pending` to `open_`."""
+    while pending and pending[0].arrival <= now:
+        each = pending.pop(0)
+        open_[each.request_id] = each
+        add(each.request_id, each.prompt, each.max_tokens)
+
+
+def _note_growth(played: Played, grown_bytes: int, cache_bytes: int, slack_bytes: int) -> None:
+    """Note by how much the worker's memory grew. Raises Lost if cache and slack do not allow as much."""
+    played.grown_bytes = max(played.grown_bytes, grown_bytes)
+    if played.grown_bytes > cache_bytes + slack_bytes:
+        grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
+        raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
+
+
+def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
+    """Forget an engine and its methods. Raises Lost if it still has work."""
     if engine.has_work:
         raise Lost("has_work is true though every request has ended or was aborted")
-    for thing in (engine, add, abort, step):
+    for thing in (engine, *methods):
         racer.forget(thing)
-    return played
 
 
 def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:

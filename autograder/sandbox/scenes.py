@@ -200,40 +200,64 @@ async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_
 
 
 async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., Any], plan: dict[str, Any]) -> None:
-    """One answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by whoever called.
+    """Play one answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by its caller.
 
     send_fault, send_gone: at which message `send` raises a Fault, or the OSError by which a server says that the client is gone.
     """
+    receive, num_listening = inbox(plan["messages"])
+    source = events_of(tell, plan)
+    others = asyncio.all_tasks()
+    task = asyncio.ensure_future(function(receive, sending(tell, plan), source))
+    if "cancelled_at" in plan:
+        asyncio.get_running_loop().call_later(plan["cancelled_at"], task.cancel)
+    await asyncio.wait([task])
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, NotImplementedError | TypeError | AttributeError | NameError):
+        raise error
+    tell("returned", now(), "cancelled" if task.cancelled() else told(error) if error else None, num_listening())
+    left = len(asyncio.all_tasks() - others - {task})
+    await asyncio.sleep(SETTLE_SECONDS)
+    tell("after", now(), left)
+
+
+async def events_of(tell: Callable[..., Any], plan: dict[str, Any]) -> AsyncGenerator[bytes, None]:
+    """Yield the plan's events after their gaps, raise its fault after them, and take its time to close."""
+    tell("events", now(), "begun")
+    try:
+        for gap, event in plan["events"]:
+            await asyncio.sleep(gap)
+            tell("events", now(), "made")
+            yield event
+        if plan.get("events_fault"):
+            raise Fault(plan["events_fault"])
+    finally:
+        if plan.get("closing"):
+            await asyncio.sleep(plan["closing"])
+        tell("events", now(), "closed")
+
+
+def inbox(messages: list[Any]) -> tuple[Callable[[], Awaitable[dict[str, Any]]], Callable[[], int]]:
+    """Return `receive`, which gives the messages at their times and then waits for ever, and the count of its calls that still wait."""
+    left = [*messages]
     listening = 0
-
-    async def events() -> AsyncGenerator[bytes, None]:
-        tell("events", now(), "begun")
-        try:
-            for gap, event in plan["events"]:
-                await asyncio.sleep(gap)
-                tell("events", now(), "made")
-                yield event
-            if plan.get("events_fault"):
-                raise Fault(plan["events_fault"])
-        finally:
-            if plan.get("closing"):
-                await asyncio.sleep(plan["closing"])
-            tell("events", now(), "closed")
-
-    inbox = [*plan["messages"]]
 
     async def receive() -> dict[str, Any]:
         nonlocal listening
         listening += 1
         try:
-            if not inbox:
+            if not left:
                 await asyncio.Event().wait()
-            at, message = inbox.pop(0)
+            at, message = left.pop(0)
             await asyncio.sleep(max(0.0, at - now()))
             return dict(message)
         finally:
             listening -= 1
 
+    return receive, lambda: listening
+
+
+def sending(tell: Callable[..., Any], plan: dict[str, Any]) -> Callable[[Any], Awaitable[None]]:
+    """Return `send`, which reports each message, takes its time, and fails at the message that the plan names."""
     sent = 0
 
     async def send(message: Any) -> None:
@@ -248,19 +272,7 @@ async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., A
             raise OSError("the client is gone")
         tell("sent", now())
 
-    source = events()
-    others = asyncio.all_tasks()
-    task = asyncio.ensure_future(function(receive, send, source))
-    if "cancelled_at" in plan:
-        asyncio.get_running_loop().call_later(plan["cancelled_at"], task.cancel)
-    await asyncio.wait([task])
-    error = None if task.cancelled() else task.exception()
-    if isinstance(error, NotImplementedError | TypeError | AttributeError | NameError):
-        raise error
-    tell("returned", now(), "cancelled" if task.cancelled() else told(error) if error else None, listening)
-    left = len(asyncio.all_tasks() - others - {task})
-    await asyncio.sleep(SETTLE_SECONDS)
-    tell("after", now(), left)
+    return send
 
 
 # ---- load ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,16 +86,7 @@ def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None
 
     def one(day: Day) -> NotebookNode:
         before = [asked[other.slug].result().metadata["site"]["ladder"] for other in needed(day, days)[:-1] if other.slug in asked]
-        with cache.alone(KIND, day.slug):
-            if stored := cache.load(KIND, day.slug, keys[day.slug]):
-                ran = nbformat.reads(stored.decode(), as_version=4)
-            elif stop.is_set():
-                raise CourseError(f"{day.slug}: not run, for another day failed")
-            else:
-                bars.say(f"{day.slug}: running its notebook")
-                ran = run(day, [rung for ladder in before for rung in ladder.items()], bars)
-                bars.say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
-                cache.store(KIND, day.slug, keys[day.slug], as_bytes(ran))
+        ran = _cached_or_run(day, keys[day.slug], [rung for ladder in before for rung in ladder.items()], stop, bars)
         bars.day_done()
         return with_outputs(solved_notebook(day), ran)
 
@@ -116,6 +107,20 @@ def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None
             stop.set()
             _end_kernels()
             raise
+
+
+def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: threading.Event, bars: Bars) -> NotebookNode:
+    """Return the day's notebook from the cache, or run and cache it. Raises CourseError, also if another day has failed meanwhile."""
+    with cache.alone(KIND, day.slug):
+        if stored := cache.load(KIND, day.slug, key):
+            return nbformat.reads(stored.decode(), as_version=4)
+        if stop.is_set():
+            raise CourseError(f"{day.slug}: not run, for another day failed")
+        bars.say(f"{day.slug}: running its notebook")
+        ran = run(day, ladder, bars)
+        bars.say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
+        cache.store(KIND, day.slug, key, as_bytes(ran))
+        return ran
 
 
 def _end_kernels() -> None:
@@ -248,51 +253,20 @@ def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode
 
 
 def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-    from traitlets.config import Config
-
+    """Return the day's solved notebook with its outputs and the circumstances of the run. Raises CourseError, Stalled."""
     notebook = solved_notebook(day)
-    now = [0]
-
-    def cell_begins(cell: NotebookNode, cell_index: int) -> None:
-        now[0] = cell_index
-        bars.at(day.slug, cell_index + 1, len(notebook.cells))
-
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         place = Path(folder) / "work"
         _solve_earlier_days(day, place, dict(ladder))
         copy_figures(day, place / day.slug)
-        startup = Path(folder) / "ipython" / "profile_default" / "startup"
-        startup.mkdir(parents=True)
-        (startup / "describe_plots.py").write_text(DESCRIBE_PLOTS, encoding="utf-8")
-        environment = {**os.environ, "COURSE_WORK": str(place), "IPYTHONDIR": str(startup.parents[1])}
-        resources = {"metadata": {"path": str(place / day.slug)}}
-        # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
-        config = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
-        client = NotebookClient(notebook, timeout=MAX_SECONDS, resources=resources, on_cell_start=cell_begins, config=config)
+        environment = {**os.environ, "COURSE_WORK": str(place), "IPYTHONDIR": str(_ipython_folder(Path(folder)))}
+        client = _client(notebook, place / day.slug, kernel=Path(folder) / "kernel")
         peak = Peak(client)
         start = time.monotonic()
-        try:
-            with ended_if_it_stalls(client):
-                client.execute(env=environment)
-        except Stalled:
-            raise Stalled(_where(day, notebook, now[0])) from None
-        except CellExecutionError as error:
-            raise CourseError(f"{_where(day, notebook, now[0])}: {error.ename}: {error.evalue}") from None
-        except CellTimeoutError:
-            raise CourseError(f"{_where(day, notebook, now[0])}: it has not ended after {MAX_SECONDS} s") from None
-        except DeadKernelError:
-            raise CourseError(f"{_where(day, notebook, now[0])}: its process ended") from None
-        finally:
-            bars.ended(day.slug)
+        _run_cells(client, day, environment, bars)
         progress = desk.read_progress(place)
         standings = desk.standings(place)
-    for number, cell in enumerate(notebook.cells):
-        course = cell.metadata["course"]
-        if course["role"] == "check" and not standings[f"{day.topic}/{course['exercise']}"].passed:
-            shown = "\n".join(str(o.get("data", {}).get("text/plain") or o.get("text", "")) for o in cell.outputs)
-            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here\n{shown}")
+    _require_passed(day, notebook, standings)
     mine = {name: rung for name, rung in progress.get("ladder", {}).items() if name not in dict(ladder)}
     notebook.metadata["site"] = {
         "ladder": mine,
@@ -303,6 +277,61 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> Noteboo
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook
+
+
+def _ipython_folder(folder: Path) -> Path:
+    """Make the settings of the kernel's IPython, with a file that runs before the first cell, and return their folder."""
+    ipython = folder / "ipython"
+    startup = ipython / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "describe_plots.py").write_text(DESCRIBE_PLOTS, encoding="utf-8")
+    return ipython
+
+
+def _client(notebook: NotebookNode, place: Path, *, kernel: Path) -> NotebookClient:
+    """Return a client that runs a notebook in the folder `place`, with its kernel's sockets beside the path `kernel`."""
+    from nbclient import NotebookClient
+    from traitlets.config import Config
+
+    # Sockets in a folder, not TCP ports: nobody else on the machine can talk to the kernel.
+    config = Config({"KernelManager": {"transport": "ipc", "ip": str(kernel)}})
+    return NotebookClient(notebook, timeout=MAX_SECONDS, resources={"metadata": {"path": str(place)}}, config=config)
+
+
+def _run_cells(client: NotebookClient, day: Day, environment: dict[str, str], bars: Bars) -> None:
+    """Run all cells. Raises CourseError or Stalled, with the cell that failed."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    now = 0
+
+    def cell_begins(cell: NotebookNode, cell_index: int) -> None:
+        nonlocal now
+        now = cell_index
+        bars.at(day.slug, cell_index + 1, len(client.nb.cells))
+
+    client.on_cell_start = cell_begins
+    try:
+        with ended_if_it_stalls(client):
+            client.execute(env=environment)
+    except Stalled:
+        raise Stalled(_where(day, client.nb, now)) from None
+    except CellExecutionError as error:
+        raise CourseError(f"{_where(day, client.nb, now)}: {error.ename}: {error.evalue}") from None
+    except CellTimeoutError:
+        raise CourseError(f"{_where(day, client.nb, now)}: it has not ended after {MAX_SECONDS} s") from None
+    except DeadKernelError:
+        raise CourseError(f"{_where(day, client.nb, now)}: its process ended") from None
+    finally:
+        bars.ended(day.slug)
+
+
+def _require_passed(day: Day, notebook: NotebookNode, standings: Mapping[str, Any]) -> None:
+    """Raise CourseError if a check in the notebook did not pass."""
+    for number, cell in enumerate(notebook.cells):
+        course = cell.metadata["course"]
+        if course["role"] == "check" and not standings[f"{day.topic}/{course['exercise']}"].passed:
+            shown = "\n".join(str(o.get("data", {}).get("text/plain") or o.get("text", "")) for o in cell.outputs)
+            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here\n{shown}")
 
 
 class Bars:

@@ -28,7 +28,7 @@ def sampler_playground(
     top_p_probs: Distribution | None = None,
     n: int = 15,
 ) -> Any:
-    """Sliders for tau, k and p over one next-token distribution: a widget to be displayed.
+    """Return a widget to be displayed: sliders for tau, k and p over one next-token distribution.
 
     logits (1, V) or (V,). labels: a tokenizer, a sequence of V names, or a function from token id to name.
     The three functions are those of the samplers day; a slider whose function is None is switched off.
@@ -37,41 +37,64 @@ def sampler_playground(
     import ipywidgets
 
     row = logits.detach().reshape(1, -1)
-    look = {"style": {"description_width": "initial"}, "layout": ipywidgets.Layout(width="440px")}
-    tau = ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.05, description="temperature tau", **look)
-    k = ipywidgets.SelectionSlider(value="off", options=TOP_K, description="top-k: keep the k best", **look)
-    p = ipywidgets.FloatSlider(value=1.0, min=0.01, max=1.0, step=0.01, description="top-p: keep the mass p", **look)
-    reset = ipywidgets.Button(description="Reset", tooltip="temperature 1, no top-k, no top-p")
-    given = (
-        (tau, temperature_probs, "temperature_probs"),
-        (k, top_k_probs, "top_k_probs"),
-        (p, top_p_probs, "top_p_probs"),
-    )
-    missing = [name for slider, function, name in given if function is None]
-    for slider, function, _ in given:
+    functions = {"temperature_probs": temperature_probs, "top_k_probs": top_k_probs, "top_p_probs": top_p_probs}
+    tau, k, p = sliders = _sampler_sliders()
+    for slider, function in zip(sliders, functions.values(), strict=True):
         slider.disabled = function is None
-
     said, shown = ipywidgets.HTML(), ipywidgets.HTML()
     name = _html_namer(labels)
 
     def redraw(_: Any = None) -> None:
         k_value = None if k.value == "off" else k.value
         try:
-            before, after = _distributions(row, tau.value, k_value, p.value, temperature_probs, top_k_probs, top_p_probs)
+            before, after = _distributions(row, tau.value, k_value, p.value, **functions)
         except Exception as error:  # a student's function may raise anything; say so, and stay usable
             said.value, shown.value = _paragraph(f"Your function raised {type(error).__name__}: {html.escape(str(error))}"), ""
             return
         said.value, shown.value = _paragraph(describe(before, after)), _bars_html(row, before, after, name, n)
 
+    for slider in sliders:
+        slider.observe(redraw, names="value")
+    redraw()
+    return _playground([*sliders, _reset_button(tau, k, p), *_switched_off(functions), said, shown], said)
+
+
+def _sampler_sliders() -> tuple[Any, Any, Any]:
+    """Return the sliders for temperature, top-k and top-p, all of them where they change nothing."""
+    import ipywidgets
+
+    look = {"style": {"description_width": "initial"}, "layout": ipywidgets.Layout(width="440px")}
+    return (
+        ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.05, description="temperature tau", **look),
+        ipywidgets.SelectionSlider(value="off", options=TOP_K, description="top-k: keep the k best", **look),
+        ipywidgets.FloatSlider(value=1.0, min=0.01, max=1.0, step=0.01, description="top-p: keep the mass p", **look),
+    )
+
+
+def _reset_button(tau: Any, k: Any, p: Any) -> Any:
+    import ipywidgets
+
     def restore(_: Any) -> None:
         tau.value, k.value, p.value = 1.0, "off", 1.0
 
-    for slider in (tau, k, p):
-        slider.observe(redraw, names="value")
+    reset = ipywidgets.Button(description="Reset", tooltip="temperature 1, no top-k, no top-p")
     reset.on_click(restore)
-    redraw()
-    note = [ipywidgets.HTML(f"<p>Switched off until the checks pass: {', '.join(missing)}.</p>")] if missing else []
-    playground = ipywidgets.VBox([tau, k, p, reset, *note, said, shown])
+    return reset
+
+
+def _switched_off(functions: dict[str, Distribution | None]) -> list[Any]:
+    """Return a note that names the missing functions, or nothing if all are there."""
+    import ipywidgets
+
+    missing = [name for name, function in functions.items() if function is None]
+    return [ipywidgets.HTML(f"<p>Switched off until the checks pass: {', '.join(missing)}.</p>")] if missing else []
+
+
+def _playground(parts: list[Any], said: Any) -> Any:
+    """Put the parts below each other. A screen reader reads `said` aloud whenever it changes."""
+    import ipywidgets
+
+    playground = ipywidgets.VBox(parts)
     playground.add_class("sampler-playground")
     said.add_class(READ_ALOUD)
     _help_screen_readers()

@@ -169,6 +169,7 @@ def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
 
 
 def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bool, fault_times: list[float]) -> None:
+    """Raise CheckFailed if the engine treats a reader or its request wrongly; late: the reader comes after a drain."""
     name = plan["id"]
     notes = [[time, kind, *rest] for what, time, who, kind, *rest in (n for n in books.notes if n[0] == "reader") if who == name]
     tokens = [[time, rest[0]] for time, kind, *rest in notes if kind == "token"]
@@ -182,51 +183,69 @@ def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bo
     if name in books.unserved:
         equal(_class(kind, what), "Fault", what=f"what the reader of {name} got, whom the core does not take")
         that(name not in books.aborted, f"{name} was aborted; it had never been added")
-        return
-    if late:
+    elif late:
         that(name not in books.added, f"request {name} was added while the engine drains")
         _is_refusal(name, refused, 503, "shutting_down")
-        return
-    if name not in books.added:
+    elif name not in books.added:
         that(refused is not None, f"request {name} was not added, and got no RequestError", got=[kind, what])
         waiting = _waiting_at(books, end)
         that(waiting >= max_waiting, f"request {name} was refused while {waiting} waited; {max_waiting} may wait")
         _is_refusal(name, refused, 429, "queue_full")
         that(name not in books.aborted, f"{name} was aborted; it had never been added")
-        return
+    else:
+        _judge_adding(books, max_waiting, plan, refused)
+        stays, fault = _expected_reading(books, plan, fault_times)
+        _judge_tokens(books, plan, tokens, stays)
+        _judge_end(books, plan, kind, what, stays, fault)
+        aborts = books.aborted.get(name, [])
+        equal(len(aborts), 1, what=f"how often {name} was aborted")
+        equal(aborts[0], end if fault is None else fault, what=f"when {name} was aborted, in seconds")
+
+
+def _judge_adding(books: Books, max_waiting: int, plan: dict[str, Any], refused: Any) -> None:
+    name = plan["id"]
     waiting = _waiting_at(books, books.added[name])
     that(waiting < max_waiting, f"request {name} was added while {waiting} waited; {max_waiting} may wait")
     that(refused is None, f"request {name} was added, and refused", got=refused)
     equal(books.added[name], plan["at"], what=f"when {name} was added, in seconds")
     equal(books.params[name][0], plan["prompt"], what=f"{name}'s prompt in the core")
     equal({key: books.params[name][1][key] for key in plan["params"]}, plan["params"], what=f"{name}'s params in the core")
-    # What it read.
-    fault = next((time for time in sorted(fault_times) if books.added[name] < time), None)
-    limit = plan["params"]["max_tokens"]
+
+
+def _expected_reading(books: Books, plan: dict[str, Any], fault_times: list[float]) -> tuple[int, float | None]:
+    """Return how many tokens a reader has to get, and the time of the step that raises before it has all of them, if one does."""
+    name, limit = plan["id"], plan["params"]["max_tokens"]
     stays = min(limit, plan.get("leaves_after", limit), plan.get("raises_after", limit))
     fed = books.fed.get(name, [])
     if plan.get("cancelled_at") is not None:
         stays = min(stays, sum(time < plan["cancelled_at"] for time in fed))
-    before_fault = sum(time < fault for time in fed) if fault is not None else stays
-    failed = fault is not None and before_fault < stays and not (plan.get("cancelled_at", float("inf")) < fault)
-    stays = min(stays, before_fault) if failed else stays
+    fault = next((time for time in sorted(fault_times) if books.added[name] < time), None)
+    if fault is None or plan.get("cancelled_at", float("inf")) < fault:
+        return stays, None
+    before_fault = sum(time < fault for time in fed)
+    return (before_fault, fault) if before_fault < stays else (stays, None)
+
+
+def _judge_tokens(books: Books, plan: dict[str, Any], tokens: list[list[Any]], stays: int) -> None:
+    name = plan["id"]
     equal([token for _, token in tokens], [output(name, i) for i in range(stays)], what=f"the outputs that {name}'s reader was given")
     if not plan.get("pause"):
-        equal([time for time, _ in tokens], fed[:stays], what=f"when {name}'s reader was given them, in seconds")
-    if failed:
+        due = books.fed.get(name, [])[:stays]
+        equal([time for time, _ in tokens], due, what=f"when {name}'s reader was given them, in seconds")
+
+
+def _judge_end(books: Books, plan: dict[str, Any], kind: str, what: Any, stays: int, fault: float | None) -> None:
+    name = plan["id"]
+    if fault is not None:
         that(kind == "error", f"a step raised, and the reader of {name} does not know", got=[kind, what])
-        due = books.faults[books.ended.index(fault) + 1]  # type: ignore[arg-type]
+        due = books.faults[books.ended.index(fault) + 1]
         equal([what["kind"], what["message"]], ["Fault", due], what=f"the exception that {name}'s reader got")
     elif plan.get("raises_after"):
         equal(_class(kind, what), "Fault", what=f"how {name}'s reading ended")
-    elif plan.get("cancelled_at") is not None and stays < limit:
+    elif plan.get("cancelled_at") is not None and stays < plan["params"]["max_tokens"]:
         equal(kind, "cancelled", what=f"how {name}'s reading ended")
     else:
         equal(kind, "left" if stays == plan.get("leaves_after") else "end", what=f"how {name}'s reading ended")
-    # How it was ended.
-    aborts = books.aborted.get(name, [])
-    equal(len(aborts), 1, what=f"how often {name} was aborted")
-    equal(aborts[0], fault if failed else end, what=f"when {name} was aborted, in seconds")
 
 
 def _class(kind: str, what: Any) -> str:

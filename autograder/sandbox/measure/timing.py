@@ -131,8 +131,8 @@ class Race:
         slow: float,
         cause: str | None = None,
     ) -> None:
-        """Fails where the work costs more than `limit` times as much at size `long` as at size `short`, or more than `slow` times
-        the reference's at size `long`: who is equally slow everywhere does not grow.
+        """Fail if the work costs more than `limit` times as much at size `long` as at size `short`, or more than `slow` times the
+        reference's at size `long`: work that is equally slow at every size does not grow.
 
         draw(generator, size) makes the inputs; prepare(namespace, inputs) a state, and is not timed; call(namespace, inputs, state=state)
         is, and returns a value, which must be the reference's. Raises CheckFailed, Inconclusive.
@@ -141,33 +141,10 @@ class Race:
         slower = Series(slow, f"the reference's processor time at size {long}")
         expected = f"at most {limit:g} times the processor time at {long} of that at {short}, and {slow:g} times the reference's at {long}"
         with _alone, one_thread():
-            reference = _rivals(self.topic, isinstance(self.student, Near)).get("")
-
-            def inputs_of(size: int) -> Any:
-                return self.draws.next(lambda rng: draw(rng, size))
-
-            def timed(namespace: Any, inputs: Any) -> tuple[Any, float]:
-                return _timed(namespace, functools.partial(call, inputs=inputs, state=prepare(namespace, inputs)))
-
-            def worst(flip: bool) -> float:
-                """By how much the nearer of the two limits is passed in one round, 1 being the limit."""
-                seconds = {}
-                for size in (long, short) if flip else (short, long):
-                    inputs = inputs_of(size)
-                    got, seconds[size] = timed(self.student, inputs)
-                    wanted, reference_seconds[size] = timed(reference, inputs)
-                    _same(inputs, got, wanted)
-                grown.ratios.append(seconds[long] / seconds[short])
-                slower.ratios.append(seconds[long] / reference_seconds[long])
-                return max(grown.ratios[-1] / grown.limit, slower.ratios[-1] / slower.limit)
-
-            reference_seconds: dict[int, float] = {}
+            versions = {"reference": _rivals(self.topic, isinstance(self.student, Near)).get(""), "yours": self.student}
+            work = GrowingWork(draw, prepare, call, self.draws, versions, short, long)
             try:
-                if worst(False) <= HOPELESS:  # the warm-up
-                    grown.ratios, slower.ratios = [], []
-                    _, well = self._rounds(worst, 1.0)
-                else:
-                    well = False
+                well = self._grows_little(work, grown, slower)
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
@@ -175,13 +152,20 @@ class Race:
             shown = grown if well or grown.share >= slower.share else slower
             self.ratios, self.limit, self.of = shown.ratios, shown.limit, shown.of
             if not well:
-                median = statistics.median(shown.ratios)
+                times = f"{statistics.median(shown.ratios):.1f} times"
                 if shown is slower:
-                    self.times = {f"{long:,}": {"reference": 1.0, "yours": median}}
-                    raise CheckFailed(TOO_SLOW, expected=expected, got=f"{median:.1f} times the reference's at {long}", cause=cause)
-                versions = {"reference": reference, "yours": self.student}
-                self.times = _curve(versions, _doubling(short, long), lambda of, size: timed(of, inputs_of(size)))
-                raise CheckFailed("the cost grows with the length", expected=expected, got=f"{median:.1f} times", cause=cause)
+                    self.times = {f"{long:,}": {"reference": 1.0, "yours": statistics.median(shown.ratios)}}
+                    raise CheckFailed(TOO_SLOW, expected=expected, got=f"{times} the reference's at {long}", cause=cause)
+                self.times = work.curve()
+                raise CheckFailed("the cost grows with the length", expected=expected, got=times, cause=cause)
+
+    def _grows_little(self, work: GrowingWork, grown: Series, slower: Series) -> bool:
+        """Measure work against both limits and return whether it keeps them. Raises Inconclusive."""
+        if work.measure(grown, slower) > HOPELESS:  # the warm-up
+            return False
+        grown.ratios, slower.ratios = [], []
+        _, well = self._rounds(lambda flip: work.measure(grown, slower, flip=flip), 1.0)
+        return well
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
         """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
@@ -225,6 +209,60 @@ class Series:
     def share(self) -> float:
         """Their median as a share of the limit."""
         return statistics.median(self.ratios) / self.limit
+
+
+@dataclass
+class GrowingWork:
+    """One piece of work that the reference and a student's version do at several sizes; see `Race.growth` for draw, prepare and call."""
+
+    draw: Callable[[torch.Generator, int], Any]
+    prepare: Callable[[Any, Any], Any]
+    call: Call
+    draws: Draws
+    versions: dict[str, Any]
+    short: int
+    long: int
+
+    def measure(self, grown: Series, slower: Series, *, flip: bool = False) -> float:
+        """Return by how much the nearer of the two limits is passed in one round, 1 being the limit; flip: the long size goes first."""
+        yours: dict[int, float] = {}
+        reference: dict[int, float] = {}
+        for size in (self.long, self.short) if flip else (self.short, self.long):
+            inputs = self.inputs_of(size)
+            got, yours[size] = self.timed("yours", inputs)
+            wanted, reference[size] = self.timed("reference", inputs)
+            _same(inputs, got, wanted)
+        grown.ratios.append(yours[self.long] / yours[self.short])
+        slower.ratios.append(yours[self.long] / reference[self.long])
+        return max(grown.ratios[-1] / grown.limit, slower.ratios[-1] / slower.limit)
+
+    def inputs_of(self, size: int) -> Any:
+        return self.draws.next(lambda rng: self.draw(rng, size))
+
+    def timed(self, version: str, inputs: Any) -> tuple[Any, float]:
+        namespace = self.versions[version]
+        return _timed(namespace, functools.partial(self.call, inputs=inputs, state=self.prepare(namespace, inputs)))
+
+    def curve(self) -> dict[str, dict[str, float]]:
+        """Return size -> version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
+
+        Empty if the student's version fails at one of them, in whatever way: the verdict is already known.
+        """
+        sizes = _doubling(self.short, self.long)
+        seconds = {size: dict.fromkeys(self.versions, math.inf) for size in sizes}
+        until = time.monotonic() + CURVE_SECONDS
+        try:
+            for _ in range(MIN_ROUNDS):
+                for size in sizes:
+                    for name in self.versions:
+                        seconds[size][name] = min(seconds[size][name], self.timed(name, self.inputs_of(size))[1])
+                if time.monotonic() > until:
+                    break
+        except InfrastructureFault:
+            raise
+        except Exception:
+            return {}
+        return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
 
 
 class Rivals:
@@ -332,29 +370,6 @@ def _doubling(short: int, long: int) -> list[int]:
     while 2 * sizes[-1] < long:
         sizes.append(2 * sizes[-1])
     return [*sizes, long]
-
-
-def _curve(
-    namespaces: dict[str, Any], sizes: list[int], timed: Callable[[Any, int], tuple[Any, float]]
-) -> dict[str, dict[str, float]]:
-    """size -> whose version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
-
-    Nothing where the student's version fails at one of them, in whatever way: the verdict stands already.
-    """
-    seconds = {size: dict.fromkeys(namespaces, math.inf) for size in sizes}
-    until = time.monotonic() + CURVE_SECONDS
-    try:
-        for _ in range(MIN_ROUNDS):
-            for size in sizes:
-                for name, namespace in namespaces.items():
-                    seconds[size][name] = min(seconds[size][name], timed(namespace, size)[1])
-            if time.monotonic() > until:
-                break
-    except InfrastructureFault:
-        raise
-    except Exception:
-        return {}
-    return {f"{size:,}": {name: value / seconds[sizes[0]][name] for name, value in of.items()} for size, of in seconds.items()}
 
 
 def _same(inputs: Any, got: Any, wanted: Any) -> None:
