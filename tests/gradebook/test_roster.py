@@ -108,3 +108,23 @@ def test_a_new_class_has_a_source_of_every_day_without_which_formgrader_lists_no
     monkeypatch.setattr(gradebook, "build_source", lambda day: built.append(f"again {day.slug}"))
     gradebook.enter_day(lessons.find_day("day01"), f"sqlite:///{tmp_path / 'gradebook.db'}")
     assert built[-1] == "again day01_softmax"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ada,101,Lovelace, Ada,a@x.org\n", "line 2: more fields than the first line names; put a name with a comma in quotes"),
+        ("ada,1,Ada,a@x.org\nbea,2,Bea,A@x.org\n", "line 3: the email A@x.org stands in line 2 already, but for upper and"),
+    ],
+    ids=["a comma in a name", "one address twice"],
+)
+def test_a_roster_that_would_lose_something_is_refused(tmp_path, text, says):
+    (tmp_path / "roster.csv").write_text(f"id,lms_id,name,email\n{text}", encoding="utf-8")
+    with pytest.raises(CourseError) as refused:
+        find_roster(tmp_path)
+    assert says in str(refused.value)
+
+
+def test_blanks_around_the_names_of_columns_do_not_count(tmp_path):
+    (tmp_path / "roster.csv").write_text(" id , lms_id ,name, email\nada,101,Ada,a@x.org\n", encoding="utf-8")
+    assert people(tmp_path) == {"ada": ("101", "Ada", "a@x.org")}

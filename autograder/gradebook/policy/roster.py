@@ -69,6 +69,7 @@ def require_known(student: str, root: Path) -> None:
 def read_roster(path: Path) -> Roster:
     text = _text(path)
     lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
+    lines.fieldnames = [name.strip() for name in lines.fieldnames or []]
     try:
         rows = list(lines)
     except csv.Error as error:
@@ -78,6 +79,8 @@ def read_roster(path: Path) -> Roster:
     people: list[Person] = []
     taken: dict[str, tuple[int, int]] = {}
     for number, row in enumerate(rows, start=2):
+        if None in row:
+            raise CourseError(f"{path}, line {number}: more fields than the first line names; put a name with a comma in quotes")
         values = {key: (row.get(key) or "").strip() for key in Person.__dataclass_fields__}
         if not any(values.values()):
             continue
@@ -85,7 +88,7 @@ def read_roster(path: Path) -> Roster:
             check_student_id(values["id"])
         except CourseError as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
-        for kind, same in (("id", id_key), ("lms_id", str)):
+        for kind, same in (("id", id_key), ("lms_id", str), ("email", str.lower)):
             key = f"{kind} {same(values[kind])}"
             if values[kind] and key in taken:
                 but_for = "" if values[kind] == getattr(people[taken[key][1]], kind) else ", but for upper and lower case"
