@@ -15,8 +15,8 @@ def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
         return "Is the cell that defines it run, and is the name spelled as in the stub?"
     if name == "EOFError" and message == "EOF when reading a line":
         return "It asks for input, and nobody answers while a check runs: what it needs comes in its arguments."
-    if name == "TypeError" and (found := re.fullmatch(r"(\w+) is not a function but a (\w+)", message)):
-        return f"A later line gave the name to a value, such as `{found[1]} = {found[1]}(...)`. Give the value another name."
+    if name == "TypeError" and (found := re.fullmatch(r"(\w+) is not a function but a value of type (\w+)", message)):
+        return f"The name stands for a value, as after `{found[1]} = {found[1]}(...)`. Give the value another name."
     if name == "SystemExit":
         return "It ends the program that calls it. A function ends by `return`, or by an exception that says what is wrong."
     if name == "RecursionError":

@@ -251,9 +251,9 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
         verdict.lines = lines
     else:
         verdict.lines = error.lines
-    verdict.outcome = MEMORY if is_memory(names, str(error)) else ERROR
+    verdict.outcome = MEMORY if is_memory(names, str(error), verdict.lines) else ERROR
     verdict.seen = [verdict.outcome, names[0]]
-    verdict.message = f"your code raised {names[0]}: {error}"
+    verdict.message = f"your code raised {names[0]}: {error}".removesuffix(": ")
     told_by_topic = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
     verdict.cause, verdict.claimed = told_by_topic or cause_of(names[0], str(error), verdict.lines), told_by_topic is not None
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):

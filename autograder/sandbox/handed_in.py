@@ -31,7 +31,9 @@ def collect(path: Path) -> HandedIn:
         return HandedIn(path.name, file_sha256(path), problem=f"{path.name} {problem}")
 
     if not path.exists() and not path.is_symlink():
-        return bad(f"is missing: the folder {path.parent.name}/ must hold a notebook of that name")
+        others = sorted(each.name for each in path.parent.glob("*.ipynb")) if path.parent.is_dir() else []
+        there = f", and holds {', '.join(others[:3])}" if others else ""
+        return bad(f"is missing: the folder {path.parent.name}/ must hold a notebook of that name{there}")
     if path.is_symlink() or not path.is_file():
         return bad("is not a plain file: hand in the notebook itself")
     size = path.stat().st_size

@@ -548,8 +548,8 @@ def test_a_function_that_was_given_a_value_is_named(tmp_path):
     again("softmax = softmax(torch.tensor([1.0, 2.0]))\n")(notebook)
     record = graded(tmp_path, notebook)
     first = next(v for v in record.verdicts if v.exercise == "softmax" and v.failed)
-    assert first.message == "your code raised TypeError: softmax is not a function but a Tensor"
-    assert "such as `softmax = softmax(...)`" in first.cause
+    assert first.message == "your code raised TypeError: softmax is not a function but a value of type Tensor"
+    assert "as after `softmax = softmax(...)`" in first.cause
 
 
 def test_a_function_under_torch_compile_is_graded_as_it_is_written(tmp_path):
@@ -585,6 +585,7 @@ def test_the_message_of_a_stopped_call_names_a_busy_machine(monkeypatch, load, p
     message = stopped_after(3.0)
     assert message.startswith("stopped after 3 s: does it end?")
     assert (f"a load of {load:.0f} on {processors} processors" in message) is says_so
+    assert stopped_after(3.0, waited=False) == "stopped after 3 s: does it end?", "the processor time ran out: no load explains that"
 
 
 def test_checks_in_a_notebook_run_with_one_thread():
@@ -612,6 +613,8 @@ def test_checks_in_a_notebook_run_with_one_thread():
 )
 def test_out_of_memory_is_told_apart_in_cells_and_in_calls_alike(names, message, memory):
     assert is_memory(names, message) is memory
+    assert is_memory(names, message, ["softmax, line 2: out = torch.empty(10**12)"]) is memory
+    assert not is_memory(names, message, ["softmax, line 2: raise MemoryError(text)"]), "a student's own raise proves nothing"
     verdict = Verdict("check", "softmax", "title", 1.0, False, "pass")
     runner._student_error("softmax", verdict, student_raised(names, message, []))
     assert verdict.outcome == ("memory" if memory else "error")

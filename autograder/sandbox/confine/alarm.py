@@ -136,7 +136,8 @@ class Alarm:
                 self._look_once_more()
             else:
                 self.rang_at = here
-                self.ring(stopped_after(self.seconds), frame)
+                waited = time.thread_time() - self.cpu < self.seconds
+                self.ring(stopped_after(self.seconds, waited=waited), frame)
 
     def _look_once_more(self) -> None:
         """At the next jump. A TimeUp raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the

@@ -13,12 +13,15 @@ BUSY = 2.0
 """Processes that are ready to run, for each processor: above it, time that has run out may be the machine's doing."""
 
 
-def stopped_after(seconds: float) -> str:
-    """The message of a call that ran out of its time. On a busy machine it says so: a right answer may have waited there."""
+def stopped_after(seconds: float, *, waited: bool = True) -> str:
+    """Return the message of a call that ran out of its time.
+
+    waited: whether the clock ran out, and not the processor time. Then a right answer may have waited for a busy machine, which is said.
+    """
     message = f"stopped after {seconds:g} s: does it end?"
     processors = os.cpu_count() or 1
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load <= BUSY * processors:
+    if not waited or load <= BUSY * processors:
         return message
     return f"{message} This machine is busy (a load of {load:.0f} on {processors} processors): run it again later."
 
@@ -65,6 +68,11 @@ class Deadline:
 
     def expired(self) -> bool:
         return self.used() > self.seconds
+
+    def waited(self) -> bool:
+        """Return whether the process has used less processor time than it may."""
+        now = cpu_seconds(self.pid)
+        return now is None or self.cpu_start is None or now - self.cpu_start < self.seconds
 
     def used(self) -> float:
         """Processor seconds so far, or a part of the wall's where that is more: what counts against `seconds`."""

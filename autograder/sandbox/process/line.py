@@ -142,7 +142,7 @@ class Line:
             self._ran.add(index)
             if "error" in reply:
                 names, message, lines = error_parts(reply["error"])
-                outcome = "memory" if is_memory(names, message) else "error"
+                outcome = "memory" if is_memory(names, message, lines) else "error"
                 self.cell_outcomes[cell.name] = CellOutcome(outcome, f"{names[0]}: {message}", lines)
         return True
 

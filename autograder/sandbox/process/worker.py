@@ -281,7 +281,7 @@ class Worker:
     def function(self, name: str) -> Callable[..., Any]:
         function: Callable[..., Any] = self.value(name)
         if not callable(function):
-            raise TypeError(f"{name} is not a function but a {type(function).__name__}")
+            raise TypeError(f"{name} is not a function but a value of type {type(function).__name__}")
         return function
 
     def value(self, name: str) -> Any:
@@ -518,6 +518,10 @@ def overwritten(old: Any, new: Any) -> Any:
     return new
 
 
+def _leave() -> None:
+    raise SystemExit("exit() ends the notebook: leave it out")
+
+
 def make_shell() -> Any:
     """IPython without history, threads or terminal: what runs cells as a notebook does."""
     from IPython.core.interactiveshell import InteractiveShell
@@ -527,6 +531,7 @@ def make_shell() -> Any:
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
     shell = InteractiveShell.instance(config=config)
+    shell.ask_exit = _leave  # type: ignore[attr-defined]
     # A cell's own exception is reported over the wire; the shell prints nothing.
     shell.showtraceback = lambda *args, **kwargs: None  # type: ignore[method-assign]
     shell.showsyntaxerror = lambda *args, **kwargs: None  # type: ignore[method-assign]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -92,11 +94,14 @@ def _texts(value: Any) -> list[str]:
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
-def is_memory(names: list[str], message: str) -> bool:
-    """Whether an exception says that no memory was left: by its class, or by the name of torch's or the system's allocator in its text.
+def is_memory(names: list[str], message: str, lines: Sequence[str] = ()) -> bool:
+    """Return whether an exception proves that no memory was left: by its class, or by the allocator's name in its text.
 
-    Words about memory alone prove nothing: a check plants them, and a student may write them.
+    lines: the student's own lines of the traceback, the innermost last. An exception that a student's own `raise` made proves nothing,
+    and neither do words about memory alone: a check plants them, and a student may write them.
     """
+    if lines and re.search(r": raise\b", lines[-1]):
+        return False
     if "MemoryError" in names or "OutOfMemoryError" in names:
         return True
     return ("RuntimeError" in names and "DefaultCPUAllocator: " in message) or ("OSError" in names and message.startswith("[Errno 12]"))

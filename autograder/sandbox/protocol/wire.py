@@ -104,7 +104,8 @@ def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
     header = _write_json(encoder.tree(value, 0)).encode()
     max_header, max_payload = limits(reply)
     if len(header) > max_header or encoder.payload_bytes > max_payload:
-        raise WireError(f"too large to send: {len(header)} + {encoder.payload_bytes} bytes")
+        sizes = f"{encoder.payload_bytes / 2**20:.0f} MiB of tensors and {len(header) / 2**20:.0f} MiB of the rest"
+        raise WireError(f"too large to send: {sizes}, where {max_payload >> 20} and {max_header >> 20} are allowed")
     return b"".join([HEAD.pack(MAGIC, len(header), encoder.payload_bytes), header, *encoder.payload])
 
 
