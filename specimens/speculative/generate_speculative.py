@@ -627,6 +627,16 @@ def generate_speculative(
 # +     ids = idx[0].tolist()
 # +     eos_token_id = model.config.eos_token_id if eos_token_id is None else eos_token_id
 
+# %% wrong_speculative_certain_from_the_global_state, of right_speculative_plain
+# WRONG: with a draft that gives no q, it draws from torch's own state and not from the generator
+# -                 if q is None:
+# +                 own = None if q is None and guess else generator
+# +                 if q is None:
+# ...
+# -                 u = torch.rand(len(guess) + 1, generator=generator)
+# +                 u = torch.rand(len(guess) + 1, generator=own)
+
+
 # %% wrong_speculative_read_anew_not_counted, of right_speculative_plain
 # WRONG: the whole text passes through the model again before every round, with the counter switched off
 # -             logits = forward_cached(model, torch.tensor([fed]), cache)[0]

@@ -209,7 +209,7 @@ def test_a_round_after_all_this_grades_nothing_again_and_keeps_the_correction(te
     told = printed(term, "autograder round")
     assert "1 of 5, collect: 5 files: new 0, unchanged 4, older 1" in told
     assert "0 graded now, 4 kept" in told
-    assert "5 of 5, export: 4 scores; " in told
+    assert "5 of 5, export: 4 graded submissions; " in told
     assert scores(term)["ella", "entropy"] == CORRECTED
 
 

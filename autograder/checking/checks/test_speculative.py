@@ -500,17 +500,18 @@ def test_passes_are_saved(student, hand):
             if tensor.nbytes > 100_000
         )
         most = 1.6 * passes * weights
-        between(work.slow_bytes, (passes - 1) * weights, most, f"bytes of weights with a draft that is always {name}")
+        between(work.slow_bytes, (passes - 1) * weights, most, f"bytes that are read with a draft that is always {name}")
 
 
 # The same tokens; before each round the model reads once more as many tokens as the cache has.
 READ_ANEW = """
+from course.kit import Model
+
 _read = forward_cached
 
 def forward_cached(model, ids, cache):
     if cache.length:
-        again = KVCache(model.config, 1, cache.length, model.weights.embed_tokens.dtype)
-        _read(model, torch.zeros(1, cache.length, dtype=torch.int64), again)
+        Model(model.config, model.weights, lambda: None)(torch.zeros(1, cache.length, dtype=torch.int64))
     return _read(model, ids, cache)
 """
 
@@ -655,7 +656,7 @@ def test_filters_come_before_the_ratio(student, rng):
         most = 40 + 5
         that(
             len(draft.asked) <= most,
-            f"guesses are refused that have the model's own law, with {options}",
+            f"too many rounds with guesses from the model's own distribution, with {options}",
             expected=f"about 40 rounds of 5 tokens, at most {most}",
             got=f"{len(draft.asked)} rounds",
         )
@@ -679,6 +680,14 @@ def test_same_state_same_text(student):
     that(not torch.equal(first, other), "two generators in different states gave the same 40 tokens")
     _, stood_still = run(7, temperature=0.0)
     that(stood_still, "greedy decoding drew from the generator")
+
+    def run_certain(seed):
+        given = {"draft": lambda ids, k: ([1] * k, None), "generator": student.generator(seed), "_rng_unchanged": True}
+        return student.generate_speculative(model, idx, **given, **options)
+
+    (first, again, other) = (run_certain(seed) for seed in (7, 7, 8))
+    equal(again, first, what="two generators in the same state gave different tokens, with a draft that gives no q")
+    that(not torch.equal(first, other), "two generators in different states gave the same 40 tokens, with a draft that gives no q")
 
 
 @checks("generate_speculative")
