@@ -25,7 +25,7 @@ from autograder.base.verdicts import Verdict
 from autograder.checking.runner import load_checks, reference, run_check
 from autograder.lessons import syllabus
 from autograder.sandbox.measure.gpu import Rehearsed
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import Config, Weights, WeightsOnly
 from course.kit.models.weights import build_weights, layer_shapes
 from solutions.batching import capture_decode, decode_batch, prefill_batch
@@ -76,7 +76,7 @@ def gpu_verdicts() -> list[Verdict]:
     verdicts = []
     for day in syllabus():
         if day.ready:
-            student = Near(dict(vars(reference(day.topic))))
+            student = LocalStudent(dict(vars(reference(day.topic))))
             verdicts += [run_check(day.topic, check, student) for check in load_checks(day.topic) if check.gpu]
     return verdicts
 

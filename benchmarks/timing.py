@@ -31,7 +31,7 @@ from autograder.certification.certify import read_specimen, specimen_named
 from autograder.checking.runner import Check, fixtures, load_checks
 from autograder.lessons import syllabus
 from autograder.sandbox.measure.timing import Inconclusive, Race
-from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
 SLOW = {
     "test_faster_than_without_a_cache": ("wrong_generate_no_cache.py", "wrong_forward_recomputes_old_ids.py"),
@@ -85,7 +85,7 @@ def once(topic: str, check: Check, source: str) -> dict[str, Any]:
     """One run: outcome, ratios, limit, seconds."""
     start = time.perf_counter()
     cells = [Cell("reference", solution_source(topic)), Cell("version", source)]
-    far = Far(topic, cells, earlier_sources(topic))
+    far = RemoteStudent(topic, cells, earlier_sources(topic))
     given = fixtures(topic, check, far, 0)
     race: Race = given["race"]
     try:

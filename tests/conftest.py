@@ -24,7 +24,7 @@ from autograder.base import cache, collector
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
 LONG_FIRST = (
-    "test_days", "test_written_tests", "test_asides", "test_bundle", "test_mutation", "test_site", "test_near",
+    "test_days", "test_written_tests", "test_asides", "test_bundle", "test_mutation", "test_site", "test_local_student",
     "test_class_server", "test_mistakes", "test_resume", "test_pytest_plugin", "test_bridge", "test_attacks",
     "test_browser", "test_cluster", "test_race", "test_grading", "test_gloo", "test_accessibility", "test_site_parts", "test_steppers",
     "test_quantized_engine", "test_instructor", "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark",

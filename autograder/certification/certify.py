@@ -44,8 +44,8 @@ from ..grading.records import machine_name
 from ..lessons import find_day, lesson
 from ..sandbox.confine.limits import Limits
 from ..sandbox.confine.threads import one_thread
-from ..sandbox.process.far import Far
-from ..sandbox.process.near import Near
+from ..sandbox.process.local import LocalStudent
+from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.process.zygotes import level
 from ..sandbox.submission import Cell
 from .learning import told
@@ -173,7 +173,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     desk: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
     for seed in seeds:
-        far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
+        far = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
         try:
             far.start()
             if far.cell_outcomes:
@@ -225,7 +225,7 @@ def users(topic: str, exercise: str) -> set[str]:
     return found
 
 
-def until_one_fails(topic: str, selected: list[Check], far: Far, seed: int) -> list[Verdict]:
+def until_one_fails(topic: str, selected: list[Check], far: RemoteStudent, seed: int) -> list[Verdict]:
     verdicts = []
     for check in selected:
         verdicts.append(run_check(topic, check, far, seed=seed))
@@ -292,7 +292,7 @@ def judge_all(
     begin = time.monotonic()
     done = 0
     for t in results:
-        run_checks(t, [], Near({}))
+        run_checks(t, [], LocalStudent({}))
 
     def judged(judgement: Judgement) -> None:
         nonlocal done
@@ -330,7 +330,7 @@ def at_the_desk(
 ) -> list[Judgement]:
     """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
     specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
-    run_checks(topic, [], Near({}))
+    run_checks(topic, [], LocalStudent({}))
     made = []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         for judgement in pool.map(lambda s: judge(s, [DESK_SEED], Limits()), specimens):

@@ -27,7 +27,7 @@ from ..base.datafiles import hand_computed
 from ..base.errors import CourseError, InfrastructureFault
 from ..base.verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_MEASURED, NOT_WRITTEN, PASS, SKIPPED, STOPPED, Verdict
 from ..sandbox.measure.timing import Inconclusive, Race
-from ..sandbox.process.near import Near
+from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.worker import is_student_file
 from ..sandbox.protocol.raised import StudentRaised, WorkerDied, is_memory
 from .exception_causes import cause_of
@@ -105,7 +105,7 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
 
 
 def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
-    """Verdicts in order. student: a Near or Far namespace. Checks that measure speed run after all others.
+    """Verdicts in order. student: a LocalStudent or RemoteStudent namespace. Checks that measure speed run after all others.
 
     name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
     """
@@ -172,7 +172,7 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
     except WorkerDied as died:
         verdict.outcome, verdict.message, verdict.lines = died.outcome, str(died), getattr(died, "lines", [])
     except KeyboardInterrupt as stop:
-        if not isinstance(student, Near):
+        if not isinstance(student, LocalStudent):
             raise
         verdict.outcome = STOPPED
         verdict.message, verdict.lines = student.interrupt(stop)
@@ -192,7 +192,7 @@ def why_skipped(topic: str, check: Check, student: Student) -> str | None:
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
     if not check.gpu:
         return None
-    if not isinstance(student, Near):
+    if not isinstance(student, LocalStudent):
         return "submissions are graded without a GPU; `make gpu` runs this on a machine that has one"
     return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
 

@@ -19,7 +19,7 @@ from ..lessons.syllabus import stamp
 from ..sandbox.confine.limits import Limits
 from ..sandbox.handed_in import collect, file_sha256
 from ..sandbox.process import zygotes
-from ..sandbox.process.far import Far
+from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import BadSubmission, Cell, Submission, read_submission, submission_in
 from . import verdict_inputs
 from .records import ExerciseScore, Record, machine_name
@@ -72,10 +72,10 @@ def read_task(task: Task) -> Submission:
     return submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day), exercises)
 
 
-def start_cells(day: Day, submission: Submission, options: Options) -> Far:
+def start_cells(day: Day, submission: Submission, options: Options) -> RemoteStudent:
     """A worker in which the lesson's setup cell and the submission's cells have run. Raises InfrastructureFault."""
     cells = [Cell("setup", lesson(day).setup), *submission.cells]
-    far = Far(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
         far.start()
         if "setup" in far.cell_outcomes:
@@ -110,7 +110,7 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
     return record
 
 
-def explain_missing(verdict: Verdict, far: Far, submission: Submission) -> None:
+def explain_missing(verdict: Verdict, far: RemoteStudent, submission: Submission) -> None:
     """Say of a function that does not exist, or is a stub, what became of its cell."""
     missing = verdict.outcome == ERROR and "NameError" in verdict.message
     stub = verdict.outcome == ERROR and verdict.message.startswith(NOT_WRITTEN)

@@ -14,7 +14,7 @@ from ..base.errors import InfrastructureFault
 from ..base.verdicts import INCONCLUSIVE, Verdict
 from ..checking.runner import Check, load_checks, run_timing, select
 from ..lessons import Day
-from ..sandbox.process.far import Far
+from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import Cell
 from .grade import Options, explain_missing, grade_task, is_line_of, read_task, scores, start_cells, submission_sha256
 from .records import Record, write_record
@@ -62,7 +62,7 @@ def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
         far.close()
 
 
-def measured(topic: str, checks: list[Check], far: Far, others: list[Verdict], seed: int) -> list[Verdict]:
+def measured(topic: str, checks: list[Check], far: RemoteStudent, others: list[Verdict], seed: int) -> list[Verdict]:
     """Verdicts of timing checks; what was inconclusive is measured again, with more rounds."""
     found = run_timing(topic, checks, far, others, seed=seed)
     unclear = [check for check, verdict in zip(checks, found, strict=True) if verdict.outcome == INCONCLUSIVE]
@@ -80,7 +80,7 @@ def grade_one(task: Task, options: Options, records: Path) -> Record:
 def timing_canary(day: Day, options: Options) -> None:
     """Holds the reference against itself: it must not fail. Raises InfrastructureFault."""
     cells = [Cell("reference", solution_source(day.topic))]
-    far = Far(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
         for verdict in measured(day.topic, timing_checks(day), far, [], options.seed):
             if verdict.failed and verdict.outcome != INCONCLUSIVE:

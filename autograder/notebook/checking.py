@@ -15,7 +15,7 @@ import torch
 from ..base.verdicts import Verdict
 from ..checking.runner import run_checks, select
 from ..sandbox.confine.threads import one_thread
-from ..sandbox.process.near import Near, State
+from ..sandbox.process.local import LocalStudent, State
 
 KEPT_CHARS = 100_000
 
@@ -25,7 +25,7 @@ def run_for_a_person(
 ) -> tuple[list[Verdict], str]:
     """Verdicts of the visible checks, and what the student's code printed meanwhile. on_check: called as each check begins."""
     printed, screen = _Kept(), sys.stdout
-    student = Near(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
+    student = LocalStudent(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
     selected = select(topic, exercise=exercise, hidden=False)
     with contextlib.redirect_stdout(printed), _nobody_answers(), _as_a_new_process(), one_thread():
         verdicts = run_checks(topic, selected, student)

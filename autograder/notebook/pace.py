@@ -11,7 +11,7 @@ from ..checking.runner import reference, run_checks, select
 from ..grading.records import machine_name
 from ..lessons import syllabus
 from ..sandbox.confine.threads import one_thread
-from ..sandbox.process.near import Near
+from ..sandbox.process.local import LocalStudent
 from .durations import PATH, table_text
 
 
@@ -25,7 +25,7 @@ def measure() -> dict[str, list[float]]:
                 for timing in (False, True):
                     start = time.process_time()
                     checks = select(day.topic, exercise=exercise, hidden=False, timing=timing)
-                    run_checks(day.topic, checks, Near(dict(vars(reference(day.topic)))))
+                    run_checks(day.topic, checks, LocalStudent(dict(vars(reference(day.topic)))))
                     seconds.append(round(time.process_time() - start, 2))
                 found[f"{day.topic}/{exercise}"] = seconds
                 print(f"{day.topic}/{exercise}: {seconds[0]} s, {seconds[1]} s", flush=True)

@@ -75,7 +75,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     try:
         return (yield)
     except Exception as error:
-        if type(pyfuncitem.funcargs.get("student")).__module__ != "autograder.sandbox.process.far":
+        if type(pyfuncitem.funcargs.get("student")).__module__ != "autograder.sandbox.process.remote_student":
             raise
         if type(error).__name__ == "Inconclusive":
             pytest.skip(f"inconclusive: {error}")

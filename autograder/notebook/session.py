@@ -10,7 +10,7 @@ from ..base.verdicts import Verdict, share
 from ..checking.runner import Check, run_checks, run_timing, select
 from ..grading.grade import explain_missing, our_cells
 from ..lessons import Day, lesson
-from ..sandbox.process.far import Far
+from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import Cell, Submission, read_submission
 from . import desk, render
 
@@ -29,7 +29,7 @@ class Session:
         self.given: dict[str, Verdict] = {}
         """Of each check that was asked for, by its name."""
         self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
-        self.student = Far(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
+        self.student = RemoteStudent(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
         try:
             self.student.start()
         except BaseException:

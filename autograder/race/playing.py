@@ -15,7 +15,7 @@ import torch
 
 from solutions.latency import Trace
 
-from ..sandbox.process.far import Far, Named
+from ..sandbox.process.remote_student import Named, RemoteStudent
 from .holding import Lost
 from .traffic import Asked
 
@@ -25,7 +25,7 @@ SLACK_BYTES = 32 * 1024**2
 """What a worker with tiny may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
 
 
-class Racer(Far):
+class Racer(RemoteStudent):
     """A worker with an engine's cells in it.
 
     ended: its clock when the last run ended; what it uses from then on is set-up. baseline: the bytes that a worker has before it has

@@ -14,7 +14,7 @@ from autograder.checking.runner import run_checks, select
 from autograder.lessons import Day, lesson
 from autograder.notebook import render
 from autograder.sandbox.confine.threads import one_thread
-from autograder.sandbox.process.far import Far
+from autograder.sandbox.process.remote_student import RemoteStudent
 from autograder.sandbox.submission import Cell
 
 from .checks_page import escaped
@@ -63,7 +63,7 @@ def chosen(day: Day) -> dict[str, Any]:
 def judged(day: Day, specimen: Specimen) -> list[Verdict]:
     """Return the verdicts of the visible checks of its exercise that measure no speed, as a student sees them."""
     cells = [Cell("setup", lesson(day).setup), Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
-    far = Far(day.topic, cells, earlier_sources(day.topic))
+    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic))
     try:
         with one_thread():
             return run_checks(day.topic, select(day.topic, exercise=specimen.exercise, hidden=False, timing=False), far)

@@ -26,10 +26,10 @@ from autograder.lessons import find_day
 from autograder.sandbox.confine import isolation
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.process import remote, warm, zygotes
-from autograder.sandbox.process.far import Cell, Far
 from autograder.sandbox.process.line import MAX_DEATHS
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote import Connection
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol import wire
 from autograder.sandbox.protocol.comparing import same
 from autograder.sandbox.protocol.raised import WorkerDied
@@ -55,10 +55,10 @@ FIND_WORKER = (
 @pytest.fixture
 def far():
     """Functions in a worker of the softmax day, from the source of one cell."""
-    started: list[Far] = []
+    started: list[RemoteStudent] = []
 
-    def start(source: str, limits: Limits = QUICK.limits) -> Far:
-        started.append(Far("softmax", [Cell("probe", source)], earlier_sources("softmax"), limits=limits))
+    def start(source: str, limits: Limits = QUICK.limits) -> RemoteStudent:
+        started.append(RemoteStudent("softmax", [Cell("probe", source)], earlier_sources("softmax"), limits=limits))
         started[-1].start()
         assert started[-1].cell_outcomes == {}, started[-1].cell_outcomes
         return started[-1]
@@ -68,7 +68,7 @@ def far():
         each.close()
 
 
-def judged(student: Far, body) -> str:
+def judged(student: RemoteStudent, body) -> str:
     """The outcome of a check that does `body(student)`."""
 
     @checks("softmax")
@@ -258,7 +258,7 @@ def test_a_change_in_place_is_seen(far, place, change, value):
     if place == "near":
         names: dict = {}
         exec(source, names)
-        student: Far | Near = Near(names)
+        student: RemoteStudent | LocalStudent = LocalStudent(names)
     else:
         student = far(source)
     with pytest.raises(CheckFailed, match="changed its argument 1 in place"):
@@ -372,7 +372,7 @@ def test_no_reply_can_pass_for_a_fault_of_ours(far, reply):
 
 def test_cells_that_end_the_process_are_tried_a_few_times_and_what_was_there_before_counts():
     cells = [Cell("good", "def softmax(x):\n    return x"), *(Cell(f"end{n}", "import os\nos._exit(0)") for n in range(40))]
-    student = Far("softmax", cells, {}, limits=QUICK.limits)
+    student = RemoteStudent("softmax", cells, {}, limits=QUICK.limits)
     try:
         student.start()
         assert student.softmax(5) == 5
@@ -382,7 +382,7 @@ def test_cells_that_end_the_process_are_tried_a_few_times_and_what_was_there_bef
 
 
 def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(far):
-    student = Far("softmax", [Cell("long", "x = 1\n" * 200_000), Cell("good", "def softmax(x):\n    raise ValueError('y' * 10**7)")], {},
+    student = RemoteStudent("softmax", [Cell("long", "x = 1\n" * 200_000), Cell("good", "def softmax(x):\n    raise ValueError('y' * 10**7)")], {},
                   limits=QUICK.limits)  # fmt: skip
     try:
         student.start()
@@ -408,12 +408,12 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
             "quick": "import os\nfor n in range(60):\n    os.mkdir('d')\n    os.chdir('d')",
         }
         for name, source in sources.items():
-            student = Far("softmax", [Cell(name, source)], {}, limits=QUICK.limits)
+            student = RemoteStudent("softmax", [Cell(name, source)], {}, limits=QUICK.limits)
             student.start()
             student.close()
             assert student.cell_outcomes[name].outcome in ("memory", "timeout"), student.cell_outcomes
             start = time.monotonic()
-            following = Far("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {}, limits=QUICK.limits)
+            following = RemoteStudent("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {}, limits=QUICK.limits)
             following.start()
             assert list(following.look()) == []
             following.close()
@@ -441,8 +441,8 @@ def test_in_the_private_root_nobody_fills_anothers_folder():
         zygotes.zygote(QUICK.limits)
         fill = "def fill():\n    for n in range(540):\n        open(f'f{n // 60}', 'ab').write(bytes(1 << 20))\n"
         write = "def write():\n    return open('mine', 'wb').write(bytes(1 << 20))"
-        full = Far("softmax", [Cell("fill", fill)], {}, limits=QUICK.limits)
-        other = Far("softmax", [Cell("write", write)], {}, limits=QUICK.limits)
+        full = RemoteStudent("softmax", [Cell("fill", fill)], {}, limits=QUICK.limits)
+        other = RemoteStudent("softmax", [Cell("write", write)], {}, limits=QUICK.limits)
         full.start()
         other.start()
         with pytest.raises((OSError, WorkerDied)):
@@ -462,7 +462,7 @@ def test_threads_are_bounded():
         "        while n < 5000:\n            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n            n += 1\n"
         "    except RuntimeError:\n        pass\n    return n\n"
     )
-    student = Far("softmax", [Cell("threads", source)], {}, limits=QUICK.limits)
+    student = RemoteStudent("softmax", [Cell("threads", source)], {}, limits=QUICK.limits)
     student.start()
     try:
         assert 10 < student.count() < 2000

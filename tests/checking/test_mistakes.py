@@ -15,13 +15,13 @@ from autograder.checking.mistakes import DESK_SEED, alike, fingerprint
 from autograder.checking.runner import reference, run_checks, select
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.confine.threads import one_thread
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 
-from ..sandbox.test_near import MEASURES
+from ..sandbox.test_local_student import MEASURES
 
 
 def softmax_verdicts(function, **options):
-    return run_checks("softmax", select("softmax", exercise="softmax", timing=False, **options), Near({"softmax": function}))
+    return run_checks("softmax", select("softmax", exercise="softmax", timing=False, **options), LocalStudent({"softmax": function}))
 
 
 def told(verdicts):
@@ -58,7 +58,7 @@ def test_a_mistake_nobody_knows_gets_no_cause():
 
 def test_a_mistake_is_named_with_other_inputs_too():
     checks = select("softmax", exercise="softmax", timing=False)
-    verdicts = run_checks("softmax", checks, Near({"softmax": lambda x: torch.softmax(-x, dim=-1)}), seed=12345)
+    verdicts = run_checks("softmax", checks, LocalStudent({"softmax": lambda x: torch.softmax(-x, dim=-1)}), seed=12345)
     assert sum("this mistake gives" in cause for cause in told(verdicts)) == 1
 
 

@@ -12,7 +12,7 @@ from autograder.certification.certify import specimen_named
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_layer, small_weights
 from autograder.checking.helpers.stages import block_stages, close_by_stages, forward_stages, unreached, what_differs
 from autograder.sandbox.measure.watch import watching
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import load_model
 
 CONFIG = small_config()
@@ -23,12 +23,12 @@ POSITIONS = torch.tensor([0, 1, 3, 4, 7])
 RIGHT_BLOCKS = [s.file for s in find_specimens(SPECIMENS, ["transformer"]) if s.file.startswith("right_block_")]
 
 
-def student(specimen: str | None = None) -> Near:
+def student(specimen: str | None = None) -> LocalStudent:
     namespace: dict[str, object] = {}
     exec(solution_source("transformer"), namespace)
     if specimen:
         exec(specimen_named(specimen, "transformer").source, namespace)
-    return Near(namespace)
+    return LocalStudent(namespace)
 
 
 def told(specimen: str) -> str | None:
@@ -80,7 +80,7 @@ def test_a_layer_that_goes_token_by_token_is_told_its_stage_too():
         return torch.stack([torch.stack([token * 2 for token in row]) for row in x])
 
     stages, _ = block_stages(X, LAYER, CONFIG, POSITIONS)
-    someone = Near({"decoder_block": token_by_token})
+    someone = LocalStudent({"decoder_block": token_by_token})
 
     def call():
         return someone.decoder_block(X, LAYER, CONFIG, POSITIONS)

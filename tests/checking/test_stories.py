@@ -15,7 +15,7 @@ from autograder.authoring import CheckFailed, stories
 from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.checking.helpers.paged import Sequences, play_pool, pool_story, sequence_story
 from autograder.checking.helpers.scheduled import Numbers, arrivals, play_schedule
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 
 
 def test_only_the_steps_that_it_takes_are_left():
@@ -54,7 +54,7 @@ def namespace_of(specimen: str, module: ModuleType = solutions.paging) -> dict:
 def told(namespace: dict, draw, play) -> tuple[str, list[str]]:
     """(what is told of the failure, the story's lines)."""
     rng = torch.Generator().manual_seed(0)
-    student = Near(namespace)
+    student = LocalStudent(namespace)
     student.begin_check()
     with pytest.raises(CheckFailed) as failed:
         stories(lambda: draw(rng), lambda story: play(student, story), count=60)
@@ -104,7 +104,7 @@ def test_a_story_of_a_fork_says_what_is_to_be_copied_and_why(due: str, instead: 
     assert source.count(due) == 1
     namespace = {"__name__": "solutions.paging"}
     exec(compile(source.replace(due, instead), "reference", "exec"), namespace)
-    student = Near(namespace)
+    student = LocalStudent(namespace)
     student.begin_check()
     story = [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)]
     with pytest.raises(CheckFailed) as failed:
@@ -116,7 +116,7 @@ def test_a_story_of_a_fork_says_what_is_to_be_copied_and_why(due: str, instead: 
 
 def test_no_story_tells_of_what_a_student_has_not_written():
     """A block that a step has given is called as the story calls it."""
-    student = Near(namespace_of("pool_take_without_a_holder"))
+    student = LocalStudent(namespace_of("pool_take_without_a_holder"))
     student.begin_check()
     with pytest.raises(CheckFailed) as failed:
         play_pool(student, [("take", "a", 0), ("share", "a", 0)], 4, keys=False)

@@ -115,7 +115,7 @@ from IPython.display import HTML, display
 from ipywidgets import FloatSlider
 from autograder.notebook import ladder, render; from autograder import student
 from autograder.checking.runner import run_checks, select
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import load_model, widgets
 from course.kit.steppers.batch_stepper import batch_by_batch
 from course.kit.steppers.block_stepper import blocks_in_use

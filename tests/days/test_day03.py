@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.base.verdicts import PASS
 from autograder.checking.runner import run_checks, select
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import Model, ModelUnavailable, load_model, paths
 from course.kit.steppers.attention_maps import best_head, queries_and_keys, without_heads
 from solutions.attention import attention, causal_mask, merge_heads, rotary, sinusoidal_positions, split_heads
@@ -128,7 +128,7 @@ def test_the_sum_mended_after_the_softmax_passes_all_visible_checks_but_one() ->
         return weights @ v
 
     checks = select("attention", exercise="attention", hidden=False, timing=False)
-    passed = [v.outcome == PASS for v in run_checks("attention", checks, Near({"attention": colleagues}))]
+    passed = [v.outcome == PASS for v in run_checks("attention", checks, LocalStudent({"attention": colleagues}))]
     assert (sum(passed), len(passed)) == (12, 13)
     assert "Twelve of the thirteen checks that you can read" in LESSON
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 import torch
 
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from course.kit import load_model, paths
 from solutions.generation import generate, stream
 from solutions.samplers import draw
@@ -142,13 +142,13 @@ def probe(model):
     return before, asleep, [child.training for child in model.body.children()]
 """
     model = Breaks()
-    student: Near | Far
+    student: LocalStudent | RemoteStudent
     if how == "near":
         space = {"torch": torch}
         exec(cell, space)
-        student = Near(space)
+        student = LocalStudent(space)
     else:
-        student = Far("generation", [Cell("probe", "import torch\n" + cell)], {})
+        student = RemoteStudent("generation", [Cell("probe", "import torch\n" + cell)], {})
     try:
         before, asleep, children = student.probe(model)
         assert before == {"": True, "body": True, "body.0": False, "body.1": True}
@@ -158,5 +158,5 @@ def probe(model):
         assert student.gradients(False) == "on"
         assert student.gradients(True) == "off"
     finally:
-        if isinstance(student, Far):
+        if isinstance(student, RemoteStudent):
             student.close()

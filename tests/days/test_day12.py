@@ -13,7 +13,7 @@ from autograder.checking.helpers.tiles import planned
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
 from autograder.sandbox.measure.work import counting
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import paths
 from course.kit.hardware import HARDWARE
 from course.kit.steppers.tile_map import draw_tiles
@@ -253,5 +253,5 @@ def test_the_race_is_won_by_tiles_and_lost_key_by_key(more: str, outcome: str) -
     namespace: dict[str, Any] = {"__name__": __name__}
     for source in (solution_source("flash_attention"), more):
         exec(source, namespace)
-    verdicts = run_checks("flash_attention", select("flash_attention", hidden=False, timing=True), Near(namespace))
+    verdicts = run_checks("flash_attention", select("flash_attention", hidden=False, timing=True), LocalStudent(namespace))
     assert [(v.outcome, v.message in ("", "too slow")) for v in verdicts] == [(outcome, True)]

@@ -13,7 +13,7 @@ import solutions.speculative as speculative
 from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole
 from autograder.checking.helpers.guessed import Books, Drawn, Lookup, Oracle, has_the_law, joint_law, law_of, trials
 from autograder.sandbox.measure.work import counting
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import WeightsOnly, paths
 from solutions.kv_cache import KVCache, forward_cached, generate_cached
 from solutions.samplers import draw, sample_next_token
@@ -76,7 +76,7 @@ def test_the_overlap() -> None:
 @pytest.mark.parametrize("name", ["chain", "chain_of_four"])
 def test_the_chains(name: str) -> None:
     case = HAND[name]
-    lengths = has_the_law(Near(vars(speculative)), case["p"], case["q"], 2)
+    lengths = has_the_law(LocalStudent(vars(speculative)), case["p"], case["q"], 2)
     assert lengths == pytest.approx(case["lengths"])
     assert sum(n * probability for n, probability in enumerate(lengths, 1)) == pytest.approx(case["mean"])
     alpha = float(torch.minimum(exact(case["p"][0]), exact(case["q"][0])).sum())
@@ -178,7 +178,7 @@ def test_the_law_is_the_models_for_any_draft(vocab: int, k: int) -> None:
     for seed in range(4):
         p, q = random_chain(seed, vocab), random_chain(seed + 50, vocab)
         assert sum(trial.weight for trial in trials(p, q, k)) == pytest.approx(1)
-        lengths = has_the_law(Near(vars(speculative)), p, q, k)
+        lengths = has_the_law(LocalStudent(vars(speculative)), p, q, k)
         assert sum(lengths) == pytest.approx(1)
 
 
@@ -204,7 +204,7 @@ def test_the_law_tells_wrong_rules_apart() -> None:
         return verify_sampled
 
     def error(function: Callable[..., list[int]]) -> float:
-        law, _ = law_of(Near({"verify_sampled": function}), case["p"], case["q"], 2)
+        law, _ = law_of(LocalStudent({"verify_sampled": function}), case["p"], case["q"], 2)
         return float((law - joint_law(case["p"], 3)).abs().max())
 
     assert error(verify()) < 1e-15

@@ -35,8 +35,8 @@ from autograder.sandbox import handed_in
 from autograder.sandbox.confine.limits import stopped_after
 from autograder.sandbox.handed_in import MAX_BYTES
 from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.far import Cell, Far
 from autograder.sandbox.process.line import worker_seed
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.raised import is_memory, student_raised
 from autograder.sandbox.submission import MAX_CELLS, BadSubmission, read_submission
 from tests.support.submissions import QUICK, SOFTMAX, cells_of, code, graded, hand_in, only_lost, points, released, solved, with_cell
@@ -394,8 +394,8 @@ def worker():
     """Functions in a worker of the samplers day, the second of two that have a lesson."""
     started = []
 
-    def start(source: str) -> Far:
-        far = Far("samplers", [Cell("probe", source)], earlier_sources("samplers"), limits=QUICK.limits)
+    def start(source: str) -> RemoteStudent:
+        far = RemoteStudent("samplers", [Cell("probe", source)], earlier_sources("samplers"), limits=QUICK.limits)
         started.append(far)
         far.start()
         assert far.cell_outcomes == {}, far.cell_outcomes
@@ -879,7 +879,7 @@ def test_a_hidden_check_says_which_builtin_exception_and_where(tmp_path):
 
 def test_the_worker_does_not_know_the_runs_seed():
     seed = 2**50 + 12_345
-    far = Far("softmax", [Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")], {}, seed=seed, limits=QUICK.limits)
+    far = RemoteStudent("softmax", [Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")], {}, seed=seed, limits=QUICK.limits)
     try:
         assert far.ask() == worker_seed(seed) not in (seed, 0)
     finally:

@@ -24,7 +24,7 @@ from autograder.base.specimen_files import Listed, parts, sections, whole
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
 from autograder.notebook.typed import NotOfTheForm
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from course.kit import Tokenizer, load_model, load_tokenizer
 
 FOLDER = Path(__file__).parent / "asides"
@@ -275,7 +275,7 @@ def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: 
         ]
         exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
         namespace[aside.exercise] = namespace[aside.colleague]
-        verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), Near(namespace))
+        verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), LocalStudent(namespace))
         assert any(verdict.failed for verdict in verdicts) == fails, [v.title for v in verdicts if v.failed]
 
 

@@ -19,7 +19,7 @@ from autograder.base.errors import CourseError
 from autograder.checking.runner import Check, load_checks, run_checks
 from autograder.cli import app
 from autograder.lessons import syllabus
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
 from autograder.site import readme
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +205,7 @@ def test_the_check_of_ones_own_passes_the_answer_and_catches_a_mistake():
     source = (ROOT / "autograder" / "checking" / "hidden" / "test_softmax.py").read_text() + "\n\n" + textwrap.dedent(block)
     exec(compile(source, "test_softmax.py", "exec"), module.__dict__)
     check = Check("test_ours", "softmax", "", 1.0, True, module.test_ours_a_row_and_its_double)
-    (right,) = run_checks("softmax", [check], Near(vars(solutions.softmax)), seed=7)
+    (right,) = run_checks("softmax", [check], LocalStudent(vars(solutions.softmax)), seed=7)
     assert right.passed, right.message
-    (wrong,) = run_checks("softmax", [check], Near({"softmax": lambda logits: solutions.softmax.softmax(logits / 2)}), seed=7)
+    (wrong,) = run_checks("softmax", [check], LocalStudent({"softmax": lambda logits: solutions.softmax.softmax(logits / 2)}), seed=7)
     assert wrong.failed

@@ -11,22 +11,22 @@ import pytest
 import torch
 
 from autograder.authoring import CheckFailed, raises
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol import wire
 from autograder.sandbox.protocol.raised import StudentRaised, WorkerDied
 from tests.certification.test_attacks import FIND_WORKER
 from tests.support.submissions import QUICK
 
-Start = Callable[[str], Far | Near]
+Start = Callable[[str], RemoteStudent | LocalStudent]
 
 
 @pytest.fixture
-def far() -> Iterator[Callable[[str], Far]]:
-    started: list[Far] = []
+def far() -> Iterator[Callable[[str], RemoteStudent]]:
+    started: list[RemoteStudent] = []
 
-    def start(source: str) -> Far:
-        started.append(Far("softmax", [Cell("probe", source)], {}, limits=QUICK.limits))
+    def start(source: str) -> RemoteStudent:
+        started.append(RemoteStudent("softmax", [Cell("probe", source)], {}, limits=QUICK.limits))
         started[-1].start()
         assert started[-1].cell_outcomes == {}
         return started[-1]
@@ -36,10 +36,10 @@ def far() -> Iterator[Callable[[str], Far]]:
         each.close()
 
 
-def near(source: str) -> Near:
+def near(source: str) -> LocalStudent:
     namespace: dict[str, object] = {}
     exec(source, namespace)
-    return Near(namespace)
+    return LocalStudent(namespace)
 
 
 @pytest.fixture(params=["near", "far"])
@@ -161,7 +161,7 @@ def test_a_counted_call_has_longer():
     """The counter takes several times as long as the operations it looks at, and that is not the student's time."""
     limits = replace(QUICK.limits, call_seconds=0.5)
     for counted in (True, False):
-        student = Far("softmax", [Cell("probe", BURNS)], {}, limits=limits)
+        student = RemoteStudent("softmax", [Cell("probe", BURNS)], {}, limits=limits)
         try:
             student.start()
             with student.counting() if counted else contextlib.nullcontext():

@@ -14,7 +14,7 @@ import pytest
 from autograder.base.errors import CourseError, InfrastructureFault
 from autograder.sandbox.confine import isolation, syscalls
 from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
 ROOT = Path(__file__).parents[2]
 
@@ -152,7 +152,7 @@ HARMLESS = {"setuid root"}  # without a change of user (an ordinary user, or roo
 @pytest.fixture(scope="module", params=["namespaces", "landlock"])
 def far(request):
     zygotes.want(request.param)
-    submission = Far("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
+    submission = RemoteStudent("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
     try:
         submission.start()
     except InfrastructureFault as fault:
@@ -194,7 +194,7 @@ def test_a_file_without_end_is_stopped(far):
 
 def test_the_next_submission_finds_nothing_of_the_last(far):
     far.scratch()
-    following = Far("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {})
+    following = RemoteStudent("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {})
     following.start()
     try:
         assert list(following.look()) == []
@@ -218,10 +218,10 @@ sys.path.insert(0, {str(ROOT)!r})
 from autograder.base.errors import InfrastructureFault
 from autograder.doctor import exposed
 from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 zygotes.want({level!r})
 look = "def look(path):" + chr(10) + "    return open(path).read()[:20]"
-far = Far("softmax", [Cell("look", look)], {{}})
+far = RemoteStudent("softmax", [Cell("look", look)], {{}})
 print([finding.state for finding in exposed()])
 try:
     far.start()
@@ -257,10 +257,10 @@ def test_a_copy_of_the_tree_starts_its_own_workers(tmp_path):
     worker = copy / "autograder" / "sandbox" / "process" / "worker.py"
     worker.write_text(worker.read_text() + "\n\nMARK = 'the copy'\n")
     code = """
-from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process import zygotes
 look = "import autograder.sandbox.process.worker as w\\ndef look(): return getattr(w, 'MARK', w.__file__)"
-far = Far("softmax", [Cell("look", look)], {})
+far = RemoteStudent("softmax", [Cell("look", look)], {})
 far.start()
 print(far.look(), zygotes.refusals)
 far.close()
@@ -322,9 +322,9 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     os.chown(home, 65534, 65534)
     code = f"""
 from autograder.sandbox.confine import confine, isolation, syscalls; from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.far import Cell, Far
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 zygotes.want({level!r})
-far = Far("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
+far = RemoteStudent("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
 far.start()
 assert not far.cell_outcomes, far.cell_outcomes
 print(zygotes.level(), sorted(name for name in far.names() if far.probe(name) is not None))

@@ -129,11 +129,11 @@ def test_a_communicator_that_was_kept_waits_for_nobody(student):
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_ranks(student, monkeypatch):
-    class Broken(ranks.FarFunction):
+    class Broken(ranks.RemoteFunction):
         def __call__(self, x, comm):
             raise InfrastructureFault("no worker could be started") if comm.rank == 1 else ValueError("rank 0 goes first")
 
-    monkeypatch.setattr(ranks, "FarFunction", Broken)
+    monkeypatch.setattr(ranks, "RemoteFunction", Broken)
     with pytest.raises(InfrastructureFault):
         student.ranks(2).each("ring_sum", inputs(2))
 

@@ -8,8 +8,8 @@ import pytest
 
 from autograder.base.course_table import solution_source
 from autograder.sandbox.measure.stand_in import StandIn
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
 PEAK, BANDWIDTH = 3e11, 2e10
 
@@ -22,9 +22,9 @@ def namespace(*more: str) -> dict:
 
 
 def test_the_reference_measures_the_made_up_machine_near_and_far():
-    far = Far("costs", [Cell("reference", solution_source("costs"))], {})
+    far = RemoteStudent("costs", [Cell("reference", solution_source("costs"))], {})
     try:
-        for student in (Near(namespace()), far):
+        for student in (LocalStudent(namespace()), far):
             with student.stand_in(peak_flops=PEAK, bandwidth=BANDWIDTH) as work:
                 machine = student.measure_machine(256, 2**20, 5)
             assert (machine.peak_flops, machine.bandwidth) == (pytest.approx(PEAK), pytest.approx(BANDWIDTH, rel=1e-4))

@@ -300,10 +300,10 @@ def test_checks_ask_a_student_for_nothing_else():
 
 
 def test_near_and_far_are_the_contract():
-    from autograder.sandbox.process.far import Far
-    from autograder.sandbox.process.near import Near
+    from autograder.sandbox.process.local import LocalStudent
+    from autograder.sandbox.process.remote_student import RemoteStudent
 
-    for kind in (Near, Far):
+    for kind in (LocalStudent, RemoteStudent):
         for name in members():
             due, have = (inspect.signature(getattr(each, name)) for each in (Student, kind))
             assert [p.name for p in due.parameters.values()] == [p.name for p in have.parameters.values()], name

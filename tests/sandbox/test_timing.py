@@ -19,8 +19,8 @@ from autograder.grading.run import fresh_record, grade_all
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.measure import timing
 from autograder.sandbox.measure.timing import Inconclusive, Race
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from tests.support.submissions import hand_in, solved
 
 TOPIC = "softmax"
@@ -55,12 +55,12 @@ def of_ones(s, inputs, state):
 
 
 def far_with(source):
-    return Far(TOPIC, [Cell("reference", solution_source(TOPIC)), Cell("more", source)], earlier_sources(TOPIC))
+    return RemoteStudent(TOPIC, [Cell("reference", solution_source(TOPIC)), Cell("more", source)], earlier_sources(TOPIC))
 
 
 def rounds(monkeypatch, ratios, limit=2.0):
     given = iter(ratios)
-    return Race(TOPIC, Near({}))._rounds(lambda flip: next(given), limit)
+    return Race(TOPIC, LocalStudent({}))._rounds(lambda flip: next(given), limit)
 
 
 def test_three_rounds_that_agree_are_enough(monkeypatch):
@@ -91,7 +91,7 @@ def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
             return far_with(source)
         namespace: dict[str, object] = {}
         exec(solution_source(TOPIC) + source, namespace)
-        return Near(namespace)
+        return LocalStudent(namespace)
 
     won, lost = Race(TOPIC, student("")), Race(TOPIC, student(SLOW))
     won.against(SLOW, draw, call)
@@ -133,7 +133,7 @@ def test_nothing_is_asked_twice_so_a_memory_of_answers_is_too_slow():
 
 def test_another_seed_gives_other_inputs_and_the_same_seed_the_same():
     def first(seed, **options):
-        return Race(TOPIC, Near({}), seed=seed, **options).draws.next(draw)
+        return Race(TOPIC, LocalStudent({}), seed=seed, **options).draws.next(draw)
 
     assert torch.equal(first("1"), first("1"))
     assert not torch.equal(first("1"), first("2"))
@@ -173,13 +173,13 @@ def softmax(logits):
 
 
 def test_a_call_that_runs_into_the_time_limit_is_too_slow():
-    far = Far(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
+    far = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow"):
         Race(TOPIC, far).against(SLOW, draw, call)
 
 
 def test_growth_that_runs_into_the_time_limit_is_too_slow():
-    far = Far(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
+    far = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow"):
         Race(TOPIC, far).growth(by_size, same_size, of_ones, short=8, long=64, limit=2.0, slow=4.0)
 
@@ -215,7 +215,7 @@ def test_cost_that_grows_with_the_length_is_seen():
 def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is(between):
     body = f"    if len(logits) == 256:\n        {between}\n    return [logits.softmax(0) for _ in range(len(logits))][0]\n"
     source = f"def softmax(logits):\n{body}"
-    race = Race(TOPIC, Far(TOPIC, [Cell("more", source)], {}, limits=Limits(call_seconds=0.5)))
+    race = Race(TOPIC, RemoteStudent(TOPIC, [Cell("more", source)], {}, limits=Limits(call_seconds=0.5)))
     with pytest.raises(CheckFailed, match="grows"):
         race.growth(by_size, same_size, of_ones, short=128, long=1024, limit=2.0, slow=1e6)
     assert race.times == {}
@@ -340,7 +340,7 @@ def test_certification_measures_what_passed_all_else(with_timing):
 def test_a_gpu_check_is_skipped_with_its_reason_and_costs_nothing(monkeypatch):
     check = Check("test_gpu", "softmax", "on the GPU", 1.0, hidden=False, function=lambda student: None, gpu=True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    verdict = runner.run_check(TOPIC, check, Near({}))
+    verdict = runner.run_check(TOPIC, check, LocalStudent({}))
     assert verdict.outcome == SKIPPED
     assert "CUDA" in verdict.message
     passed = dataclasses.replace(verdict, outcome=PASS)
@@ -352,4 +352,4 @@ def test_a_gpu_check_is_skipped_with_its_reason_and_costs_nothing(monkeypatch):
     far = far_with("")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert "make gpu" in runner.run_check(TOPIC, check, far).message
-    assert runner.run_check(TOPIC, check, Near({})).outcome == PASS
+    assert runner.run_check(TOPIC, check, LocalStudent({})).outcome == PASS

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from autograder.sandbox.measure.watch import print_of, watching
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from course.kit.paths import ROOT
 
 SOURCE = """
@@ -49,7 +49,7 @@ def fails(x):
 @pytest.fixture(params=["far", "near"])
 def student(request):
     if request.param == "far":
-        far = Far("softmax", [Cell("f", SOURCE)], {})
+        far = RemoteStudent("softmax", [Cell("f", SOURCE)], {})
         yield far
         far.close()
     else:
@@ -58,7 +58,7 @@ def student(request):
         namespace: dict[str, object] = {}
         linecache.cache["<cell 1>"] = (len(SOURCE), None, SOURCE.splitlines(True), "<cell 1>")
         exec(compile(SOURCE, "<cell 1>", "exec"), namespace)
-        yield Near(namespace)
+        yield LocalStudent(namespace)
 
 
 def test_what_was_computed_is_printed_in_order(student):

@@ -11,8 +11,8 @@ from autograder.authoring import CheckFailed
 from autograder.base.course_table import earlier_sources, solution_source
 from autograder.sandbox.confine import limits
 from autograder.sandbox.measure.work import counting
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.given import named
 from course.kit import Weights
 
@@ -95,12 +95,12 @@ def test_positions_are_the_rows_read_from_the_embedding_of_a_named_model():
 def test_far_and_near_count_alike():
     topic = "kv_cache"
     source = solution_source(topic)
-    far = Far(topic, [Cell("reference", source)], earlier_sources(topic))
+    far = RemoteStudent(topic, [Cell("reference", source)], earlier_sources(topic))
     namespace: dict[str, object] = {}
     exec(source, namespace)
     ids = torch.arange(3, 23)[None]
     works = []
-    for student in (far, Near(namespace)):
+    for student in (far, LocalStudent(namespace)):
         model = student.model("tiny")
         with student.counting() as work:
             student.generate_cached(model, ids, max_new_tokens=6, block_size=64, temperature=0.0)
@@ -113,7 +113,7 @@ def test_far_and_near_count_alike():
 
 def test_what_is_outside_the_block_is_not_counted():
     source = "import torch\ndef f(x):\n    return x @ x\n"
-    far = Far("softmax", [Cell("f", source)], {})
+    far = RemoteStudent("softmax", [Cell("f", source)], {})
     far.f(torch.ones(4, 4))
     with far.counting() as work:
         far.f(torch.ones(4, 4))
@@ -123,8 +123,8 @@ def test_what_is_outside_the_block_is_not_counted():
 
 
 def test_clocks_go_forward_with_work():
-    far = Far("softmax", [Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")], {})
-    for student in (far, Near({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
+    far = RemoteStudent("softmax", [Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")], {})
+    for student in (far, LocalStudent({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
         start = student.clock()
         student.f()
         assert student.clock() > start
@@ -152,10 +152,10 @@ def test_values_that_python_asks_for_count_as_waits():
 
 def test_arguments_as_they_are_after_a_call_near_and_far():
     source = "def f(x, y):\n    x[0] = 7\n    return y + 1\n"
-    far = Far("softmax", [Cell("f", source)], {})
+    far = RemoteStudent("softmax", [Cell("f", source)], {})
     namespace: dict[str, object] = {}
     exec(source, namespace)
-    for student in (far, Near(namespace)):
+    for student in (far, LocalStudent(namespace)):
         result, (x, y) = student.f(torch.zeros(2), torch.ones(1), _arguments=True)
         assert (result.item(), x.tolist(), y.tolist()) == (2.0, [7.0, 0.0], [1.0])
     far.close()
@@ -183,10 +183,10 @@ import torch
 
 
 def test_calls_in_the_same_memory_and_results_as_they_are_at_the_end_near_and_far():
-    far = Far("transformer", [Cell("cell", REMEMBERS)], {})
+    far = RemoteStudent("transformer", [Cell("cell", REMEMBERS)], {})
     namespace: dict[str, object] = {}
     exec(REMEMBERS, namespace)
-    for student in (far, Near(namespace)):
+    for student in (far, LocalStudent(namespace)):
         one, other = (Weights(torch.ones(1), [], torch.full((2,), n), torch.ones(1)) for n in (1.0, 5.0))
         first, second = student.total.again([one, torch.ones(3)], [other, torch.zeros(3)])
         assert (first, second) == (5.0, 2.0)  # not 10: what it remembers is stale
@@ -210,7 +210,7 @@ def softmax(logits):
 
 @pytest.mark.skipif(limits.main_thread_seconds(os.getpid()) is None, reason="this system does not tell the time of a thread")
 def test_work_in_another_thread_is_seen_by_the_processors_time():
-    far = Far("softmax", [Cell("cell", IN_A_THREAD)], {})
+    far = RemoteStudent("softmax", [Cell("cell", IN_A_THREAD)], {})
     with pytest.raises(CheckFailed, match="other threads"), far.counting():
         far.softmax(torch.ones(500, 1000))
     far.close()
@@ -236,7 +236,7 @@ def patched(x):
 
 
 def test_work_that_is_left_until_the_answer_is_sent_is_not_done_or_is_counted():
-    far = Far("softmax", [Cell("probe", LATE)], {})
+    far = RemoteStudent("softmax", [Cell("probe", LATE)], {})
     try:
         with far.counting() as work:
             assert far.late(torch.ones(8, 8)).tolist() == [0.0, 0.0]
@@ -252,7 +252,7 @@ def test_work_that_is_left_until_the_answer_is_sent_is_not_done_or_is_counted():
 
 
 def test_what_is_sent_back_takes_no_memory_of_pythons():
-    far = Far("softmax", [Cell("probe", "import torch\ndef large(): return torch.ones(500_000)")], {})
+    far = RemoteStudent("softmax", [Cell("probe", "import torch\ndef large(): return torch.ones(500_000)")], {})
     try:
         with far.counting(python=True) as work:
             far.large()
@@ -276,7 +276,7 @@ def test_a_storage_that_grows_by_itself_is_seen_where_it_is_used():
 
 def test_threads_of_torch_that_a_cell_asks_for_are_not_taken_for_others():
     source = "torch.set_num_threads(2)\ndef softmax(logits):\n    return [logits @ logits for _ in range(20)][-1]\n"
-    far = Far("softmax", [Cell("cell", f"import torch\n{source}")], {})
+    far = RemoteStudent("softmax", [Cell("cell", f"import torch\n{source}")], {})
     with far.counting() as work:
         far.softmax(torch.ones(500, 500))
     far.close()
@@ -444,11 +444,11 @@ def drop():
 
 
 def test_memory_near_and_far():
-    far = Far("softmax", [Cell("cell", KEEPS)], {})
+    far = RemoteStudent("softmax", [Cell("cell", KEEPS)], {})
     namespace: dict[str, object] = {}
     exec(KEEPS, namespace)
     works = []
-    for student in (far, Near(namespace)):
+    for student in (far, LocalStudent(namespace)):
         x = torch.zeros(6, 30, 30)
         student.products(x, 1)  # what was made before is not counted
         with student.counting(fast_bytes=SIZE) as work:

@@ -11,12 +11,12 @@ from autograder.base.errors import InfrastructureFault
 from autograder.sandbox.confine.confine import LEVELS
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
-from tests.sandbox.test_near import cell
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
+from tests.sandbox.test_local_student import cell
 from tests.support.submissions import QUICK
 
-Start = Callable[..., Far]
+Start = Callable[..., RemoteStudent]
 WAYS = ("near", *LEVELS)
 
 
@@ -36,14 +36,14 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def student_of(way: str) -> Iterator[Start]:
     """student_of(source) -> the functions that it defines."""
-    started: list[Far] = []
+    started: list[RemoteStudent] = []
 
-    def start(source: str, limits: Limits = QUICK.limits) -> Far:
+    def start(source: str, limits: Limits = QUICK.limits) -> RemoteStudent:
         if way == "near":
             namespace: dict[str, Any] = {"__name__": "__main__"}
             cell("probe", source, namespace)
-            return Near(namespace, limits=limits)
-        started.append(Far("softmax", [Cell("probe", source)], {}, limits=limits))
+            return LocalStudent(namespace, limits=limits)
+        started.append(RemoteStudent("softmax", [Cell("probe", source)], {}, limits=limits))
         started[-1].start()
         assert started[-1].cell_outcomes == {}
         return started[-1]

@@ -21,7 +21,7 @@ from ...grading import verdict_inputs
 from ...grading.lane import measured
 from ...sandbox.confine.limits import Limits
 from ...sandbox.confine.threads import one_thread
-from ...sandbox.process.far import Far
+from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.submission import Cell
 from . import equivalent
 from .mutants import REFERENCE, Identity, Mutant, mutants_of
@@ -167,7 +167,7 @@ def untimed(topic: str, exercise: str) -> list[Check]:
 
 
 def first_failing(topic: str, cells: list[Cell], checks: Iterable[Check]) -> str | None:
-    far = Far(topic, cells, earlier_sources(topic), limits=LIMITS, seed=SEED)
+    far = RemoteStudent(topic, cells, earlier_sources(topic), limits=LIMITS, seed=SEED)
     try:
         far.start()
         if far.cell_outcomes:
@@ -183,7 +183,7 @@ def timing_checks(mutant: Mutant) -> list[Check]:
 
 def too_slow_for(mutant: Mutant) -> str | None:
     """The check of speed that it fails, or None. What could not be measured clearly is no failure."""
-    far = Far(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
+    far = RemoteStudent(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
     try:
         far.start()
         verdicts = measured(mutant.topic, timing_checks(mutant), far, [], SEED)

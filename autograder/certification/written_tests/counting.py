@@ -20,8 +20,8 @@ from unittest import mock
 from ...base.course_table import earlier_sources
 from ...checking.runner import Check, run_check, select
 from ...sandbox.confine.threads import one_thread
-from ...sandbox.process.far import Far
-from ...sandbox.protocol.handles import FarFunction, Handle
+from ...sandbox.process.remote_student import RemoteStudent
+from ...sandbox.protocol.handles import Handle, RemoteFunction
 from ...sandbox.submission import Cell
 from ..certify import Specimen
 from .tasks import Task, name_of, task
@@ -36,7 +36,7 @@ class NotSeen(BaseException):
 class OnlySeen:
     """A check's `student`, of whom only that is to be had which a test has."""
 
-    def __init__(self, far: Far) -> None:
+    def __init__(self, far: RemoteStudent) -> None:
         self._far = far
 
     def __getattr__(self, name: str) -> Any:
@@ -59,7 +59,7 @@ def not_seen(name: str) -> Any:
 class OnlyCalled:
     """A function of the student's, called or read as a test can."""
 
-    def __init__(self, function: FarFunction) -> None:
+    def __init__(self, function: RemoteFunction) -> None:
         self._function = function
 
     def __call__(self, *args: Any, _rng_unchanged: bool = False, **kwargs: Any) -> Any:
@@ -70,12 +70,12 @@ class OnlyCalled:
     def __getattr__(self, name: str) -> Any:
         if name == "each":
             return self._function.each
-        if name.startswith("_") or hasattr(FarFunction, name):
+        if name.startswith("_") or hasattr(RemoteFunction, name):
             raise NotSeen(name)
         return getattr(self._function, name)
 
 
-def fails(topic: str, checks: Iterable[Check], far: Far, seed: int) -> str:
+def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) -> str:
     """The title of the first of these checks that fails by what a test sees too, or "" for none."""
     for check in checks:
         try:
@@ -93,7 +93,7 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
     titles = []
     for seed in range(SEEDS):
         cells = [Cell("setup", which.setup), Cell("reference", which.reference), Cell(specimen.file, specimen.source)]
-        far = Far(which.topic, cells, earlier_sources(which.topic), seed=seed)
+        far = RemoteStudent(which.topic, cells, earlier_sources(which.topic), seed=seed)
         try:
             titles.append(fails(which.topic, [c for c in checks if not c.gpu], far, seed))
         finally:

@@ -24,7 +24,7 @@ from ...authoring import CheckFailed, exception_names
 from ...base.course_table import earlier_sources
 from ...base.errors import CourseError, InfrastructureFault
 from ...sandbox.confine.threads import one_thread
-from ...sandbox.process.far import Far
+from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.protocol.handles import Handle
 from ...sandbox.protocol.raised import StudentRaised, WorkerDied
 from ...sandbox.submission import Cell
@@ -153,9 +153,9 @@ def note(judged: Judged, version: Version, made: list[Run]) -> None:
 def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed: int) -> Run:
     """cells: with the test, and what it uses."""
     earlier = earlier_sources(task.topic)
-    tester = Far(task.topic, [Cell("setup", task.setup), Cell("handed", HANDED), *cells], earlier, seed=seed)
+    tester = RemoteStudent(task.topic, [Cell("setup", task.setup), Cell("handed", HANDED), *cells], earlier, seed=seed)
     own = [Cell(version.file, version.source)] if version.source is not None else []
-    tested = Far(task.topic, [Cell("reference", task.reference), *own], earlier)
+    tested = RemoteStudent(task.topic, [Cell("reference", task.reference), *own], earlier)
     try:
         tested.start()
         tester.start()
@@ -172,7 +172,7 @@ def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed
         tested.close()
 
 
-def one_run(tester: Far, passing_on: PassingOn, test_name: str, exercise: str, seed: int) -> Run:
+def one_run(tester: RemoteStudent, passing_on: PassingOn, test_name: str, exercise: str, seed: int) -> Run:
     try:
         returned = getattr(tester, ENTRY)(passing_on, test_name, exercise, seed)
     except StudentRaised as raised:
@@ -189,7 +189,7 @@ class PassingOn:
     late: the test has called for too long.
     """
 
-    def __init__(self, tested: Far, exercise: str) -> None:
+    def __init__(self, tested: RemoteStudent, exercise: str) -> None:
         self.tested, self.exercise = tested, exercise
         self.things: list[Handle] = []
         self.until = time.monotonic() + CALLS_SECONDS

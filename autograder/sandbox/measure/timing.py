@@ -37,8 +37,8 @@ from ...base.verdicts import TOO_SLOW
 from ..confine.limits import Limits
 from ..confine.threads import one_thread
 from ..process import zygotes
-from ..process.far import Far
-from ..process.near import Near
+from ..process.local import LocalStudent
+from ..process.remote_student import RemoteStudent
 from ..process.warm import Zygote
 from ..protocol.raised import WorkerDied
 from ..submission import Cell
@@ -97,7 +97,7 @@ class Race:
         self.of = "the reference's processor time"
         agree = agree or _same
         with _alone, one_thread():
-            rivals = _rivals(self.topic, isinstance(self.student, Near))
+            rivals = _rivals(self.topic, isinstance(self.student, LocalStudent))
             reference = rivals.get("")
             expected = "a time near the reference's"
             try:
@@ -141,7 +141,7 @@ class Race:
         slower = Series(slow, f"the reference's processor time at size {long}")
         expected = f"at most {limit:g} times the processor time at {long} of that at {short}, and {slow:g} times the reference's at {long}"
         with _alone, one_thread():
-            versions = {"reference": _rivals(self.topic, isinstance(self.student, Near)).get(""), "yours": self.student}
+            versions = {"reference": _rivals(self.topic, isinstance(self.student, LocalStudent)).get(""), "yours": self.student}
             work = GrowingWork(draw, prepare, call, self.draws, versions, short, long)
             try:
                 well = self._grows_little(work, grown, slower)
@@ -270,7 +270,7 @@ class Rivals:
 
     def __init__(self, topic: str, near: bool) -> None:
         self.topic, self.near = topic, near
-        self.namespaces: dict[str, Near | Far] = {}
+        self.namespaces: dict[str, LocalStudent | RemoteStudent] = {}
         self.spreads: dict[str, tuple[float, float]] = {}
 
     def get(self, naive: str) -> Any:
@@ -281,10 +281,10 @@ class Rivals:
                 namespace: dict[str, Any] = {"__name__": __name__}  # of a module that there is: a dataclass looks up its own
                 for text in (source, naive):
                     exec(compile(text, "<rival>", "exec"), namespace)
-                self.namespaces[naive] = Near(namespace, limits=LIMITS)
+                self.namespaces[naive] = LocalStudent(namespace, limits=LIMITS)
             else:
                 cells = [Cell("reference", source), Cell("naive", naive)]
-                self.namespaces[naive] = Far(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
+                self.namespaces[naive] = RemoteStudent(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
         rival = self.namespaces[naive]
         _ours.add(rival)
         rival.begin_check()
@@ -311,13 +311,13 @@ class Rivals:
 
     def close(self) -> None:
         for rival in self.namespaces.values():
-            if isinstance(rival, Far):
+            if isinstance(rival, RemoteStudent):
                 rival.close()
 
 
 LIMITS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf)
 """A rival is ours: a naive version may take its time."""
-_ours: weakref.WeakSet[Near | Far] = weakref.WeakSet()
+_ours: weakref.WeakSet[LocalStudent | RemoteStudent] = weakref.WeakSet()
 """All rivals of this process."""
 _alone = threading.RLock()
 """One race at a time in this process."""

@@ -19,7 +19,7 @@ from ...base.errors import InfrastructureFault
 from ..measure.counted import counting_on
 from ..measure.work import Work
 from ..protocol.comparing import snapshot
-from ..protocol.handles import FarFunction
+from ..protocol.handles import RemoteFunction
 from ..protocol.raised import compare_arguments
 from .line import Line
 
@@ -55,7 +55,7 @@ class Ranks:
             switch.enter(rank)
             before = [snapshot(value) for value in args_of_rank[rank]]
             try:
-                call = FarFunction(self._lines[rank], name)
+                call = RemoteFunction(self._lines[rank], name)
                 if not (_unchanged or _arguments):
                     results[rank] = call(*args_of_rank[rank], switch.communicator(rank))
                     return

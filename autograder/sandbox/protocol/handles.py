@@ -46,7 +46,7 @@ class Awaited:
     times: list[float]
 
 
-class FarFunction:
+class RemoteFunction:
     """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
 
     wire_tree = None
@@ -220,12 +220,12 @@ class Handle:
         return self._ask("apply", args=list(args), kwargs=kwargs)
 
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
-        """A call of this object, or the object itself where it is a coroutine or an async generator. See `FarFunction.awaited`."""
+        """A call of this object, or the object itself where it is a coroutine or an async generator. See `RemoteFunction.awaited`."""
         check_generation(self._line, args, kwargs)
         return awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
-        """A call of this object with every tensor on the meta device. See `FarFunction.on_meta`."""
+        """A call of this object with every tensor on the meta device. See `RemoteFunction.on_meta`."""
         check_generation(self._line, args, kwargs)
         return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
 

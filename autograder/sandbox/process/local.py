@@ -1,6 +1,6 @@
 """What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself.
 
-Near is Far over a loopback. The same worker answers the same requests, in this process: what a function is given and what it
+LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: what a function is given and what it
 returns crosses as the same bytes, so that it sees copies, and a notebook gives the verdicts that grading gives.
 """
 
@@ -24,19 +24,19 @@ from ..confine.limits import Limits
 from ..protocol import wire
 from ..protocol.given import own_copy
 from ..protocol.raised import WorkerDied, error_parts
-from .far import Far
 from .line import Line, worker_seed
 from .remote import MAX_CALLBACKS, Connection
+from .remote_student import RemoteStudent
 from .worker import Worker
 
 CALLBACK_SECONDS = 15.0
 """How long the checks' own functions may work for one call here: a person waits for it."""
 
 
-class Near(Far):
+class LocalStudent(RemoteStudent):
     """The student's functions in this process. `namespace` stays the notebook's own: a function that is defined anew is seen."""
 
-    _line: NearLine
+    _line: LocalSession
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Near(Far):
         on_check: Callable[[], None] | None = None,
     ) -> None:
         """tell: says a sentence to whoever waits for a call that cannot be stopped from here. on_check: called as a check begins."""
-        self._line = NearLine(namespace, limits, seed, tell)
+        self._line = LocalSession(namespace, limits, seed, tell)
         self._on_check = on_check
 
     def clock(self) -> float:
@@ -66,7 +66,7 @@ class Near(Far):
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
 
-class NearLine(Line):
+class LocalSession(Line):
     """To a worker in this process. state: torch's, as the worker has it. interrupted: a person wants nothing more asked."""
 
     def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:
@@ -82,9 +82,9 @@ class NearLine(Line):
         with super()._ready(function) as connection:
             yield connection
 
-    def peer(self) -> NearLine:
+    def peer(self) -> LocalSession:
         """Another line to the same namespace, for what is a rank far away: what ranks have in common here, only grading can tell."""
-        other = NearLine(self.namespace, self.limits, self.seed, self.tell)
+        other = LocalSession(self.namespace, self.limits, self.seed, self.tell)
         other.budget = self.budget
         return other
 
@@ -139,7 +139,7 @@ class Loopback(Connection):
 
     pid = -1
 
-    def __init__(self, near: NearLine, resolve: wire.Resolve) -> None:
+    def __init__(self, near: LocalSession, resolve: wire.Resolve) -> None:
         self.near, self.resolve = near, resolve
         self.limits, self.budget = near.limits, near.budget
         self.callables: dict[int, Callable[..., Any]] = {}

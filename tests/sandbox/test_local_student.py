@@ -24,9 +24,9 @@ from autograder.checking.runner import run_checks, select
 from autograder.sandbox.confine import alarm
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.confine.threads import one_thread
-from autograder.sandbox.process import near
-from autograder.sandbox.process.far import Cell, Far
-from autograder.sandbox.process.near import Near
+from autograder.sandbox.process import local
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.raised import WorkerDied
 
 QUICK_TOPIC = "softmax"
@@ -49,12 +49,12 @@ def judged_near(specimen: Specimen, limits: Limits | None = None) -> list[Verdic
     namespace: dict[str, Any] = {"__name__": "__main__"}
     cell("reference", solution_source(specimen.topic), namespace)
     cell(specimen.file, specimen.source, namespace)
-    return run_checks(specimen.topic, visible(specimen), Near(namespace, limits=limits))
+    return run_checks(specimen.topic, visible(specimen), LocalStudent(namespace, limits=limits))
 
 
 def judged_far(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
-    far = Far(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits)
+    far = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits)
     try:
         return run_checks(specimen.topic, visible(specimen), far)
     finally:
@@ -156,7 +156,7 @@ def test_a_version_that_spoils_its_argument_spoils_no_later_check():
 
 def test_results_and_arguments_are_copies():
     kept: list[torch.Tensor] = []
-    student = Near({"keep": lambda x: kept.append(x) or x, "spoil": lambda: kept[0].zero_(), "rows": lambda rows: rows.append(1)})
+    student = LocalStudent({"keep": lambda x: kept.append(x) or x, "spoil": lambda: kept[0].zero_(), "rows": lambda rows: rows.append(1)})
     x = torch.ones(3)
     got = student.keep(x)
     student.spoil()
@@ -178,10 +178,10 @@ def test_a_named_model_is_whole_again_for_the_next_check_and_counts_as_named():
         return model.weights.embed_tokens[torch.arange(7)]
 
     names = {"spoil": spoil, "total": total, "read": read}
-    before = Near(names).total(Near(names).model("tiny"))
-    student = Near(names)
+    before = LocalStudent(names).total(LocalStudent(names).model("tiny"))
+    student = LocalStudent(names)
     student.spoil(student.model("tiny"))
-    student = Near(names)
+    student = LocalStudent(names)
     assert student.total(student.model("tiny")) == before
     with student.counting() as work:
         student.read(student.model("tiny"))
@@ -189,25 +189,25 @@ def test_a_named_model_is_whole_again_for_the_next_check_and_counts_as_named():
 
 
 def test_a_tokenizers_tables_are_copies():
-    student = Near({"spoil": lambda tokenizer: tokenizer.vocab.clear() or len(tokenizer.vocab), "size": lambda t: len(t.vocab)})
+    student = LocalStudent({"spoil": lambda tokenizer: tokenizer.vocab.clear() or len(tokenizer.vocab), "size": lambda t: len(t.vocab)})
     assert student.spoil(student.tokenizer("tiny")) == 0
-    again = Near({"size": lambda tokenizer: len(tokenizer.vocab)})
+    again = LocalStudent({"size": lambda tokenizer: len(tokenizer.vocab)})
     assert again.size(again.tokenizer("tiny")) > 0
 
 
 def test_what_the_notebook_set_for_all_of_torch_is_the_functions_and_not_the_checks():
-    student = Near({"off": lambda: torch.set_grad_enabled(False) and None, "is_on": torch.is_grad_enabled, "draw": lambda: torch.rand(1)})
+    student = LocalStudent({"off": lambda: torch.set_grad_enabled(False) and None, "is_on": torch.is_grad_enabled, "draw": lambda: torch.rand(1)})
     state = torch.get_rng_state()
     student.off()
     assert torch.is_grad_enabled()
     assert student.is_on() is False
     assert student.draw() != student.draw()
     assert torch.equal(state, torch.get_rng_state())
-    assert Near({"draw": lambda: torch.rand(1)}).draw() == Near({"draw": lambda: torch.rand(1)}).draw()
+    assert LocalStudent({"draw": lambda: torch.rand(1)}).draw() == LocalStudent({"draw": lambda: torch.rand(1)}).draw()
 
 
 def test_what_the_checks_own_functions_do_is_not_counted():
-    student = Near({"f": lambda model, x: model(x) @ x})
+    student = LocalStudent({"f": lambda model, x: model(x) @ x})
     x = torch.ones(4, 4)
     with student.counting() as work:
         student.f(lambda y: y @ y @ y, x)
@@ -216,7 +216,7 @@ def test_what_the_checks_own_functions_do_is_not_counted():
 
 def test_a_function_that_is_defined_anew_is_seen():
     namespace = {"f": lambda: 1}
-    student = Near(namespace)
+    student = LocalStudent(namespace)
     assert student.f() == 1
     namespace["f"] = lambda: 2
     assert student.f() == 2
@@ -254,7 +254,7 @@ def test_what_does_not_end_is_stopped_with_its_line_and_waited_for_once(source, 
     namespace: dict[str, Any] = {}
     cell("f", source, namespace)
     handler, timer = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
-    student = Near(namespace, limits=Limits(call_seconds=0.3))
+    student = LocalStudent(namespace, limits=Limits(call_seconds=0.3))
     start = time.monotonic()
     for _ in range(3):
         with pytest.raises(WorkerDied, match=r"stopped after 0\.3 s") as died:
@@ -271,11 +271,11 @@ def test_the_time_of_the_checks_own_functions_is_not_the_students():
         time.sleep(1.5)
         return 1
 
-    assert Near({"f": lambda model: model()}, limits=Limits(call_seconds=0.3)).f(slow) == 1
+    assert LocalStudent({"f": lambda model: model()}, limits=Limits(call_seconds=0.3)).f(slow) == 1
 
 
 def test_a_loop_that_calls_a_given_function_is_stopped(monkeypatch):
-    monkeypatch.setattr(near, "MAX_CALLBACKS", 1000)
+    monkeypatch.setattr(local, "MAX_CALLBACKS", 1000)
 
     def f(model):
         while True:
@@ -283,13 +283,13 @@ def test_a_loop_that_calls_a_given_function_is_stopped(monkeypatch):
                 model()
 
     with pytest.raises(WorkerDied, match="calls of the function that was given"):
-        Near({"f": f}).f(lambda: 1)
+        LocalStudent({"f": f}).f(lambda: 1)
 
 
 def test_outside_the_main_thread_it_is_said_how_to_stop(monkeypatch):
     monkeypatch.setattr(alarm, "SAY_SECONDS", 0.05)
     told: list[str] = []
-    thread = threading.Thread(target=lambda: Near({"f": lambda: time.sleep(0.5)}, tell=told.append).f())
+    thread = threading.Thread(target=lambda: LocalStudent({"f": lambda: time.sleep(0.5)}, tell=told.append).f())
     thread.start()
     thread.join()
     assert len(told) == 1
@@ -299,14 +299,14 @@ def test_outside_the_main_thread_it_is_said_how_to_stop(monkeypatch):
 def test_exit_is_an_exception_with_its_line():
     namespace: dict[str, Any] = {}
     cell("softmax", "import sys\ndef softmax(x):\n    sys.exit(3)\n", namespace)
-    (verdict, *_) = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), Near(namespace))
+    (verdict, *_) = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), LocalStudent(namespace))
     assert (verdict.outcome, verdict.lines) == ("error", ["softmax, line 3: sys.exit(3)"])
 
 
 def test_a_check_that_is_stopped_by_hand_keeps_what_was_found():
     namespace: dict[str, Any] = {}
     cell("softmax", "def softmax(x):\n    if x.dim() > 1: raise KeyboardInterrupt\n    return x.softmax(-1)\n", namespace)
-    verdicts = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), Near(namespace))
+    verdicts = run_checks("softmax", select("softmax", exercise="softmax", hidden=False), LocalStudent(namespace))
     outcomes = [verdict.outcome for verdict in verdicts]
     first = outcomes.index("stopped")
     assert first > 0

@@ -1,6 +1,6 @@
 """What a check calls `student` where the student's functions are in a worker.
 
-Near and Far answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_unchanged=True`, `_rng_unchanged=True`,
+LocalStudent and RemoteStudent answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_unchanged=True`, `_rng_unchanged=True`,
 `_arguments=True`, `student.generator(seed)`, `student.model(name)`, `student.tokenizer(name)`.
 """
 
@@ -19,7 +19,7 @@ from ..confine.limits import Limits, cpu_seconds
 from ..measure.counted import counting_on
 from ..measure.watch import Print, is_print
 from ..measure.work import Work
-from ..protocol.handles import Awaited, FarFunction, Handle, awaited
+from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
 from ..protocol.story import Outcome, Story
 from ..scenes import Scene
 from ..submission import Cell
@@ -40,7 +40,7 @@ class Named:
         return {"$": "named", "kind": self.kind, "v": self.fields}
 
 
-class Far:
+class RemoteStudent:
     """The student's functions in a worker process. Whatever is no method here is a name of the student's."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Far:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        return FarFunction(self._line, name)
+        return RemoteFunction(self._line, name)
 
     def value(self, name: str) -> Any:
         """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
@@ -73,8 +73,8 @@ class Far:
     def scene(self, name: str, *given: Any) -> Awaited:
         """Plays a scene of `scenes.py` where the student's code is, around functions or classes of his: `student.scene("serve",
         student.AsyncEngine, ...)`."""
-        played = next((thing._name for thing in given if isinstance(thing, FarFunction)), name)
-        things = [self.value(thing._name) if isinstance(thing, FarFunction) else thing for thing in given]
+        played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
+        things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
         return awaited(self._line, self._line.ask("await", function=played, target=Scene(name), args=things, kwargs={}))
 
     def generator(self, seed: int) -> Any:
