@@ -26,10 +26,10 @@ from autograder.lessons import find_day
 from autograder.sandbox.confine import isolation
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.process import remote, warm, zygotes
-from autograder.sandbox.process.line import MAX_DEATHS
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote import Connection
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
+from autograder.sandbox.process.session import MAX_DEATHS
 from autograder.sandbox.protocol import wire
 from autograder.sandbox.protocol.comparing import same
 from autograder.sandbox.protocol.raised import WorkerDied

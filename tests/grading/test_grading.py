@@ -35,8 +35,8 @@ from autograder.sandbox import handed_in
 from autograder.sandbox.confine.limits import stopped_after
 from autograder.sandbox.handed_in import MAX_BYTES
 from autograder.sandbox.process import zygotes
-from autograder.sandbox.process.line import worker_seed
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
+from autograder.sandbox.process.session import worker_seed
 from autograder.sandbox.protocol.raised import is_memory, student_raised
 from autograder.sandbox.submission import MAX_CELLS, BadSubmission, read_submission
 from tests.support.submissions import QUICK, SOFTMAX, cells_of, code, graded, hand_in, only_lost, points, released, solved, with_cell

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ...authoring import CheckFailed
 from ..confine.limits import cpu_seconds, main_thread_seconds
-from ..process.line import Line
+from ..process.session import WorkerSession
 from .work import Work
 
 UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.001, 0.01
@@ -30,7 +30,7 @@ def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] |
 
 @contextmanager
 def counting_on(
-    line: Line, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
+    line: WorkerSession, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
 ) -> Iterator[Work]:
     """machine: a made-up one, see `stand_in.py`. fast_bytes, python: see `Work`."""
     work = Work()
@@ -51,7 +51,7 @@ def counting_on(
     vars(work).update({name: counted[name] for name in vars(work)})
 
 
-def _threads_seconds(line: Line) -> tuple[float, float] | None:
+def _threads_seconds(line: WorkerSession) -> tuple[float, float] | None:
     """Processor seconds so far (of all of the worker's threads, of the one that is called), by the kernel; None where it is mute."""
     everything, main = cpu_seconds(line.pid), main_thread_seconds(line.pid)
     return None if everything is None or main is None else (everything, main)

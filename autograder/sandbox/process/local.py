@@ -24,9 +24,9 @@ from ..confine.limits import Limits
 from ..protocol import wire
 from ..protocol.given import own_copy
 from ..protocol.raised import WorkerDied, error_parts
-from .line import Line, worker_seed
 from .remote import MAX_CALLBACKS, Connection
 from .remote_student import RemoteStudent
+from .session import WorkerSession, worker_seed
 from .worker import Worker
 
 CALLBACK_SECONDS = 15.0
@@ -66,7 +66,7 @@ class LocalStudent(RemoteStudent):
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
 
-class LocalSession(Line):
+class LocalSession(WorkerSession):
     """To a worker in this process. state: torch's, as the worker has it. interrupted: a person wants nothing more asked."""
 
     def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:

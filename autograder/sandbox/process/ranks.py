@@ -21,7 +21,7 @@ from ..measure.work import Work
 from ..protocol.comparing import snapshot
 from ..protocol.handles import RemoteFunction
 from ..protocol.raised import compare_arguments
-from .line import Line
+from .session import WorkerSession
 
 POLL_SECONDS = 0.1
 
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.1
 class Ranks:
     """The student's functions on several ranks: `results, traffic = student.ranks(4).each("ring_all_reduce", [(x,) for x in xs])`."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[WorkerSession]) -> None:
         self._lines = lines
 
     def counting(self, rank: int) -> AbstractContextManager[Work]:

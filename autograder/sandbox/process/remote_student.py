@@ -23,8 +23,8 @@ from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
 from ..protocol.story import Outcome, Story
 from ..scenes import Scene
 from ..submission import Cell
-from .line import CellOutcome, Line
 from .ranks import Ranks
+from .session import CellOutcome, WorkerSession
 from .warm import Zygote
 
 
@@ -54,8 +54,8 @@ class RemoteStudent:
         threads: int = 1,
         parent: Callable[[], Zygote] | None = None,
     ) -> None:
-        """What a `Line` is made with."""
-        self._line = Line(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
+        """What a `WorkerSession` is made with."""
+        self._line = WorkerSession(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -135,7 +135,7 @@ class RemoteStudent:
         return Ranks(self._peers[:world])
 
     @functools.cached_property
-    def _peers(self) -> list[Line]:
+    def _peers(self) -> list[WorkerSession]:
         return []
 
     def begin_check(self) -> None:

@@ -15,7 +15,7 @@ from .wire import MAX_REPLY_NODES, WireError
 
 
 class Asks(Protocol):
-    """Whom functions and handles ask: a `Line`. generation: how many workers there were, for a handle is one worker's own."""
+    """Whom functions and handles ask: a `WorkerSession`. generation: how many workers there were, for a handle is one worker's own."""
 
     generation: int
 

@@ -46,7 +46,7 @@ class CellOutcome:
     lines: list[str] = field(default_factory=list)
 
 
-class Line:
+class WorkerSession:
     """To one worker at a time. One that dies is replaced, and the cells run again without the one that killed it.
 
     home: the line that this one is a peer of; what ran to its end there is no submission's fault if it does not here.
@@ -74,7 +74,7 @@ class Line:
         self.connection: Connection | None = None
         self.counts = False
         self.cell_outcomes: dict[str, CellOutcome] = {}
-        self.home: Line | None = None
+        self.home: WorkerSession | None = None
         self._hung: dict[str, WorkerDied] = {}
         self._broken: set[int] = set()
         self._ran: set[int] = set()
@@ -156,9 +156,9 @@ class Line:
             return CellOutcome("timeout", f"not run: the submission has used {self.limits.submission_seconds:g} s in all")
         return None
 
-    def peer(self) -> Line:
+    def peer(self) -> WorkerSession:
         """A line to another worker of the same submission, on the same budget."""
-        other = Line(
+        other = WorkerSession(
             self.topic, self.cells, self.earlier, limits=self.limits, seed=self.seed, threads=self.threads, parent=self.parent
         )
         other.budget, other.home = self.budget, self
