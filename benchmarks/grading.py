@@ -167,7 +167,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 def count_workers(total: list[float]) -> None:
     """Adds the processor time of each worker to total[0], read from the kernel as the worker ends."""
     from autograder.sandbox.confine.limits import cpu_seconds
-    from autograder.sandbox.process.remote import Connection
+    from autograder.sandbox.process.channel import Connection
 
     close, lock = Connection.close, threading.Lock()
 

@@ -25,9 +25,9 @@ from autograder.grading.lane import grade_one
 from autograder.lessons import find_day
 from autograder.sandbox.confine import isolation
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.process import remote, warm, zygotes
+from autograder.sandbox.process import channel, warm, zygotes
+from autograder.sandbox.process.channel import WorkerChannel
 from autograder.sandbox.process.local import LocalStudent
-from autograder.sandbox.process.remote import Connection
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process.session import MAX_DEATHS
 from autograder.sandbox.protocol import wire
@@ -335,7 +335,7 @@ def test_a_check_and_a_submission_have_their_time_in_all(far):
 
 
 def test_endless_callbacks_end(far, monkeypatch):
-    monkeypatch.setattr(remote, "MAX_CALLBACKS", 50)
+    monkeypatch.setattr(channel, "MAX_CALLBACKS", 50)
     student = far("def softmax(model):\n    while True:\n        model(1)\n")
     assert judged(student, lambda s: s.softmax(lambda x: x)) == "timeout"
 
@@ -475,7 +475,7 @@ def test_threads_are_bounded():
 
 def killing_once(monkeypatch, what, at_request: int = 20) -> list[int]:
     """Kills something from outside at one request of a run; -> [how often]."""
-    real, count, kills = Connection.request, [0], [0]
+    real, count, kills = WorkerChannel.request, [0], [0]
 
     def request(self, *arguments, **more):
         count[0] += 1
@@ -484,7 +484,7 @@ def killing_once(monkeypatch, what, at_request: int = 20) -> list[int]:
             what(self)
         return real(self, *arguments, **more)
 
-    monkeypatch.setattr(Connection, "request", request)
+    monkeypatch.setattr(WorkerChannel, "request", request)
     return kills
 
 

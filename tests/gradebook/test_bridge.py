@@ -28,7 +28,7 @@ from autograder.gradebook.books.preprocessors import WriteVerdicts
 from autograder.grading import verdict_inputs
 from autograder.grading.records import read_record
 from autograder.lessons import ROOT, lesson, release_notebook_path
-from autograder.sandbox.process.remote import Connection
+from autograder.sandbox.process.channel import Connection
 from tests.support.submissions import QUICK, SOFTMAX, Notebook, cells_of, code, hand_in, released, solved, with_cell
 
 BIN = Path(sys.executable).parent

@@ -43,7 +43,7 @@ STATUS = 1  # one file is damaged
 LAUNCHER = """
 import ctypes, json, os, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-import autograder.cli, autograder.grading.grade, autograder.gradebook.books.bulk, autograder.sandbox.process.remote
+import autograder.cli, autograder.grading.grade, autograder.gradebook.books.bulk, autograder.sandbox.process.channel
 import nbgrader.apps, sqlalchemy.dialects.sqlite
 for line in sys.stdin:
     order = json.loads(line)

@@ -272,12 +272,12 @@ far.close()
 
 def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
     from autograder.sandbox.confine.limits import Limits
-    from autograder.sandbox.process.remote import Connection
+    from autograder.sandbox.process.channel import WorkerChannel
 
     started = zygotes.zygote()
     monkeypatch.setattr(started, "source", "0" * 64)
     with pytest.raises(InfrastructureFault, match="runs other code than this grader's"):
-        Connection(Limits(), lambda tree: None, started)
+        WorkerChannel(Limits(), lambda tree: None, started)
 
 
 def test_an_unknown_level_is_one_line():

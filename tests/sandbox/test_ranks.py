@@ -13,7 +13,7 @@ from autograder.authoring import CheckFailed
 from autograder.base.errors import InfrastructureFault
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.process import ranks
-from autograder.sandbox.process.remote import Connection
+from autograder.sandbox.process.channel import WorkerChannel
 from autograder.sandbox.protocol.raised import WorkerDied
 from course.kit import ranks as kit_ranks
 from tests.support.ways import student_of, way
@@ -142,14 +142,14 @@ def test_a_rank_whose_worker_is_killed_while_its_cells_run_has_no_error_of_the_s
     if way == "near":
         return
     with monkeypatch.context() as patch:
-        real = Connection.request
+        real = WorkerChannel.request
 
         def request(connection, op, *arguments, **more):
             if op == "cell":
                 os.kill(connection.pid, signal.SIGKILL)
             return real(connection, op, *arguments, **more)
 
-        patch.setattr(Connection, "request", request)
+        patch.setattr(WorkerChannel, "request", request)
         with pytest.raises(WorkerDied, match="in a rank's worker") as died:
             student.ranks(2).each("ring_sum", inputs(2))
     assert died.value.outcome == "crashed"

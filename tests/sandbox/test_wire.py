@@ -325,11 +325,11 @@ def talk(monkeypatch):
     """Sends bytes to a grader's connection as a worker would, then ends; gives what a request makes of it."""
     from autograder.sandbox.confine.budget import Budget
     from autograder.sandbox.confine.limits import Limits
-    from autograder.sandbox.process import remote
+    from autograder.sandbox.process import channel
     from autograder.sandbox.protocol.raised import WorkerDied
 
     def request(sent: bytes, *, stay: bool = False) -> WorkerDied:
-        connection = object.__new__(remote.Connection)
+        connection = object.__new__(channel.WorkerChannel)
         connection.limits, connection.resolve, connection.callables, connection.seq = Limits(), refuse, {}, 0
         connection.pid, connection.budget = 0, Budget(Limits())
         monkeypatch.setattr(connection, "close", lambda: None, raising=False)
@@ -338,7 +338,7 @@ def talk(monkeypatch):
         theirs.sendall(sent)
         if not stay:
             theirs.shutdown(socket.SHUT_WR)
-        monkeypatch.setattr(remote, "Deadline", _soon(remote.Deadline))
+        monkeypatch.setattr(channel, "Deadline", _soon(channel.Deadline))
         with connection.socket, theirs, pytest.raises(WorkerDied) as died:
             connection.request("defined", 0.3, names=[])
         return died.value

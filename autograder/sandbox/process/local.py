@@ -24,7 +24,7 @@ from ..confine.limits import Limits
 from ..protocol import wire
 from ..protocol.given import own_copy
 from ..protocol.raised import WorkerDied, error_parts
-from .remote import MAX_CALLBACKS, Connection
+from .channel import MAX_CALLBACKS, WorkerChannel
 from .remote_student import RemoteStudent
 from .session import WorkerSession, worker_seed
 from .worker import Worker
@@ -76,7 +76,7 @@ class LocalSession(WorkerSession):
         self.state = State(now.grad, now.dtype, torch.Generator().manual_seed(worker_seed(seed)).get_state())
 
     @contextmanager
-    def _ready(self, function: str) -> Iterator[Connection]:
+    def _ready(self, function: str) -> Iterator[WorkerChannel]:
         if self.interrupted:
             raise Interrupted([])
         with super()._ready(function) as connection:
@@ -134,7 +134,7 @@ class State:
         torch.set_rng_state(self.rng)
 
 
-class Loopback(Connection):
+class Loopback(WorkerChannel):
     """A worker in this process, and what a socket does for it: `sendall` and `recv`."""
 
     pid = -1

@@ -21,7 +21,7 @@ from ..protocol.raised import LOST, StudentRaised, WorkerDied, error_parts, is_m
 from ..protocol.story import Outcome, Story, leaves
 from ..submission import Cell
 from . import zygotes
-from .remote import Connection
+from .channel import WorkerChannel
 from .warm import Zygote
 
 MAX_CELL_CHARS = 1_000_000
@@ -71,7 +71,7 @@ class WorkerSession:
         self.limits = limits or Limits()
         self.budget = Budget(self.limits)
         self.generation = 0
-        self.connection: Connection | None = None
+        self.connection: WorkerChannel | None = None
         self.counts = False
         self.cell_outcomes: dict[str, CellOutcome] = {}
         self.home: WorkerSession | None = None
@@ -107,7 +107,7 @@ class WorkerSession:
         self.close()
         self.generation += 1
         zygote = self.parent() if self.parent is not None else zygotes.zygote(self.limits)
-        connection = self.connection = Connection(self.limits, self._resolve, zygote)
+        connection = self.connection = WorkerChannel(self.limits, self._resolve, zygote)
         slow = [m for m, names in SLOW_TO_LOAD.items() if any(name in cell.source for cell in self.cells for name in names)]
         try:
             reply = connection.request(
@@ -209,7 +209,7 @@ class WorkerSession:
         return outcomes
 
     @contextmanager
-    def _ready(self, function: str) -> Iterator[Connection]:
+    def _ready(self, function: str) -> Iterator[WorkerChannel]:
         """There is a worker to ask; if it dies now, this function is what it died of."""
         if function in self._hung:
             raise self._hung[function]

@@ -13,7 +13,7 @@ import threading
 from ...base.errors import CourseError, InfrastructureFault
 from ..confine.confine import LEVELS
 from ..confine.limits import Limits
-from .remote import Connection
+from .channel import WorkerChannel
 from .warm import Zygote
 
 SAFE_LEVELS = ("namespaces", "landlock")
@@ -93,7 +93,7 @@ class Source:
                 self._refuse(level, str(fault))
                 continue
             try:
-                Connection(limits, lambda tree: None, started).close()
+                WorkerChannel(limits, lambda tree: None, started).close()
                 return started
             except InfrastructureFault as fault:
                 self._refuse(level, str(fault))

@@ -38,7 +38,7 @@ CALLBACK_SECONDS = 60.0
 would not see it: that work is done here."""
 
 
-class Connection:
+class WorkerChannel:
     """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
 
     budget: what each request is taken from; one of its own until it is given another. answering: a function that stayed here is being
