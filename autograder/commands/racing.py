@@ -88,12 +88,12 @@ def enter(notebook: Path, model: Model, board: Board, local: bool, seed: int | N
 
     from ..race import entering
     from ..race.running import TRACKS
-    from ..sandbox.process import zygotes
+    from ..sandbox.process import forkserver_pool
 
     cells = entering.student_cells(notebook)
     load_model(model.value)  # raises in one line where it has not been fetched
     if local:
-        zygotes.want("none")
+        forkserver_pool.want("none")
     drawn = secrets.randbits(53) if seed is None else seed
     return entering.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from ..base import cache
 from ..lessons import Day, release_notebook_path
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 from . import grade, verdict_inputs
 from .grade import Options
 
@@ -28,6 +28,6 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def key_of(day: Day, options: Options) -> str:
-    machine = platform.platform(), platform.machine(), platform.python_version(), zygotes.level()
+    machine = platform.platform(), platform.machine(), platform.python_version(), forkserver_pool.level()
     release = release_notebook_path(day).read_bytes()
     return cache.key(verdict_inputs.of_day(day), release, options.seed, asdict(options.limits), machine)

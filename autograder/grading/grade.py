@@ -18,7 +18,7 @@ from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
 from ..sandbox.confine.limits import Limits
 from ..sandbox.handed_in import collect, file_sha256
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import BadSubmission, Cell, Submission, read_submission, submission_in
 from . import verdict_inputs
@@ -159,7 +159,7 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
         topic=task.day.topic,
         course_version=__version__,
         seed=options.seed,
-        isolation=zygotes.level() if level is None else level,
+        isolation=forkserver_pool.level() if level is None else level,
         machine=machine_name(),
         submission_sha256=submission_sha256(task),
         course_sha256=verdict_inputs.of_day(task.day),

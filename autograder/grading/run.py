@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import __version__
 from ..base.errors import CourseError
 from ..lessons import Day
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 from . import verdict_inputs
 from .executors.base import Executor
 from .executors.local import Local
@@ -77,7 +77,7 @@ def grade_all(
     if resume:
         run.reload(any_seed=any_seed)
     if executor is not None and run.has_timing():
-        zygotes.require_safe()  # this machine measures speed, even if others grade the rest
+        forkserver_pool.require_safe()  # this machine measures speed, even if others grade the rest
     run.grade(executor)
     run.time()
     return run.in_order()

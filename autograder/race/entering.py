@@ -17,7 +17,7 @@ from ..grading.records import FLOAT32
 from ..lessons import capstone_path
 from ..sandbox.confine.limits import cpu_seconds
 from ..sandbox.confine.threads import one_thread
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 from ..sandbox.submission import Cell, read_submission
 from .playing import SETUP_SECONDS, Racer
 from .rightness import judge
@@ -70,8 +70,8 @@ def verified(local: bool) -> str:
     """"" where a result can be held against others: the code had no way around the clock. Else why not."""
     if local:
         return "run with --local, without walls"
-    if zygotes.level() not in zygotes.SAFE_LEVELS:
-        return f"this machine has isolation level {zygotes.level()} only"
+    if forkserver_pool.level() not in forkserver_pool.SAFE_LEVELS:
+        return f"this machine has isolation level {forkserver_pool.level()} only"
     if cpu_seconds(1) is None:
         return "this system does not tell another process's processor time"
     return ""

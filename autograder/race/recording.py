@@ -10,7 +10,7 @@ from ..gradebook.policy.roster import Person
 from ..gradebook.results import ExerciseResult, Result
 from ..grading.records import ExerciseScore, RaceScore, Record, machine_name
 from ..sandbox.handed_in import file_sha256
-from ..sandbox.process import zygotes
+from ..sandbox.process import forkserver_pool
 from .entering import ENGINE
 from .rightness import TITLES, Part
 from .rivals import TOPIC
@@ -33,7 +33,7 @@ def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str 
         topic=TOPIC,
         course_version=__version__,
         seed=outcome.seed,
-        isolation=zygotes.level(),
+        isolation=forkserver_pool.level(),
         machine=machine_name(),
         submission_sha256=file_sha256(notebook),
         verdicts=verdicts,

@@ -1,6 +1,6 @@
 """The engines that a race is measured by: the course's, and the one that every notebook begins with. Each in a worker of its own.
 
-Their workers come of a zygote that no submission's worker comes of, so nobody finds the reference in its own process.
+Their workers come of a fork server that no submission's worker comes of, so nobody finds the reference in its own process.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from course.kit.paths import ROOT
 
 from ..base.course_table import earlier_sources
 from ..sandbox.confine.limits import Limits
-from ..sandbox.process import zygotes
-from ..sandbox.process.warm import Zygote
+from ..sandbox.process import forkserver_pool
+from ..sandbox.process.forkserver_client import ForkServer
 from ..sandbox.submission import Cell
 from .playing import Racer
 
@@ -28,7 +28,7 @@ class Rivals:
     """Makes workers that hold the course's engine or the naive one. `close` ends all of them."""
 
     def __init__(self) -> None:
-        self._zygote: Zygote | None = None
+        self._zygote: ForkServer | None = None
         self._made: list[Racer] = []
 
     def reference(self) -> Racer:
@@ -51,9 +51,9 @@ class Rivals:
         self._made.append(racer)
         return racer
 
-    def _parent(self) -> Zygote:
+    def _parent(self) -> ForkServer:
         if self._zygote is None or not self._zygote.alive:
-            self._zygote = Zygote(OURS, zygotes.level())
+            self._zygote = ForkServer(OURS, forkserver_pool.level())
         return self._zygote
 
 

@@ -25,7 +25,7 @@ from autograder.grading.lane import grade_one
 from autograder.lessons import find_day
 from autograder.sandbox.confine import isolation
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.process import channel, warm, zygotes
+from autograder.sandbox.process import channel, forkserver_client, forkserver_pool
 from autograder.sandbox.process.channel import WorkerChannel
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
@@ -399,9 +399,9 @@ def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(far):
 
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])
 def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level):
-    zygotes.want(level)
+    forkserver_pool.want(level)
     try:
-        zygotes.zygote(QUICK.limits)
+        forkserver_pool.forkserver(QUICK.limits)
         sources = {
             "many": "import os\nfor n in range(10**9):\n    os.mkdir(f'd{n}')",
             "deep": "import os\nfor n in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nimport time\ntime.sleep(60)",
@@ -419,26 +419,26 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
             following.close()
             assert time.monotonic() - start < 15
     finally:
-        zygotes.want("auto")
+        forkserver_pool.want("auto")
 
 
 def test_a_zygote_is_closed_over_folders_that_are_too_deep_for_python():
-    """Where the scratch is on the disk and the zygote no longer there, the grader removes what a worker left."""
-    zygote = warm.Zygote(QUICK.limits, "none")
-    zygote.process.kill()
+    """Where the scratch is on the disk and the fork server no longer there, the grader removes what a worker left."""
+    forkserver = forkserver_client.ForkServer(QUICK.limits, "none")
+    forkserver.process.kill()
     deep = "import os\nfor n in range(3000):\n    os.mkdir('d')\n    os.chdir('d')"
-    subprocess.run([sys.executable, "-c", deep], cwd=zygote.scratch, check=True)
-    zygote.close()
+    subprocess.run([sys.executable, "-c", deep], cwd=forkserver.scratch, check=True)
+    forkserver.close()
     until = time.monotonic() + 60  # where the disk is slow, it is not waited for
-    while zygote.scratch.exists() and time.monotonic() < until:
+    while forkserver.scratch.exists() and time.monotonic() < until:
         time.sleep(0.1)
-    assert not zygote.scratch.exists()
+    assert not forkserver.scratch.exists()
 
 
 def test_in_the_private_root_nobody_fills_anothers_folder():
-    zygotes.want("namespaces")
+    forkserver_pool.want("namespaces")
     try:
-        zygotes.zygote(QUICK.limits)
+        forkserver_pool.forkserver(QUICK.limits)
         fill = "def fill():\n    for n in range(540):\n        open(f'f{n // 60}', 'ab').write(bytes(1 << 20))\n"
         write = "def write():\n    return open('mine', 'wb').write(bytes(1 << 20))"
         full = RemoteStudent("softmax", [Cell("fill", fill)], {}, limits=QUICK.limits)
@@ -451,11 +451,11 @@ def test_in_the_private_root_nobody_fills_anothers_folder():
         full.close()
         other.close()
     finally:
-        zygotes.want("auto")
+        forkserver_pool.want("auto")
 
 
 def test_threads_are_bounded():
-    if not (zygotes.level() == "namespaces" or isolation.may_drop_user(zygotes.level())):
+    if not (forkserver_pool.level() == "namespaces" or isolation.may_drop_user(forkserver_pool.level())):
         pytest.skip("without a user of its own a submission's threads cannot be told from others'")
     source = (
         "import threading, time\nthreading.stack_size(64 * 1024)\ndef count():\n    n = 0\n    try:\n"
@@ -492,13 +492,13 @@ def killing_once(monkeypatch, what, at_request: int = 20) -> list[int]:
     "what",
     [
         lambda connection: os.kill(connection.pid, signal.SIGKILL),
-        lambda connection: (zygotes.source.running.process.kill(), zygotes.source.running.process.wait()),
+        lambda connection: (forkserver_pool.source.running.process.kill(), forkserver_pool.source.running.process.wait()),
     ],
-    ids=["worker", "zygote"],
+    ids=["worker", "forkserver"],
 )
 def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, what):
     task = hand_in(tmp_path, "ada", solved())
-    zygotes.zygote(QUICK.limits)
+    forkserver_pool.forkserver(QUICK.limits)
     kills = killing_once(monkeypatch, what)
     record = grade_one(task, QUICK, tmp_path / "records")
     assert kills == [1]
@@ -507,9 +507,9 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, 
 
 
 def test_a_zygote_that_hangs_is_replaced(tmp_path, monkeypatch):
-    zygotes.zygote(QUICK.limits)
-    monkeypatch.setattr(warm, "FORK_SECONDS", 2.0)
-    hung = zygotes.zygote(QUICK.limits).process
+    forkserver_pool.forkserver(QUICK.limits)
+    monkeypatch.setattr(forkserver_client, "FORK_SECONDS", 2.0)
+    hung = forkserver_pool.forkserver(QUICK.limits).process
     for pid in [hung.pid, *descendants(hung.pid)]:
         os.kill(pid, signal.SIGSTOP)
     record = grade_one(hand_in(tmp_path, "ada", solved()), dataclasses.replace(QUICK), tmp_path / "records")

@@ -11,7 +11,7 @@ from autograder.grading import grade, verdict_inputs
 from autograder.grading.grade import Options
 from autograder.lessons import find_day
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 
 DAY = find_day("softmax")
 OPTIONS = Options(seed=5)
@@ -39,7 +39,7 @@ def test_what_came_out_right_is_not_graded_again(shown):
     [
         lambda monkeypatch: {"seed": 6},
         lambda monkeypatch: {"limits": replace(Limits(), cell_seconds=3.0)},
-        lambda monkeypatch: monkeypatch.setattr(zygotes, "level", lambda: "another"),
+        lambda monkeypatch: monkeypatch.setattr(forkserver_pool, "level", lambda: "another"),
         lambda monkeypatch: monkeypatch.setattr(verdict_inputs, "of_day", lambda day: "another lesson"),
         lambda monkeypatch: monkeypatch.setattr(verdict_inputs, "environment", lambda: {"torch": "99"}),
         lambda monkeypatch: monkeypatch.setattr(cached.platform, "platform", lambda: "another kernel"),

@@ -25,7 +25,7 @@ from autograder.grading.grade import Options
 from autograder.grading.run import grade_all
 from autograder.grading.tasks import Task
 from autograder.lessons import ROOT, lesson
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 from tests.grading.test_resume import lives
 from tests.support.submissions import SOFTMAX, hand_in, released, solved, with_cell
 
@@ -193,10 +193,10 @@ def test_a_worker_that_is_killed_loses_nothing_and_nobody_is_graded_twice_into_t
         victims = {pid: psutil.Process(pid).children(recursive=True) for pid in client.run(os.getpid).values()}
         for at_least, pid in zip((1, 4), victims, strict=True):
             until(lambda at_least=at_least: done() >= at_least or run.poll() is not None)
-            zygote = psutil.Process(pid).children(recursive=True)
-            assert zygote, "a worker at work has a zygote"
+            forkserver = psutil.Process(pid).children(recursive=True)
+            assert forkserver, "a worker at work has a fork server"
             os.kill(pid, signal.SIGKILL)
-            until(lambda zygote=zygote: not any(lives(each) for each in zygote))
+            until(lambda forkserver=forkserver: not any(lives(each) for each in forkserver))
         assert done() < len(students), "the run was over before the workers were killed"
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
         assert run.returncode == 0, (out, err)
@@ -236,7 +236,7 @@ def test_a_cluster_of_its_own_ends_with_the_command_even_where_that_is_killed(tm
         run = autograder(tmp_path, "grade", "softmax", "--executor", "dask", "--jobs", "2", "--resume")
         until(lambda run=run: run.poll() is not None or list(tmp_path.glob("records/*/*.json")))
         family = psutil.Process(run.pid).children(recursive=True)
-        assert len(family) >= 4  # two workers, two zygotes
+        assert len(family) >= 4  # two workers, two forkserver_pool
         run.send_signal(how)
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
         assert run.returncode == (130 if how == signal.SIGINT else -how)
@@ -260,8 +260,8 @@ def no_bubblewrap(tmp_path) -> dict[str, str]:
 
 
 def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_refuses(tmp_path, no_bubblewrap):
-    if zygotes.level() != "namespaces":
-        pytest.skip(f"this machine reaches level {zygotes.level()} only")
+    if forkserver_pool.level() != "namespaces":
+        pytest.skip(f"this machine reaches level {forkserver_pool.level()} only")
     task = hand_in(tmp_path, "ada", solved())
     with scheduler(tmp_path / "scheduler") as address, worker(tmp_path / "worker", address, **no_bubblewrap):
         with on(address) as grader:
@@ -270,7 +270,7 @@ def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_ref
         with on(address, "namespaces") as grader, pytest.raises(InfrastructureFault) as refused:
             grade_all([task], OPTIONS, tmp_path / "records", executor=grader)
     assert "does not grade: no worker could be started: namespaces: bubblewrap is not installed" in str(refused.value)
-    assert zygotes.level() == "namespaces"
+    assert forkserver_pool.level() == "namespaces"
 
 
 def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path):
@@ -310,7 +310,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         assert refused["ours"] is False
         with pytest.raises(CourseError, match="worker tcp://x:1 does not grade"):
             station.heed(refused, "worker tcp://x:1")
-    zygotes.want("auto")
+    forkserver_pool.want("auto")
 
 
 def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypatch):
@@ -332,7 +332,7 @@ def test_two_runs_that_want_different_levels_do_not_share_a_worker():
     with station._at("auto"):
         refused = station.agree(station.terms(SOFTMAX, OPTIONS, "landlock"))
     assert "another run grades there at isolation auto" in refused["refused"]
-    zygotes.want("auto")
+    forkserver_pool.want("auto")
 
 
 def test_what_a_student_wrote_comes_back_as_it_was(tmp_path):

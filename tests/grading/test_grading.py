@@ -34,7 +34,7 @@ from autograder.notebook.checking import run_for_a_person
 from autograder.sandbox import handed_in
 from autograder.sandbox.confine.limits import stopped_after
 from autograder.sandbox.handed_in import MAX_BYTES
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process.session import worker_seed
 from autograder.sandbox.protocol.raised import is_memory, student_raised
@@ -478,7 +478,7 @@ def test_a_fault_of_ours_is_tried_again_then_kept_for_a_person_and_no_zero(tmp_p
 
 
 def test_a_zygote_that_died_is_replaced(tmp_path):
-    process = zygotes.zygote(QUICK.limits).process
+    process = forkserver_pool.forkserver(QUICK.limits).process
     process.kill()
     process.wait()
     assert only_lost(grade_one(hand_in(tmp_path, "ada", solved()), QUICK, tmp_path / "records"))
@@ -813,12 +813,12 @@ def test_a_zygote_outlives_the_thread_that_asked_for_it():
     """bubblewrap ends its child with the thread that started it, so that thread must not be a pool's."""
     from concurrent.futures import ThreadPoolExecutor
 
-    zygotes.close()
+    forkserver_pool.close()
     with ThreadPoolExecutor(1) as pool:
-        started = pool.submit(zygotes.zygote).result()
+        started = pool.submit(forkserver_pool.forkserver).result()
     time.sleep(1.0)
     assert started.alive
-    assert zygotes.zygote() is started
+    assert forkserver_pool.forkserver() is started
 
 
 # What a hidden check gives does not come back

@@ -182,7 +182,7 @@ def moments(runs: Runs) -> dict[str, Callable[[], bool]]:
     graded, stored = runs.graded(), runs.stored()
     return {
         "at the start": lambda: True,
-        "when the zygote starts": lambda: len(psutil.Process(runs.process.pid).children(recursive=True)) > 1,
+        "when the fork server starts": lambda: len(psutil.Process(runs.process.pid).children(recursive=True)) > 1,
         "at a record": lambda: runs.graded() > graded,
         "when the gradebook is made": lambda: any(runs.root.glob("*gradebook*")),
         "when scores are stored": lambda: runs.stored() > stored,

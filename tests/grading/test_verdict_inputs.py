@@ -40,7 +40,7 @@ def copy(tmp_path_factory):
         "autograder/checking/runner.py", "autograder/grading/grade.py",
         "autograder/sandbox/measure/gpu.py", "autograder/grading/lane.py", "autograder/checking/hidden/mistakes/samplers.json",
         "autograder/sandbox/process/session.py", "autograder/sandbox/measure/timing.py", "autograder/sandbox/process/worker.py",
-        "autograder/sandbox/process/zygote.py", "course/kit/models/model.py", "solutions/samplers.py", "solutions/softmax.py",
+        "autograder/sandbox/process/forkserver.py", "course/kit/models/model.py", "solutions/samplers.py", "solutions/softmax.py",
         "datasets/tiny/config.json", "datasets/multilingual.jsonl",
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.base.errors import CourseError, InfrastructureFault
 from autograder.sandbox.confine import isolation, syscalls
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
 ROOT = Path(__file__).parents[2]
@@ -151,23 +151,23 @@ HARMLESS = {"setuid root"}  # without a change of user (an ordinary user, or roo
 
 @pytest.fixture(scope="module", params=["namespaces", "landlock"])
 def far(request):
-    zygotes.want(request.param)
+    forkserver_pool.want(request.param)
     submission = RemoteStudent("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
     try:
         submission.start()
     except InfrastructureFault as fault:
-        zygotes.want("auto")
+        forkserver_pool.want("auto")
         pytest.skip(f"this machine does not reach level {request.param}: {fault}")
     assert submission.cell_outcomes == {}
     yield submission
     submission.close()
-    zygotes.want("auto")
+    forkserver_pool.want("auto")
 
 
 def test_no_probe_gets_through(far):
     got_through = {name: result for name in far.names() if (result := far.probe(name)) is not None}
     assert {k: v for k, v in got_through.items() if k not in HARMLESS} == {}
-    assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(zygotes.level())
+    assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(forkserver_pool.level())
 
 
 def test_honest_needs_are_met(far):
@@ -217,9 +217,9 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from autograder.base.errors import InfrastructureFault
 from autograder.doctor import exposed
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
-zygotes.want({level!r})
+forkserver_pool.want({level!r})
 look = "def look(path):" + chr(10) + "    return open(path).read()[:20]"
 far = RemoteStudent("softmax", [Cell("look", look)], {{}})
 print([finding.state for finding in exposed()])
@@ -258,11 +258,11 @@ def test_a_copy_of_the_tree_starts_its_own_workers(tmp_path):
     worker.write_text(worker.read_text() + "\n\nMARK = 'the copy'\n")
     code = """
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 look = "import autograder.sandbox.process.worker as w\\ndef look(): return getattr(w, 'MARK', w.__file__)"
 far = RemoteStudent("softmax", [Cell("look", look)], {})
 far.start()
-print(far.look(), zygotes.refusals)
+print(far.look(), forkserver_pool.refusals)
 far.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=copy, env={"PATH": os.environ["PATH"]})
@@ -274,7 +274,7 @@ def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
     from autograder.sandbox.confine.limits import Limits
     from autograder.sandbox.process.channel import WorkerChannel
 
-    started = zygotes.zygote()
+    started = forkserver_pool.forkserver()
     monkeypatch.setattr(started, "source", "0" * 64)
     with pytest.raises(InfrastructureFault, match="runs other code than this grader's"):
         WorkerChannel(Limits(), lambda tree: None, started)
@@ -282,16 +282,16 @@ def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
 
 def test_an_unknown_level_is_one_line():
     with pytest.raises(CourseError, match="there are auto, namespaces"):
-        zygotes.want("fortress")
+        forkserver_pool.want("fortress")
 
 
 def test_a_class_is_refused_below_landlock_unless_named(monkeypatch):
-    monkeypatch.setattr(zygotes.source, "reached", "none")
-    monkeypatch.setattr(zygotes.source, "wanted", "auto")
+    monkeypatch.setattr(forkserver_pool.source, "reached", "none")
+    monkeypatch.setattr(forkserver_pool.source, "wanted", "auto")
     with pytest.raises(CourseError, match="--isolation none"):
-        zygotes.require_safe()
-    monkeypatch.setattr(zygotes.source, "wanted", "none")
-    assert zygotes.require_safe() == "none"
+        forkserver_pool.require_safe()
+    monkeypatch.setattr(forkserver_pool.source, "wanted", "none")
+    assert forkserver_pool.require_safe() == "none"
 
 
 @pytest.fixture
@@ -321,13 +321,13 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
     home = Path(tempfile.mkdtemp(prefix="home-"))
     os.chown(home, 65534, 65534)
     code = f"""
-from autograder.sandbox.confine import confine, isolation, syscalls; from autograder.sandbox.process import zygotes
+from autograder.sandbox.confine import confine, isolation, syscalls; from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
-zygotes.want({level!r})
+forkserver_pool.want({level!r})
 far = RemoteStudent("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
 far.start()
 assert not far.cell_outcomes, far.cell_outcomes
-print(zygotes.level(), sorted(name for name in far.names() if far.probe(name) is not None))
+print(forkserver_pool.level(), sorted(name for name in far.names() if far.probe(name) is not None))
 far.close()
 """
     result = subprocess.run(

@@ -15,7 +15,7 @@ from autograder.sandbox.confine.limits import Limits
 
 SOFTMAX = find_day("softmax")
 QUICK = Options(limits=Limits(call_seconds=1.0, cell_seconds=2.0))
-"""One set of limits for all tests: each other one starts a zygote of its own."""
+"""One set of limits for all tests: each other one starts a fork server of its own."""
 
 Notebook = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 from autograder.base.errors import InfrastructureFault
 from autograder.sandbox.confine.confine import LEVELS
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.process import zygotes
+from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from tests.sandbox.test_local_student import cell
@@ -23,14 +23,14 @@ WAYS = ("near", *LEVELS)
 @pytest.fixture(scope="module", params=WAYS)
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param != "near":
-        zygotes.want(request.param)
+        forkserver_pool.want(request.param)
         try:
-            zygotes.zygote(QUICK.limits)
+            forkserver_pool.forkserver(QUICK.limits)
         except InfrastructureFault as fault:
-            zygotes.want("auto")
+            forkserver_pool.want("auto")
             pytest.skip(f"this machine does not reach level {request.param}: {fault}")
     yield request.param
-    zygotes.want("auto")
+    forkserver_pool.want("auto")
 
 
 @pytest.fixture

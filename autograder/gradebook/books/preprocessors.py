@@ -21,7 +21,7 @@ from ...grading.records import Record
 from ...grading.run import drawn_seed, fresh_record
 from ...grading.tasks import Task, check_student_id
 from ...lessons import find_day
-from ...sandbox.process import zygotes
+from ...sandbox.process import forkserver_pool
 from . import pages
 from .cells import code_cell, markdown_cell
 from .reading import release_notebook
@@ -155,9 +155,9 @@ class WriteVerdicts(NbGraderPreprocessor):
         if found is not None:
             return found
         if self.isolation:
-            zygotes.want(self.isolation)
+            forkserver_pool.want(self.isolation)
         try:
-            zygotes.require_safe()
+            forkserver_pool.require_safe()
             _canaries(task.day.slug, options.seed, verdict_inputs.of_day(task.day))
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
             raise RuntimeError(f"not graded, a person must look: {fault}") from None

@@ -17,14 +17,14 @@ def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callabl
         raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
     if scheduler is not None and jobs:
         raise CourseError("--jobs is for this machine; a cluster grades on as many workers as it has: leave it out with --scheduler")
-    from ...sandbox.process import zygotes
+    from ...sandbox.process import forkserver_pool
 
-    zygotes.want(level)
+    forkserver_pool.want(level)
     if kind == "local":
         from .processes import Processes
 
-        found = zygotes.require_safe()
-        for better, reason in zygotes.refusals.items():
+        found = forkserver_pool.require_safe()
+        for better, reason in forkserver_pool.refusals.items():
             say(f"isolation level {found}, not {better}: {reason}")
         return Processes(level)
     try:

@@ -92,7 +92,7 @@ class Dask:
         try:
             self.await_workers(client)
             self.agree(client)
-            client.register_plugin(errands.Zygotes(self.level), name=self.run)
+            client.register_plugin(errands.ForkServers(self.level), name=self.run)
         except (OSError, TimeoutError, asyncio.CancelledError) as error:
             raise self.gone(str(error)) from None
 

@@ -12,8 +12,8 @@ from ...base import collector
 Table = dict[str, Any]
 
 
-class Zygotes(WorkerPlugin):
-    """A zygote in each worker: started before the first order, also where a worker joins later; ended with the run."""
+class ForkServers(WorkerPlugin):
+    """A fork server in each worker: started before the first order, also where a worker joins later; ended with the run."""
 
     def __init__(self, level: str) -> None:
         self.level = level

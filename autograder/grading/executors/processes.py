@@ -1,4 +1,4 @@
-"""Grading on this machine with several graders: processes, each with a zygote of its own.
+"""Grading on this machine with several graders: processes, each with a fork server of its own.
 
 A check is Python, and Python runs one thread at a time: in one process the checks of two submissions wait for each other although their
 workers do not. For a class it pays to start more graders; for a handful of submissions it does not.
@@ -87,7 +87,7 @@ class Processes:
 
 
 def begin(parent: int, level: str) -> None:
-    """In a new grader: it ends with the run, leaves Ctrl-C to it, and has its zygote ready."""
+    """In a new grader: it ends with the run, leaves Ctrl-C to it, and has its fork server ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         die_with_parent()

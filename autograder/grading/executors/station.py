@@ -1,6 +1,6 @@
 """What runs in a worker of a cluster: orders come in as plain data, records go back as plain data.
 
-A station is a process that grades for a run elsewhere: a zygote of its own, its own checkout of the course, its own walls. Before
+A station is a process that grades for a run elsewhere: a fork server of its own, its own checkout of the course, its own walls. Before
 its first submission it shows that it has the same course as the one who asks, that it reaches the isolation level that is wanted, and
 that its canaries come out right. It writes no file.
 """
@@ -19,7 +19,7 @@ from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
 from ...sandbox.confine.limits import Limits
 from ...sandbox.handed_in import HandedIn
-from ...sandbox.process import zygotes
+from ...sandbox.process import forkserver_pool
 from .. import verdict_inputs
 from ..canaries import canaries
 from ..grade import Options, grade_task
@@ -85,19 +85,19 @@ def heed(answer: Table, who: str) -> None:
 
 
 def warm_up(level: str) -> None:
-    """Starts the zygote ahead of the first order. What hinders it is said when there is one."""
+    """Starts the fork server ahead of the first order. What hinders it is said when there is one."""
     try:
         with _at(level):
-            zygotes.zygote()
+            forkserver_pool.forkserver()
     except (CourseError, InfrastructureFault):
         pass
 
 
 def put_out() -> None:
-    """Ends the zygote, unless somebody else's order is being graded with it."""
+    """Ends the fork server, unless somebody else's order is being graded with it."""
     with _lock:
         if not _busy:
-            zygotes.close()
+            forkserver_pool.close()
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _at(level: str) -> Iterator[None]:
     with _lock:
         if _busy and level != _level:
             raise CourseError(f"another run grades there at isolation {_level}: wait for it to end, or ask for the same")
-        zygotes.want(level)
+        forkserver_pool.want(level)
         _busy, _level = _busy + 1, level
     try:
         yield
@@ -130,7 +130,7 @@ def _show(terms: Table) -> tuple[Day, Options]:
         options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
     except TypeError:
         raise CourseError(f"its autograder does not know the options that are asked for: {SAME_COURSE}") from None
-    zygotes.require_safe()
+    forkserver_pool.require_safe()
     with _canaries_lock:
         if repr(terms) not in _shown:
             canaries(day, options)

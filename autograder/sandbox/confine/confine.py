@@ -51,7 +51,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = ROOT / "autograder" / "sandbox"
 WORKER_MODULES = (
     "__init__", "scenes",
-    "process/__init__", "process/zygote", "process/worker",
+    "process/__init__", "process/forkserver", "process/worker",
     "protocol/__init__", "protocol/wire", "protocol/given", "protocol/text",
     "confine/__init__", "confine/confine", "confine/landlock", "confine/syscalls", "confine/limits", "confine/large_pages",
     "measure/__init__", "measure/work", "measure/memory", "measure/meta", "measure/stand_in", "measure/watch", "measure/gpu",
@@ -119,7 +119,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def prepare(wanted: Confinement) -> None:
-    """Does, in the zygote, what each worker's `confine` needs: once, and while there is something to import from."""
+    """Does, in the fork server, what each worker's `confine` needs: once, and while there is something to import from."""
     readable_paths()
     if wanted.level != "none":
         syscalls.compiled()

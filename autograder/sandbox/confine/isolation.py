@@ -1,4 +1,4 @@
-"""Which walls stand around a submission: the levels, and how a process behind each is started. `zygotes.py` says which one is used.
+"""Which walls stand around a submission: the levels, and how a process behind each is started. `forkserver_pool.py` says which one is used.
 
     namespaces   a private root, read-only, without network, other processes or other people's files (bubblewrap), and
                  within it, per submission: a user of its own (as root), limits, Landlock, seccomp
@@ -30,7 +30,7 @@ CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CA
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a zygote: the command (the control socket's number goes in by `{fd}`), its environment, its folder."""
+    """How to start a fork server: the command (the control socket's number goes in by `{fd}`), its environment, its folder."""
 
     command: list[str]
     environment: dict[str, str]
@@ -42,13 +42,13 @@ REMEDY = "`pip uninstall from-prompt-to-token`, then install it from its folder 
 
 
 def launch(level: str, limits: Limits, scratch: Path) -> Launch:
-    """The command that starts a zygote at `level`. Raises OSError where the level cannot be had at all."""
+    """The command that starts a fork server at `level`. Raises OSError where the level cannot be had at all."""
     if level == "landlock" and exposed_answers():
         raise OSError(f"{EXPOSED.format(exposed_answers()[0])}; {REMEDY}")  # Landlock gives a tree as a whole; a private root can mask
     confinement = Confinement(level, limits.memory_bytes, limits.file_bytes, drop_user=level != "none" and may_drop_user(level))
     inside = level == "namespaces"
     options = {"confinement": asdict(confinement), "scratch_root": "/scratch" if inside else str(scratch)}
-    python = [sys.executable, "-m", "autograder.sandbox.process.zygote", "{fd}", json.dumps(options)]
+    python = [sys.executable, "-m", "autograder.sandbox.process.forkserver", "{fd}", json.dumps(options)]
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")}
     environment |= dict.fromkeys(THREAD_VARIABLES, "1")
     # This tree's code, whichever one is installed; and nothing from the folder it is started in.

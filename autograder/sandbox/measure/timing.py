@@ -36,10 +36,10 @@ from ...base.errors import InfrastructureFault
 from ...base.verdicts import TOO_SLOW
 from ..confine.limits import Limits
 from ..confine.threads import one_thread
-from ..process import zygotes
+from ..process import forkserver_pool
+from ..process.forkserver_client import ForkServer
 from ..process.local import LocalStudent
 from ..process.remote_student import RemoteStudent
-from ..process.warm import Zygote
 from ..protocol.raised import WorkerDied
 from ..submission import Cell
 
@@ -266,7 +266,7 @@ class GrowingWork:
 
 
 class Rivals:
-    """The reference and the naive versions of a topic: in workers of a zygote that no submission is forked from, or in this process."""
+    """The reference and the naive versions of a topic: in workers of a fork server that no submission is forked from, or in this process."""
 
     def __init__(self, topic: str, near: bool) -> None:
         self.topic, self.near = topic, near
@@ -330,14 +330,14 @@ def _rivals(topic: str, near: bool) -> Rivals:
     return rivals
 
 
-_zygote: Zygote | None = None
+_zygote: ForkServer | None = None
 
 
-def _rival_zygote() -> Zygote:
-    """A zygote of the rivals' own: their workers hold the answer, and no submission's worker is their sibling."""
+def _rival_zygote() -> ForkServer:
+    """A fork server of the rivals' own: their workers hold the answer, and no submission's worker is their sibling."""
     global _zygote
     if _zygote is None or not _zygote.alive:
-        _zygote = Zygote(LIMITS, zygotes.level())
+        _zygote = ForkServer(LIMITS, forkserver_pool.level())
         atexit.register(_zygote.close)
     return _zygote
 

@@ -21,7 +21,7 @@ from ..confine.limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
 from ..protocol import wire
 from ..protocol.given import kit_dataclasses
 from ..protocol.raised import WorkerDied, nonsense
-from .warm import FORK_SECONDS, Zygote
+from .forkserver_client import FORK_SECONDS, ForkServer
 
 PIECE_BYTES = 65_536
 AHEAD_BYTES = 32_768
@@ -48,7 +48,7 @@ class WorkerChannel:
     given, answering = 0, False
     scratch, next_look = "", 0.0
 
-    def __init__(self, limits: Limits, resolve: wire.Resolve, zygote: Zygote) -> None:
+    def __init__(self, limits: Limits, resolve: wire.Resolve, forkserver: ForkServer) -> None:
         self.limits, self.budget = limits, Budget(limits)
         self.resolve = resolve
         self.callables: dict[int, Callable[..., Any]] = {}
@@ -58,11 +58,11 @@ class WorkerChannel:
         if hasattr(socket, "SO_PASSCRED"):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            self.pid, self.scratch = zygote.fork(theirs)
+            self.pid, self.scratch = forkserver.fork(theirs)
         finally:
             theirs.close()
-        self._hello(zygote)
-        if zygote.level == "namespaces":
+        self._hello(forkserver)
+        if forkserver.level == "namespaces":
             self.scratch = f"/proc/{self.pid}/root{self.scratch}"
 
     def _use(self, connection: socket.socket) -> None:
@@ -72,7 +72,7 @@ class WorkerChannel:
         self.readable.register(self.socket, select.POLLIN)
         self.writable.register(self.socket, select.POLLOUT)
 
-    def _hello(self, zygote: Zygote) -> None:
+    def _hello(self, forkserver: ForkServer) -> None:
         """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
@@ -91,7 +91,7 @@ class WorkerChannel:
         if "error" in hello:
             self.close()
             raise InfrastructureFault(str(hello["error"]))
-        if hello.get("source") != zygote.source:
+        if hello.get("source") != forkserver.source:
             self.close()
             raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
 

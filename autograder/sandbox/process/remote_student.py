@@ -23,9 +23,9 @@ from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
 from ..protocol.story import Outcome, Story
 from ..scenes import Scene
 from ..submission import Cell
+from .forkserver_client import ForkServer
 from .ranks import Ranks
 from .session import CellOutcome, WorkerSession
-from .warm import Zygote
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class RemoteStudent:
         limits: Limits | None = None,
         seed: int = 0,
         threads: int = 1,
-        parent: Callable[[], Zygote] | None = None,
+        parent: Callable[[], ForkServer] | None = None,
     ) -> None:
         """What a `WorkerSession` is made with."""
         self._line = WorkerSession(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)

@@ -20,9 +20,9 @@ from ..protocol.handles import Handle, check_generation
 from ..protocol.raised import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
 from ..protocol.story import Outcome, Story, leaves
 from ..submission import Cell
-from . import zygotes
+from . import forkserver_pool
 from .channel import WorkerChannel
-from .warm import Zygote
+from .forkserver_client import ForkServer
 
 MAX_CELL_CHARS = 1_000_000
 MAX_DEATHS = 20
@@ -64,9 +64,9 @@ class WorkerSession:
         limits: Limits | None = None,
         seed: int = 0,
         threads: int = 1,
-        parent: Callable[[], Zygote] | None = None,
+        parent: Callable[[], ForkServer] | None = None,
     ) -> None:
-        """limits: of cells and calls. parent: gives the zygote that workers come from, if not this process's."""
+        """limits: of cells and calls. parent: gives the fork server that workers come from, if not this process's."""
         self.topic, self.cells, self.earlier, self.seed, self.threads, self.parent = topic, cells, earlier, seed, threads, parent
         self.limits = limits or Limits()
         self.budget = Budget(self.limits)
@@ -106,8 +106,8 @@ class WorkerSession:
         """False if a cell killed the worker; that cell is then left out for good."""
         self.close()
         self.generation += 1
-        zygote = self.parent() if self.parent is not None else zygotes.zygote(self.limits)
-        connection = self.connection = WorkerChannel(self.limits, self._resolve, zygote)
+        forkserver = self.parent() if self.parent is not None else forkserver_pool.forkserver(self.limits)
+        connection = self.connection = WorkerChannel(self.limits, self._resolve, forkserver)
         slow = [m for m, names in SLOW_TO_LOAD.items() if any(name in cell.source for cell in self.cells for name in names)]
         try:
             reply = connection.request(

@@ -1,4 +1,4 @@
-"""Which zygote this process's workers come from: the isolation level that is asked for, the best one that works, and the one process.
+"""Which forkserver this process's workers come from: the isolation level that is asked for, the best one that works, and the one process.
 
 There is one at a time. It is started at the first use, at the best level that its workers can put up, and is replaced where it died, or
 where another level or other limits are asked for.
@@ -14,7 +14,7 @@ from ...base.errors import CourseError, InfrastructureFault
 from ..confine.confine import LEVELS
 from ..confine.limits import Limits
 from .channel import WorkerChannel
-from .warm import Zygote
+from .forkserver_client import ForkServer
 
 SAFE_LEVELS = ("namespaces", "landlock")
 """Fit for a class: submissions can neither read files nor use the network."""
@@ -30,7 +30,7 @@ class Source:
         self.wanted = "auto"
         self.reached: str | None = None
         self.refusals: dict[str, str] = {}
-        self.running: Zygote | None = None
+        self.running: ForkServer | None = None
         self._lock = threading.Lock()
 
     def want(self, level: str) -> None:
@@ -42,8 +42,8 @@ class Source:
                 self.wanted, self.reached = level, None
 
     def level(self) -> str:
-        """The level submissions are run at, found by starting a zygote if none has run yet. Raises InfrastructureFault."""
-        return self.reached or self.zygote().level
+        """The level submissions are run at, found by starting a fork server if none has run yet. Raises InfrastructureFault."""
+        return self.reached or self.forkserver().level
 
     def require_safe(self) -> str:
         """The level, if it is fit for a class; below `landlock` only if it was asked for by name. Raises CourseError."""
@@ -55,8 +55,8 @@ class Source:
             )
         return found
 
-    def zygote(self, limits: Limits | None = None) -> Zygote:
-        """The zygote at the best level there is. Raises InfrastructureFault where none can be started."""
+    def forkserver(self, limits: Limits | None = None) -> ForkServer:
+        """The fork server at the best level there is. Raises InfrastructureFault where none can be started."""
         with self._lock:
             levels = self._candidates()
             # levels[0]: where any level will do, one that was once asked for by name is not kept in place of a better one.
@@ -84,11 +84,11 @@ class Source:
             return [self.wanted]
         return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
 
-    def _first_that_works(self, levels: list[str], limits: Limits) -> Zygote:
-        """A zygote whose workers can put up the walls of its level: shown by forking one."""
+    def _first_that_works(self, levels: list[str], limits: Limits) -> ForkServer:
+        """A fork server whose workers can put up the walls of its level: shown by forking one."""
         for level in levels:
             try:
-                started = Zygote(limits, level)
+                started = ForkServer(limits, level)
             except InfrastructureFault as fault:
                 self._refuse(level, str(fault))
                 continue
@@ -112,4 +112,4 @@ source = Source()
 atexit.register(source.close)
 
 want, level, require_safe = source.want, source.level, source.require_safe
-zygote, close, refusals = source.zygote, source.close, source.refusals
+forkserver, close, refusals = source.forkserver, source.close, source.refusals

@@ -1,4 +1,4 @@
-"""The warm process, seen from the grader: it is started here, and workers are forked from it (`zygote.py` is what runs in it)."""
+"""The warm process, seen from the grader: it is started here, and workers are forked from it (`forkserver.py` is what runs in it)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ...base.errors import InfrastructureFault
 from ..confine import isolation
 from ..confine.confine import source_sha256
 from ..confine.limits import Limits
-from .zygote import remove
+from .forkserver import remove
 
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
 REMOVE_SECONDS = 2.0
 """So long the removal of all scratch folders is waited for; then it goes on by itself."""
 
-_lasting = ThreadPoolExecutor(1, thread_name_prefix="zygote-parent")
+_lasting = ThreadPoolExecutor(1, thread_name_prefix="forkserver-parent")
 
 
 def _in_a_lasting_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls in a thread that ends with the process.
 
-    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a zygote started from a
+    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a fork server started from a
     thread of a pool would be killed when that pool is done.
     """
     return _lasting.submit(function, *args, **kwargs).result()
 
 
-class Zygote:
+class ForkServer:
     """The warm process that workers are forked from. Safe to use from several threads. Raises InfrastructureFault if it does not start."""
 
     def __init__(self, limits: Limits, level: str) -> None:
@@ -49,7 +49,7 @@ class Zygote:
         self.lock = threading.Lock()
         self.broken = False
         """It did not answer once: what it says later could be the answer to something else."""
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the zygote
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the fork server
         self.scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
         self.scratch.chmod(0o711)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -82,7 +82,7 @@ class Zygote:
             raise
 
     def fork(self, connection: socket.socket) -> tuple[int, str]:
-        """Forks a worker that serves the other end of `connection`; returns its process id and folder as the zygote sees them."""
+        """Forks a worker that serves the other end of `connection`; returns its process id and folder as the fork server sees them."""
         with self.lock:
             try:
                 fds = array.array("i", [connection.fileno()])

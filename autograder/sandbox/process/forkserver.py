@@ -1,6 +1,6 @@
-"""The zygote: one warm process that has imported what student code needs, and forks a worker for each submission.
+"""The fork server: one warm process that has imported what student code needs, and forks a worker for each submission.
 
-Started by exec (`python -m autograder.sandbox.process.zygote FD OPTIONS`), never forked from the grader, so that no answer is in its
+Started by exec (`python -m autograder.sandbox.process.forkserver FD OPTIONS`), never forked from the grader, so that no answer is in its
 memory; at level `namespaces`, inside a private root without network. It asserts that it has exactly one thread before each
 fork: a child forked from a threaded process can hang for ever.
 
@@ -45,7 +45,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
 
 def serve(control: socket.socket, confinement: Confinement, scratch_root: str, scratches: dict[int, str]) -> None:
     """Forks a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
-    gc.disable()  # until a worker is forked: imports leave next to no cycles, and to look for them takes a third of a zygote's start
+    gc.disable()  # until a worker is forked: imports leave next to no cycles, and to look for them takes a third of a fork server's start
     warm_up()
     prepare(confinement)
     source = source_sha256()
@@ -64,7 +64,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
             break
         remove_finished(scratches)
         if (threads := count_threads()) != 1:
-            reply: dict[str, Any] = {"error": f"the zygote has {threads} threads; it must have one to fork"}
+            reply: dict[str, Any] = {"error": f"the fork server has {threads} threads; it must have one to fork"}
         else:
             scratch = tempfile.mkdtemp(prefix="run-", dir=emptiest(scratch_root, scratches.values()))
             pid = os.fork()
@@ -74,7 +74,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
                     control.close()
                     child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell, source)
                 finally:
-                    os._exit(0)  # what follows here is the zygote's
+                    os._exit(0)  # what follows here is the fork server's
             scratches[pid] = scratch
             reply = {"pid": pid, "scratch": scratch}
         for each in fds:
