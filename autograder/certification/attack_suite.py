@@ -52,9 +52,9 @@ from ..base.errors import CourseError
 from ..base.specimen_files import SPECIMENS, sections
 from ..checking.runner import more_checks
 from ..grading.grade import Options, canaries
-from ..grading.lane import grade_one
 from ..grading.records import Record, read_record, record_path
 from ..grading.tasks import Task
+from ..grading.timing_phase import grade_one
 from ..lessons import ROOT, Day, find_day, lesson, release_notebook_path, solved_notebook
 from ..notebook.render import html_table, points_text
 from ..sandbox.confine.confine import FIRST_UID, NUM_UIDS

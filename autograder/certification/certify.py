@@ -39,8 +39,8 @@ from ..base.specimen_files import SPECIMENS, Listed, find_specimens
 from ..base.verdicts import Verdict
 from ..checking.mistakes import DESK_SEED
 from ..checking.runner import Check, load_checks, run_check, run_checks, select
-from ..grading.lane import measured
 from ..grading.records import machine_name
+from ..grading.timing_phase import measured
 from ..lessons import find_day, lesson
 from ..sandbox.confine.limits import Limits
 from ..sandbox.confine.threads import one_thread

@@ -17,9 +17,9 @@ from . import verdict_inputs
 from .executors.base import Executor
 from .executors.local import Local
 from .grade import Options, submission_sha256
-from .lane import time_task, timing_canary, timing_checks
 from .records import Record, read_record, record_path, write_record
 from .tasks import Task
+from .timing_phase import time_task, timing_canary, timing_checks
 
 Progress = Callable[[int, int, Record], None]
 """A call with (finished, all, record) after each record that is final."""

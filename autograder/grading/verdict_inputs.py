@@ -22,7 +22,7 @@ from ..base.parsing import parse
 from ..lessons import ROOT, Day, lesson
 from ..lessons.syllabus import stamp
 
-GRADERS = ("autograder.grading.grade", "autograder.grading.lane", "autograder.sandbox.process.forkserver")
+GRADERS = ("autograder.grading.grade", "autograder.grading.timing_phase", "autograder.sandbox.process.forkserver")
 """Where grading begins: in the grader's process, and in the one that workers are forked from."""
 NO_GRADERS = ("autograder.lessons", "autograder.grading.verdict_inputs", "autograder.base.specimen_files", "autograder.grading.records")
 """Modules that graders import and that decide nothing: they read a lesson (its setup and points count by themselves), write a record."""

@@ -21,7 +21,7 @@ from autograder.base.course_table import earlier_sources
 from autograder.base.errors import CourseError
 from autograder.certification import attack_suite
 from autograder.checking.runner import Check, more_checks, run_check, select
-from autograder.grading.lane import grade_one
+from autograder.grading.timing_phase import grade_one
 from autograder.lessons import find_day
 from autograder.sandbox.confine import isolation
 from autograder.sandbox.confine.limits import Limits

@@ -15,7 +15,7 @@ from autograder.checking.runner import Check
 from autograder.gradebook.books.bulk import ClassFolder
 from autograder.gradebook.reports import report, speeds
 from autograder.gradebook.results import ClassResults, class_results
-from autograder.grading import lane
+from autograder.grading import timing_phase
 from autograder.grading.grade import Options
 from autograder.grading.run import grade_all
 from autograder.sandbox.confine.limits import Limits
@@ -57,7 +57,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("speed")
     with pytest.MonkeyPatch.context() as patch:
         checks = (*runner.load_checks("softmax"), *TIMED)
-        for module in (runner, lane):
+        for module in (runner, timing_phase):
             patch.setattr(module, "load_checks", lambda topic: checks)
         tasks = [hand_in(root, student, notebook) for student, notebook in CLASS.items()]
         folder = ClassFolder.of(root / "submitted")

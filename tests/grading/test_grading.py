@@ -26,9 +26,9 @@ from autograder.checking import runner
 from autograder.grading import grade, records, verdict_inputs
 from autograder.grading.executors import local
 from autograder.grading.grade import canaries, our_cells
-from autograder.grading.lane import grade_one
 from autograder.grading.run import drawn_seed, fresh_record, grade_all
 from autograder.grading.tasks import find_tasks, is_student_id, left_out
+from autograder.grading.timing_phase import grade_one
 from autograder.lessons import find_day, lesson
 from autograder.notebook.checking import run_for_a_person
 from autograder.sandbox import handed_in

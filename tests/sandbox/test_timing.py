@@ -12,7 +12,7 @@ from autograder.base.verdicts import FAIL, INCONCLUSIVE, PASS, SKIPPED, share
 from autograder.certification.certify import Specimen, judge, needs_measuring
 from autograder.checking import runner
 from autograder.checking.runner import Check, run_checks
-from autograder.grading import lane
+from autograder.grading import timing_phase
 from autograder.grading.grade import Options
 from autograder.grading.records import read_record, record_path, write_record
 from autograder.grading.run import fresh_record, grade_all
@@ -235,7 +235,7 @@ def with_timing(monkeypatch):
     def put(function):
         before = runner.load_checks(TOPIC)
         monkeypatch.setattr(runner, "load_checks", lambda topic: (*before, timed_check(function)) if topic == TOPIC else before)
-        monkeypatch.setattr(lane, "load_checks", runner.load_checks)
+        monkeypatch.setattr(timing_phase, "load_checks", runner.load_checks)
 
     return put
 

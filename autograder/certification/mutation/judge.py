@@ -18,7 +18,7 @@ from ...base.specimen_files import SPECIMENS
 from ...base.verdicts import FAIL
 from ...checking.runner import Check, run_check, select
 from ...grading import verdict_inputs
-from ...grading.lane import measured
+from ...grading.timing_phase import measured
 from ...sandbox.confine.limits import Limits
 from ...sandbox.confine.threads import one_thread
 from ...sandbox.process.remote_student import RemoteStudent

@@ -16,10 +16,10 @@ from ...base.errors import InfrastructureFault
 from ...grading import verdict_inputs
 from ...grading.canaries import canaries
 from ...grading.grade import Options
-from ...grading.lane import grade_one
 from ...grading.records import Record
 from ...grading.run import drawn_seed, fresh_record
 from ...grading.tasks import Task, check_student_id
+from ...grading.timing_phase import grade_one
 from ...lessons import find_day
 from ...sandbox.process import forkserver_pool
 from . import pages

@@ -1,4 +1,4 @@
-"""The lane of timing checks: one submission after the other, when all other grading of the run is done.
+"""the timing phase: one submission after the other, when all other grading of the run is done.
 
 Numerics may run side by side on every core; a measurement may not. So a run first grades everything else, keeps those records as
 `timing_due`, and then comes here with one at a time.
