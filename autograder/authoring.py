@@ -41,7 +41,7 @@ class Student(Protocol):
         ...
 
     def play(self, story: Any, *, stop: bool = True) -> list[Any]:
-        """The outcomes of the steps of a `grading.story.Story`, which are sent together."""
+        """The outcomes of the steps of a `grading.story.CallBatch`, which are sent together."""
         ...
 
     def scene(self, name: str, *given: Any) -> Any:

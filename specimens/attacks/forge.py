@@ -664,12 +664,12 @@ def same(n):
     return n
 # %% checks
 from autograder.authoring import checks, that
-from autograder.sandbox.protocol.story import Story
+from autograder.sandbox.protocol.batch import CallBatch
 
 @checks("entropy")
 def test_steps_of_a_story(student):
     """a step that raises and passes for one that was not played"""
-    story = Story()
+    story = CallBatch()
     story.call("take", 1)
     [outcome] = student.play(story)
     that(not outcome.played and outcome.error is None, "it was played, and raised")
@@ -677,7 +677,7 @@ def test_steps_of_a_story(student):
 @checks("entropy")
 def test_steps_behind_an_error(student):
     """an answer that leans on a step that raised"""
-    story = Story()
+    story = CallBatch()
     taken = story.call("take", 1)
     story.call("same", taken)
     outcomes = student.play(story, stop=False)

@@ -19,7 +19,7 @@ from torch import Tensor
 from autograder.authoring import equal, that
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.helpers.cached import believing
-from autograder.sandbox.protocol.story import Story
+from autograder.sandbox.protocol.batch import CallBatch
 
 # ---- the law of verify_sampled -------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
 
 def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float]]:
     """(the law of the next k + 1 tokens, emitted ones as they come and later ones from p; how probable 1, ..., k + 1 emitted ones are)."""
-    calls, story = trials(p, q, k), Story()
+    calls, story = trials(p, q, k), CallBatch()
     for call in calls:
         story.call("verify_sampled", call.p, call.q, call.draft, call.u)
     law = torch.zeros((len(p[0]),) * (k + 1), dtype=torch.float64)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from autograder.authoring import CheckFailed, equal, exception_names, that
 from autograder.checking.helpers.cached import tiny_config
-from autograder.sandbox.protocol.story import Result, Story
+from autograder.sandbox.protocol.batch import CallBatch, Result
 
 Step = tuple[Any, ...]
 LABELS = "abcd"
@@ -94,7 +94,7 @@ class Played:
     """
 
     def __init__(self, num_blocks: int, pool: str) -> None:
-        self.story, self.books = Story(), Books(num_blocks)
+        self.story, self.books = CallBatch(), Books(num_blocks)
         self.script: list[str] = []
         self.names: dict[int, str] = {}
         self.looks: list[tuple[int, Callable[[], None]]] = []

@@ -21,7 +21,7 @@ import torch
 
 from autograder.authoring import CheckFailed, equal, that
 from autograder.checking.helpers.paged import Books, Played, Step, chained, filled, integer, one_of
-from autograder.sandbox.protocol.story import Result
+from autograder.sandbox.protocol.batch import Result
 
 LABELS = "ABCDEFGH"
 EOS = 7

@@ -19,8 +19,8 @@ from ..confine.limits import Limits, cpu_seconds
 from ..measure.counted import counting_on
 from ..measure.watch import Print, is_print
 from ..measure.work import Work
+from ..protocol.batch import CallBatch, Outcome
 from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
-from ..protocol.story import Outcome, Story
 from ..scenes import Scene
 from ..submission import Cell
 from .forkserver_client import ForkServer
@@ -66,7 +66,7 @@ class RemoteStudent:
         """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
         return self._line.ask("value", function=name, name=name)
 
-    def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
+    def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
         """What came of each step of a story. stop: after one that raises none is played; else those that do not use its result are."""
         return self._line.play(story, stop=stop)
 

@@ -15,10 +15,10 @@ from ...base.errors import InfrastructureFault
 from ..confine.budget import Budget
 from ..confine.limits import Limits
 from ..protocol import wire
+from ..protocol.batch import CallBatch, Outcome, leaves
 from ..protocol.given import kit_dataclasses
 from ..protocol.handles import Handle, check_generation
 from ..protocol.raised import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
-from ..protocol.story import Outcome, Story, leaves
 from ..submission import Cell
 from . import forkserver_pool
 from .channel import WorkerChannel
@@ -187,7 +187,7 @@ class WorkerSession:
             yield self._value(reply)
         raise WorkerDied("crashed", LOST)
 
-    def play(self, story: Story, *, stop: bool = True) -> list[Outcome]:
+    def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
         """What came of each step. stop: after one that raises none is played; else those that do not use its result are.
 
         Each step is a request of its own to the budget, with the time of a call. Raises WorkerDied.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.sandbox.confine import budget
+from autograder.sandbox.protocol.batch import CallBatch
 from autograder.sandbox.protocol.raised import WorkerDied
-from autograder.sandbox.protocol.story import Story
 from tests.support.ways import student_of, way
 
 __all__ = ["student_of", "way"]
@@ -40,7 +40,7 @@ def student(student_of):
 
 
 def test_steps_use_what_earlier_ones_gave_and_answers_are_of_their_moment(student):
-    story = Story()
+    story = CallBatch()
     pool = story.call("Pool", 5)
     row = story.call("Row", pool)
     grown = story.method(row, "grow", n=2)
@@ -61,15 +61,15 @@ def test_steps_use_what_earlier_ones_gave_and_answers_are_of_their_moment(studen
 
 def test_handles_stories_and_calls_go_together(student):
     pool = student.Pool(3)
-    story = Story()
+    story = CallBatch()
     row = story.call("Row", pool)
     story.method(row, "grow")
     student.play(story)
     assert pool.log == [0]
 
 
-def refused() -> tuple[Story, int, int]:
-    story = Story()
+def refused() -> tuple[CallBatch, int, int]:
+    story = CallBatch()
     pool = story.call("Pool", 1)
     row = story.call("Row", pool)
     wrong = story.method(row, "grow", 2)
@@ -94,7 +94,7 @@ def test_or_is_kept_and_only_what_leans_on_it_is_not_played(student):
 
 
 def test_no_answer_can_pretend_that_it_was_not_asked_for(student):
-    story = Story()
+    story = CallBatch()
     story.call("pretends")
     [outcome] = student.play(story)
     assert outcome.played
@@ -102,14 +102,14 @@ def test_no_answer_can_pretend_that_it_was_not_asked_for(student):
 
 
 def test_a_stop_iteration_is_an_outcome(student):
-    story = Story()
+    story = CallBatch()
     story.call("first", [])
     [outcome] = student.play(story)
     assert isinstance(outcome.error, StopIteration)
 
 
 def test_functions_of_the_check_are_called_back(student):
-    story = Story()
+    story = CallBatch()
     one = story.call("add", 1, 2)
     two = story.call("ask", lambda x: 10 * x, one)
     three = story.call("ask", lambda x: x + 1, two)
@@ -117,7 +117,7 @@ def test_functions_of_the_check_are_called_back(student):
 
 
 def test_long_stories_are_played_to_their_end(student):
-    story = Story()
+    story = CallBatch()
     last = story.call("add", 0, 0)
     for _ in range(3000):
         last = story.call("add", last, 1)
@@ -127,7 +127,7 @@ def test_long_stories_are_played_to_their_end(student):
 def test_each_step_counts(student, monkeypatch):
     monkeypatch.setattr(budget, "MAX_REQUESTS", 50)
     student.begin_check()
-    story = Story()
+    story = CallBatch()
     for _ in range(60):
         story.call("add", 1, 1)
     with pytest.raises(WorkerDied, match="asked 50 times"):
@@ -135,7 +135,7 @@ def test_each_step_counts(student, monkeypatch):
 
 
 def test_a_step_that_does_not_end_is_stopped(student):
-    story = Story()
+    story = CallBatch()
     story.call("endless")
     with pytest.raises(WorkerDied, match="does it end"):
         student.play(story)

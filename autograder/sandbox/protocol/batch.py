@@ -1,6 +1,6 @@
 """Many calls that are played in one go, each of which may use what an earlier one gave: sent together, judged afterwards.
 
-    story = Story()
+    story = CallBatch()
     pool = story.call("BlockPool", 6)
     row = story.call("PagedSequence", pool, 4)
     story.method(row, "grow", 6)
@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass
-class Story:
+class CallBatch:
     """Steps in order. A target is a `Result` or a handle; arguments may hold both, data, and functions that stay with the check."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
