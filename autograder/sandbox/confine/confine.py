@@ -50,7 +50,7 @@ OF_A_PREFIX = ("bin", "lib", "lib64", "fonts", "pyvenv.cfg")
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = ROOT / "autograder" / "sandbox"
 WORKER_MODULES = (
-    "__init__", "scenes",
+    "__init__", "async_harness",
     "process/__init__", "process/forkserver", "process/worker",
     "protocol/__init__", "protocol/wire", "protocol/given", "protocol/text",
     "confine/__init__", "confine/confine", "confine/landlock", "confine/syscalls", "confine/limits", "confine/large_pages",

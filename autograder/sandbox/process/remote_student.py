@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
+from ..async_harness import Scenario
 from ..confine.limits import Limits, cpu_seconds
 from ..measure.counted import counting_on
 from ..measure.watch import Print, is_print
 from ..measure.work import Work
 from ..protocol.batch import CallBatch, Outcome
 from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
-from ..scenes import Scene
 from ..submission import Cell
 from .forkserver_client import ForkServer
 from .ranks import Ranks
@@ -75,7 +75,7 @@ class RemoteStudent:
         student.AsyncEngine, ...)`."""
         played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
         things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
-        return awaited(self._line, self._line.ask("await", function=played, target=Scene(name), args=things, kwargs={}))
+        return awaited(self._line, self._line.ask("await", function=played, target=Scenario(name), args=things, kwargs={}))
 
     def generator(self, seed: int) -> Any:
         return self._line.ask("generator", seed=seed)

@@ -69,18 +69,18 @@ def embedding_tables() -> set[int]:
 
 @functools.cache
 def kit_dataclasses() -> dict[str, type]:
-    """The dataclasses of course.kit that may cross as data, and `Scene`, by name."""
+    """The dataclasses of course.kit that may cross as data, and `Scenario`, by name."""
     import dataclasses
 
     import course.kit as kit
     from course.kit.ranks import Communicator
     from course.kit.serving import SamplingParams, TokenOutput
 
-    from ..scenes import Scene
+    from ..async_harness import Scenario
 
     names = ("Config", "LayerWeights", "Weights", "ChatMessage")
     found = {name: getattr(kit, name, None) for name in names}
-    found |= {cls.__name__: cls for cls in (Communicator, SamplingParams, TokenOutput, Scene)}
+    found |= {cls.__name__: cls for cls in (Communicator, SamplingParams, TokenOutput, Scenario)}
     return {name: cls for name, cls in found.items() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}
 
 

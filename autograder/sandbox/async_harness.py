@@ -21,7 +21,7 @@ SETTLE_SECONDS = 1.0
 
 
 @dataclass
-class Scene:
+class Scenario:
     """name: one of SCENES. Called with what is given, it plays it."""
 
     name: str
