@@ -17,10 +17,10 @@ from ..checking.runner import run_checks, select
 from ..lessons import Day, lesson, release_notebook_path
 from ..lessons.syllabus import stamp
 from ..sandbox.confine.limits import Limits
-from ..sandbox.handed_in import collect, file_sha256
 from ..sandbox.process import forkserver_pool
 from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import BadSubmission, Cell, Submission, read_submission, submission_in
+from ..sandbox.submitted_file import collect, file_sha256
 from . import verdict_inputs
 from .records import ExerciseScore, Record, machine_name
 from .tasks import Task, check_student_id

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..base.errors import CourseError
 from ..lessons import Day
-from ..sandbox.handed_in import HandedIn
+from ..sandbox.submitted_file import SubmittedFile
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
 MAX_ID_BYTES = 200
@@ -26,7 +26,7 @@ class Task:
     student: str
     day: Day
     path: Path
-    file: HandedIn | None = None
+    file: SubmittedFile | None = None
 
 
 def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:

@@ -20,7 +20,7 @@ from nbgrader.utils import parse_utc
 
 from ..gradebook.books.reading import SECRET, read_secret
 from ..grading.tasks import is_student_id
-from ..sandbox.handed_in import MAX_BYTES
+from ..sandbox.submitted_file import MAX_BYTES
 
 HAND_IN = "hand_in.txt"
 """Beside a collected notebook, the name that it had in the exchange."""

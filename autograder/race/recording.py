@@ -9,8 +9,8 @@ from ..base.verdicts import FAIL, PASS, Verdict
 from ..gradebook.policy.roster import Person
 from ..gradebook.results import ExerciseResult, Result
 from ..grading.records import ExerciseScore, RaceScore, Record, machine_name
-from ..sandbox.handed_in import file_sha256
 from ..sandbox.process import forkserver_pool
+from ..sandbox.submitted_file import file_sha256
 from .entering import ENGINE
 from .rightness import TITLES, Part
 from .rivals import TOPIC

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import CourseError
-from .handed_in import HandedIn, collect
 from .protocol.text import all_encodable, json_may_hold_a_half_pair
+from .submitted_file import SubmittedFile, collect
 
 MAX_CELLS = 2_000
 MAX_LISTS = 1_000_000
@@ -57,7 +57,7 @@ def read_submission(path: Path, slug: str, ours: dict[str, str], exercises: Iter
     return submission_in(collect(path), slug, ours, exercises)
 
 
-def submission_in(file: HandedIn, slug: str, ours: dict[str, str], exercises: Iterable[str] = ()) -> Submission:
+def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercises: Iterable[str] = ()) -> Submission:
     """The cells of a submitted notebook.
 
     slug: the day it should be of. ours: {cell id: source} of the release notebook's code cells that are not exercises;
@@ -115,7 +115,7 @@ def load_notebook(path: Path, slug: str) -> dict[str, Any]:
     return notebook_in(collect(path), slug)
 
 
-def notebook_in(file: HandedIn, slug: str) -> dict[str, Any]:
+def notebook_in(file: SubmittedFile, slug: str) -> dict[str, Any]:
     """A submitted file's JSON: an object with a list of cells, of this day as far as it says. Nothing else in it is sure.
 
     Raises BadSubmission.

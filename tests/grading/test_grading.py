@@ -31,14 +31,14 @@ from autograder.grading.tasks import find_tasks, is_student_id, left_out
 from autograder.grading.timing_phase import grade_one
 from autograder.lessons import find_day, lesson
 from autograder.notebook.checking import run_for_a_person
-from autograder.sandbox import handed_in
+from autograder.sandbox import submitted_file
 from autograder.sandbox.confine.limits import stopped_after
-from autograder.sandbox.handed_in import MAX_BYTES
 from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process.session import worker_seed
 from autograder.sandbox.protocol.raised import is_memory, student_raised
 from autograder.sandbox.submission import MAX_CELLS, BadSubmission, read_submission
+from autograder.sandbox.submitted_file import MAX_BYTES
 from tests.support.submissions import QUICK, SOFTMAX, cells_of, code, graded, hand_in, only_lost, points, released, solved, with_cell
 
 ENDLESS = "while True:\n    pass\n"
@@ -920,12 +920,12 @@ def test_a_file_over_the_limit_is_not_read_to_its_end(tmp_path):
     path = hand_in(tmp_path, "ada", "").path
     with path.open("wb") as file:
         file.truncate(2**40)  # a terabyte that takes no room: whoever reads it is not done today
-    file = handed_in.collect(path)
+    file = submitted_file.collect(path)
     assert "more than 42" in (file.problem or "")
     assert file.sha256
     with path.open("ab") as grown:
         grown.truncate(2**40 + 1)
-    assert handed_in.file_sha256(path) != file.sha256
+    assert submitted_file.file_sha256(path) != file.sha256
 
 
 # The machine

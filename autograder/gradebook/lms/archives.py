@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.errors import CourseError
-from ...sandbox.handed_in import MAX_BYTES
+from ...sandbox.submitted_file import MAX_BYTES
 
 MAX_MEMBERS = 20_000
 MAX_TOTAL_BYTES = 4 * 1024**3

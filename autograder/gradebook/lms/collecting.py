@@ -19,7 +19,7 @@ from ...base.errors import CourseError
 from ...base.files import write_whole
 from ...grading.tasks import find_tasks, id_key, is_student_id, student_folders
 from ...lessons import Day, syllabus
-from ...sandbox.handed_in import file_sha256
+from ...sandbox.submitted_file import file_sha256
 from ..policy.roster import Roster
 from . import naming
 from .archives import Member, Refused, members, printable

@@ -22,7 +22,7 @@ from ...grading.records import Record
 from ...grading.run import drawn_seed, grade_all
 from ...grading.tasks import Task
 from ...lessons import Day, find_day
-from ...sandbox.handed_in import MAX_BYTES
+from ...sandbox.submitted_file import MAX_BYTES
 from ..books.class_folder import ClassFolder
 from ..results import class_results
 from .gradescope import results

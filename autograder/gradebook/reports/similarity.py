@@ -29,8 +29,8 @@ from ...base.specimen_files import SPECIMENS, find_specimens
 from ...grading.tasks import Task
 from ...lessons import Day, lesson, release_notebook_path
 from ...lessons.marks import Definition
-from ...sandbox.handed_in import collect
 from ...sandbox.submission import BadSubmission, Cell, cell_source, submission_in
+from ...sandbox.submitted_file import collect
 
 K, WINDOW = 12, 8
 """Tokens of a k-gram: the better part of a line; and k-grams of a window."""

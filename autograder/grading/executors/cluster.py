@@ -22,7 +22,7 @@ from distributed.comm import CommClosedError
 
 from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day
-from ...sandbox.handed_in import collect
+from ...sandbox.submitted_file import collect
 from ..grade import Options
 from ..records import Record, record_of
 from ..tasks import Task

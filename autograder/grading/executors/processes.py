@@ -19,7 +19,7 @@ import torch
 from ...base.errors import InfrastructureFault
 from ...lessons import Day
 from ...sandbox.confine.confine import die_with_parent
-from ...sandbox.handed_in import collect
+from ...sandbox.submitted_file import collect
 from ..grade import Options
 from ..records import Record, record_of
 from ..tasks import Task

@@ -18,8 +18,8 @@ from ... import __version__
 from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
 from ...sandbox.confine.limits import Limits
-from ...sandbox.handed_in import HandedIn
 from ...sandbox.process import forkserver_pool
+from ...sandbox.submitted_file import SubmittedFile
 from .. import verdict_inputs
 from ..canaries import canaries
 from ..grade import Options, grade_task
@@ -46,7 +46,7 @@ def terms(day: Day, options: Options, level: str) -> Table:
     }
 
 
-def order(task: Task, file: HandedIn, terms: Table) -> Table:
+def order(task: Task, file: SubmittedFile, terms: Table) -> Table:
     """A submission to grade, with all that is needed for it."""
     return {"student": task.student, "file": asdict(file), "terms": terms}
 
@@ -69,7 +69,7 @@ def grade(order: Table) -> Table:
     try:
         with _at(terms["isolation"]):
             day, options = _show(terms)
-            file = HandedIn(**order["file"])
+            file = SubmittedFile(**order["file"])
             return {"record": asdict(grade_task(Task(order["student"], day, Path(day.slug) / file.name, file), options))}
     except CourseError as unfit:
         return {"refused": str(unfit), "ours": False}

@@ -12,7 +12,7 @@ HEAD_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class SubmittedFile:
     """What a file holds, or why it cannot be a submission.
 
     sha256: the checksum of a plain file, empty for anything else. problem: nothing in the file was looked at yet, only its kind and size.
@@ -24,11 +24,11 @@ class HandedIn:
     problem: str | None = None
 
 
-def collect(path: Path) -> HandedIn:
+def collect(path: Path) -> SubmittedFile:
     """Reads a submitted file. Raises OSError where a plain file cannot be read."""
 
-    def bad(problem: str) -> HandedIn:
-        return HandedIn(path.name, file_sha256(path), problem=f"{path.name} {problem}")
+    def bad(problem: str) -> SubmittedFile:
+        return SubmittedFile(path.name, file_sha256(path), problem=f"{path.name} {problem}")
 
     if not path.exists() and not path.is_symlink():
         others = sorted(each.name for each in path.parent.glob("*.ipynb")) if path.parent.is_dir() else []
@@ -43,7 +43,7 @@ def collect(path: Path) -> HandedIn:
         return bad(f"has {size / 1e6:.0f} MB, more than {MAX_BYTES / 1e6:.0f}: clear its outputs and hand it in again")
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)  # it may have grown meanwhile; then it is as it was, cut off
-    return HandedIn(path.name, hashlib.sha256(content).hexdigest(), content)
+    return SubmittedFile(path.name, hashlib.sha256(content).hexdigest(), content)
 
 
 def file_sha256(path: Path) -> str:
