@@ -29,7 +29,7 @@ from ..base.verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_MEASURED, NOT
 from ..sandbox.measure.timing import Inconclusive, Race
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.worker import is_student_file
-from ..sandbox.protocol.raised import StudentRaised, WorkerDied, is_memory
+from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied, is_memory
 from .exception_causes import cause_of
 from .mistakes import DESK_SEED, tell, what_was_seen
 

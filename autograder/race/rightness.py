@@ -9,7 +9,7 @@ import torch
 
 from course.kit import Model, load_model
 
-from ..sandbox.protocol.raised import StudentRaised, WorkerDied
+from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied
 from .holding import Lost, hold_against
 from .playing import SLACK_BYTES, Racer, play
 from .traffic import Asked, Draw

@@ -24,7 +24,7 @@ from course.kit import load_model
 from solutions.latency import percentile
 
 from ..grading.records import FLOAT32
-from ..sandbox.protocol.raised import StudentRaised, WorkerDied
+from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied
 from .holding import Judge, Lost
 from .playing import SLACK_BYTES, Played, Racer, game, play, side_by_side
 from .rightness import Part, fault_of

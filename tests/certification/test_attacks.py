@@ -32,7 +32,7 @@ from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process.session import MAX_DEATHS
 from autograder.sandbox.protocol import wire
 from autograder.sandbox.protocol.comparing import same
-from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 from tests.support.submissions import QUICK, hand_in, only_lost, solved, with_cell
 
 SOFTMAX = find_day("softmax")

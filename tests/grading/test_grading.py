@@ -36,7 +36,7 @@ from autograder.sandbox.confine.limits import stopped_after
 from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process.session import worker_seed
-from autograder.sandbox.protocol.raised import is_memory, student_raised
+from autograder.sandbox.protocol.worker_errors import is_memory, student_raised
 from autograder.sandbox.submission import MAX_CELLS, BadSubmission, read_submission
 from autograder.sandbox.submitted_file import MAX_BYTES
 from tests.support.submissions import QUICK, SOFTMAX, cells_of, code, graded, hand_in, only_lost, points, released, solved, with_cell

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 from tests.support.ways import student_of, way
 
 __all__ = ["student_of", "way"]

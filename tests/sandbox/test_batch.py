@@ -6,7 +6,7 @@ import pytest
 
 from autograder.sandbox.confine import budget
 from autograder.sandbox.protocol.batch import CallBatch
-from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 from tests.support.ways import student_of, way
 
 __all__ = ["student_of", "way"]

@@ -14,7 +14,7 @@ from autograder.authoring import CheckFailed, raises
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol import wire
-from autograder.sandbox.protocol.raised import StudentRaised, WorkerDied
+from autograder.sandbox.protocol.worker_errors import StudentRaised, WorkerDied
 from tests.certification.test_attacks import FIND_WORKER
 from tests.support.submissions import QUICK
 

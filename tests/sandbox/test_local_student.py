@@ -27,7 +27,7 @@ from autograder.sandbox.confine.threads import one_thread
 from autograder.sandbox.process import local
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
-from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 
 QUICK_TOPIC = "softmax"
 ONE_IN = 4

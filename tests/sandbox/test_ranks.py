@@ -14,7 +14,7 @@ from autograder.base.errors import InfrastructureFault
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.process import ranks
 from autograder.sandbox.process.channel import WorkerChannel
-from autograder.sandbox.protocol.raised import WorkerDied
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 from course.kit import ranks as kit_ranks
 from tests.support.ways import student_of, way
 

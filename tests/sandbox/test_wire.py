@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.sandbox.protocol import wire
-from autograder.sandbox.protocol.given import kit_dataclasses
+from autograder.sandbox.protocol.shared_objects import kit_dataclasses
 
 GENTLE = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -326,7 +326,7 @@ def talk(monkeypatch):
     from autograder.sandbox.confine.budget import Budget
     from autograder.sandbox.confine.limits import Limits
     from autograder.sandbox.process import channel
-    from autograder.sandbox.protocol.raised import WorkerDied
+    from autograder.sandbox.protocol.worker_errors import WorkerDied
 
     def request(sent: bytes, *, stay: bool = False) -> WorkerDied:
         connection = object.__new__(channel.WorkerChannel)

@@ -13,7 +13,7 @@ from autograder.sandbox.confine import limits
 from autograder.sandbox.measure.work import counting
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
-from autograder.sandbox.protocol.given import named
+from autograder.sandbox.protocol.shared_objects import named
 from course.kit import Weights
 
 T, D, F = 7, 8, 5

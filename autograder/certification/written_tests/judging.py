@@ -26,7 +26,7 @@ from ...base.errors import CourseError, InfrastructureFault
 from ...sandbox.confine.threads import one_thread
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.protocol.handles import Handle
-from ...sandbox.protocol.raised import StudentRaised, WorkerDied
+from ...sandbox.protocol.worker_errors import StudentRaised, WorkerDied
 from ...sandbox.submission import Cell
 from .tasks import Task, Version
 

@@ -30,7 +30,7 @@ from autograder.checking.helpers.counted import between, fewest_flops, gradients
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.stages import close_by_stages, forward_stages
 from autograder.sandbox.measure.work import counting
-from autograder.sandbox.protocol.raised import StudentRaised
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Config
 
 

@@ -29,7 +29,7 @@ from autograder.checking.helpers.guessed import (
     replaced_by_another,
     speculated,
 )
-from autograder.sandbox.protocol.raised import StudentRaised
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 
 def float64(values):

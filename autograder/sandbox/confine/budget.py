@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..protocol.raised import WorkerDied
+from ..protocol.worker_errors import WorkerDied
 from .limits import Limits
 
 MAX_REQUESTS = 100_000

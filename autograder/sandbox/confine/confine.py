@@ -52,7 +52,7 @@ SANDBOX = ROOT / "autograder" / "sandbox"
 WORKER_MODULES = (
     "__init__", "async_harness",
     "process/__init__", "process/forkserver", "process/worker",
-    "protocol/__init__", "protocol/wire", "protocol/given", "protocol/text",
+    "protocol/__init__", "protocol/wire", "protocol/shared_objects", "protocol/text",
     "confine/__init__", "confine/confine", "confine/landlock", "confine/syscalls", "confine/limits", "confine/large_pages",
     "measure/__init__", "measure/work", "measure/memory", "measure/meta", "measure/stand_in", "measure/watch", "measure/gpu",
 )  # fmt: skip

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
-from ..protocol.given import kit_dataclasses
+from ..protocol.shared_objects import kit_dataclasses
 
 aten = torch.ops.aten
 MIXING = (aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_, aten.copy_, aten._to_copy)

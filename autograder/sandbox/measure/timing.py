@@ -40,7 +40,7 @@ from ..process import forkserver_pool
 from ..process.forkserver_client import ForkServer
 from ..process.local import LocalStudent
 from ..process.remote_student import RemoteStudent
-from ..protocol.raised import WorkerDied
+from ..protocol.worker_errors import WorkerDied
 from ..submission import Cell
 
 MIN_ROUNDS = 3

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
-from ..protocol.given import embedding_tables
+from ..protocol.shared_objects import embedding_tables
 from .memory import ALLOCATES_ONLY, ASKS_FOR_A_SHAPE, Living, elements, is_view, storage_of, written_arguments
 
 aten = torch.ops.aten

@@ -19,8 +19,8 @@ from ...base.errors import InfrastructureFault
 from ..confine.budget import Budget
 from ..confine.limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
 from ..protocol import wire
-from ..protocol.given import kit_dataclasses
-from ..protocol.raised import WorkerDied, nonsense
+from ..protocol.shared_objects import kit_dataclasses
+from ..protocol.worker_errors import WorkerDied, nonsense
 from .forkserver_client import FORK_SECONDS, ForkServer
 
 PIECE_BYTES = 65_536

@@ -147,7 +147,7 @@ def warm_up() -> None:
     import course.kit.plots
     import course.kit.widgets
 
-    from ..protocol.given import kit_dataclasses
+    from ..protocol.shared_objects import kit_dataclasses
 
     kit_dataclasses()  # what they come from lies outside the walls
     for name in course.kit.__all__:

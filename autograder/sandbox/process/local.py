@@ -22,8 +22,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..confine.alarm import Alarm, TimeUp
 from ..confine.limits import Limits
 from ..protocol import wire
-from ..protocol.given import own_copy
-from ..protocol.raised import WorkerDied, error_parts
+from ..protocol.shared_objects import own_copy
+from ..protocol.worker_errors import WorkerDied, error_parts
 from .channel import MAX_CALLBACKS, WorkerChannel
 from .remote_student import RemoteStudent
 from .session import WorkerSession, worker_seed

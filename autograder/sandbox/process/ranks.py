@@ -20,7 +20,7 @@ from ..measure.counted import counting_on
 from ..measure.work import Work
 from ..protocol.comparing import snapshot
 from ..protocol.handles import RemoteFunction
-from ..protocol.raised import compare_arguments
+from ..protocol.worker_errors import compare_arguments
 from .session import WorkerSession
 
 POLL_SECONDS = 0.1

@@ -16,9 +16,9 @@ from ..confine.budget import Budget
 from ..confine.limits import Limits
 from ..protocol import wire
 from ..protocol.batch import CallBatch, Outcome, leaves
-from ..protocol.given import kit_dataclasses
 from ..protocol.handles import Handle, check_generation
-from ..protocol.raised import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
+from ..protocol.shared_objects import kit_dataclasses
+from ..protocol.worker_errors import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
 from ..submission import Cell
 from . import forkserver_pool
 from .channel import WorkerChannel

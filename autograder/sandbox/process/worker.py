@@ -61,7 +61,7 @@ from ..measure.stand_in import StandIn
 from ..measure.watch import Print, watching
 from ..measure.work import counting
 from ..protocol import wire
-from ..protocol.given import holds_tensors, kit_dataclasses, named
+from ..protocol.shared_objects import holds_tensors, kit_dataclasses, named
 
 
 def _set_item(target: Any, key: Any, value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .given import holds_tensors, kit_dataclasses
+from .shared_objects import holds_tensors, kit_dataclasses
 
 
 def snapshot(value: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from ...authoring import CheckFailed, show
 from .comparing import snapshot
-from .raised import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
 from .wire import MAX_REPLY_NODES, WireError
+from .worker_errors import LOST, WorkerDied, builtin_name, compare_arguments, compare_random_states
 
 
 class Asks(Protocol):
