@@ -6,7 +6,7 @@ import time
 import torch
 
 from autograder.authoring import checks, close, equal, that
-from autograder.sandbox.measure.stand_in import TICK_SECONDS
+from autograder.sandbox.measure.simulated_machine import TICK_SECONDS
 from course.kit import Config
 
 N_7B = 7_000_000_000

@@ -57,7 +57,7 @@ from course.kit.virtual_loop import run_virtual, virtual_asyncio
 
 from ..measure import gpu
 from ..measure.meta import GivenByTheChecks, rehearse
-from ..measure.stand_in import StandIn
+from ..measure.simulated_machine import SimulatedMachine
 from ..measure.watch import Print, watching
 from ..measure.work import counting
 from ..protocol import wire
@@ -177,7 +177,7 @@ class Worker:
         self.namespace: dict[str, Any] = shell.user_ns
         self.handles: dict[int, Any] = {}
         self.cell_files: dict[str, str] = {}
-        self.counter: counting | StandIn | None = None
+        self.counter: counting | SimulatedMachine | None = None
         self.watcher: watching | None = None
         self.threads = 0
         self.results: dict[int, Any] = {}
@@ -333,7 +333,7 @@ class Worker:
         if on:
             if self.threads:  # a cell that has changed it would have work done in threads of torch's own
                 torch.set_num_threads(self.threads)
-            self.counter = counting(fast_bytes, python=python) if machine is None else StandIn(self.namespace, **machine)
+            self.counter = counting(fast_bytes, python=python) if machine is None else SimulatedMachine(self.namespace, **machine)
             return None
         counter, self.counter = self.counter, None
         return counter.work.as_dict() if counter is not None else None

@@ -70,7 +70,7 @@ def _is_view(function: Any, args: Any, out: Any) -> bool:
     return not function._schema.is_mutable and all(place_of(tensor) in given for tensor in tensors_in((out,)))
 
 
-class StandIn:
+class SimulatedMachine:
     """While it is entered, every clock of Python's that this thread reads is the made-up machine's."""
 
     def __init__(self, namespace: dict[str, Any], *, peak_flops: float, bandwidth: float) -> None:

@@ -7,7 +7,7 @@ import timeit
 import pytest
 
 from autograder.base.course_table import solution_source
-from autograder.sandbox.measure.stand_in import StandIn
+from autograder.sandbox.measure.simulated_machine import SimulatedMachine
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
@@ -37,7 +37,7 @@ def test_the_reference_measures_the_made_up_machine_near_and_far():
 def test_a_clock_under_a_name_of_its_own_is_exchanged_and_given_back():
     names = namespace("from time import perf_counter as now")
     clocks = (time.perf_counter, time.time_ns, names["now"], timeit.timeit.__defaults__)
-    with StandIn(names, peak_flops=PEAK, bandwidth=BANDWIDTH):
+    with SimulatedMachine(names, peak_flops=PEAK, bandwidth=BANDWIDTH):
         assert names["now"] is time.perf_counter is timeit.default_timer is not clocks[0]
         first, second = time.perf_counter(), time.perf_counter()
         assert second > first, "no clock stands still for ever: numpy's work is not seen"
@@ -51,6 +51,6 @@ def test_a_clock_under_a_name_of_its_own_is_exchanged_and_given_back():
 
 def test_the_clocks_are_given_back_after_an_exception():
     before = time.perf_counter
-    with pytest.raises(ZeroDivisionError), StandIn({}, peak_flops=PEAK, bandwidth=BANDWIDTH):
+    with pytest.raises(ZeroDivisionError), SimulatedMachine({}, peak_flops=PEAK, bandwidth=BANDWIDTH):
         1 / 0  # noqa: B018
     assert time.perf_counter is before
