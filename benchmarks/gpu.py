@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from common import ROOT, save
-from rehearsal import StrictlyRehearsed
+from rehearsal import StrictlyEmulatedCuda
 from torch import Tensor
 
 sys.path.append(str(ROOT))
@@ -24,7 +24,7 @@ from autograder.authoring import show
 from autograder.base.verdicts import Verdict
 from autograder.checking.runner import load_checks, reference, run_check
 from autograder.lessons import syllabus
-from autograder.sandbox.measure.gpu import Rehearsed
+from autograder.sandbox.measure.cuda_emulator import EmulatedCuda
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import Config, Weights, WeightsOnly
 from course.kit.models.weights import build_weights, layer_shapes
@@ -168,7 +168,7 @@ def launches_of_a_step(config: Config) -> dict[str, int]:
     Each operation of torch is counted once; one that torch makes of several kernels starts more.
     """
     narrow = replace(config, hidden_size=16, intermediate_size=16, head_dim=4, vocab_size=32)  # the count does not depend on widths
-    with Rehearsed() as gpu, torch.no_grad():
+    with EmulatedCuda() as gpu, torch.no_grad():
         model = gpu.on_gpu(random_model(narrow, torch.float32, "cpu"))
         num_pad = torch.zeros(2, dtype=torch.int64, device="cuda")
         ids, cache = torch.ones(2, 1, dtype=torch.int64, device="cuda"), KVCache(narrow, 2, 8, torch.float32, "cuda")
@@ -285,7 +285,7 @@ def main() -> int:
     parser.add_argument("--rehearse", action="store_true", help="small shapes, on a stand-in for CUDA; writes nothing")
     arguments = parser.parse_args()
     if arguments.rehearse:
-        with StrictlyRehearsed():
+        with StrictlyEmulatedCuda():
             _, text = report("cuda", rehearse=True)
         print(text)
         print("\nA rehearsal on the CPU: the code for CUDA ran to its end, and none of these times means anything.")

@@ -1,6 +1,6 @@
 """CUDA rehearsed on a CPU, for whole programs: the course's stand-in, and what belongs to random numbers and to reports.
 
-`autograder/sandbox/measure/gpu.py` records, replays, counts and refuses what belongs to memory, streams and devices. Added here: a
+`autograder/sandbox/measure/cuda_emulator.py` records, replays, counts and refuses what belongs to memory, streams and devices. Added here: a
 generator is made for a device and refused on another one; inside a recording only the default generator and those registered with the
 graph draw; `torch.cuda.set_sync_debug_mode("error")` makes every wait an error; `x.cuda()` is `x.to("cuda")`; a GPU has a name.
 No time that is taken in here means anything.
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from autograder.sandbox.measure.gpu import CUDA, ON, Graph, Rehearsed
+from autograder.sandbox.measure.cuda_emulator import CUDA, ON, EmulatedCuda, Graph
 
 OTHER_GENERATOR = "Expected a '{}' device type for generator but found '{}'"
 UNREGISTERED = "a generator draws inside a recording and is not registered with it (CUDAGraph.register_generator_state)"
@@ -51,13 +51,13 @@ class StrictGraph(Graph):
         self.registered.append(generator)
 
 
-class StrictlyRehearsed(Rehearsed):
-    """See the module. Made like `Rehearsed`: `with StrictlyRehearsed() as gpu: there = gpu.on_gpu(tensors)`."""
+class StrictlyEmulatedCuda(EmulatedCuda):
+    """See the module. Made like `EmulatedCuda`: `with StrictlyEmulatedCuda() as gpu: there = gpu.on_gpu(tensors)`."""
 
     graph_made: StrictGraph | None = None
     sync_debug_mode: str = "default"
 
-    def __enter__(self) -> StrictlyRehearsed:
+    def __enter__(self) -> StrictlyEmulatedCuda:
         super().__enter__()
         for place, name, stand_in in (
             (torch, "Generator", Generator), (torch.cuda, "CUDAGraph", StrictGraph), (torch.cuda, "get_device_name", lambda *a: NAME),

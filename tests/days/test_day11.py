@@ -7,7 +7,7 @@ import torch
 
 import solutions.batching
 import solutions.samplers
-from autograder.sandbox.measure.gpu import Rehearsed
+from autograder.sandbox.measure.cuda_emulator import EmulatedCuda
 from autograder.sandbox.measure.work import counting
 from course.kit import load_model, paths
 from course.kit.hardware import HARDWARE
@@ -149,7 +149,7 @@ def test_a_step_starts_as_many_operations_as_the_text_says() -> None:
     config = model.config
     memory = torch.zeros(2, config.num_hidden_layers, 2, config.num_key_value_heads, 8, config.head_dim)
     given = [torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4), memory[0], memory[1]]
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         model, given = gpu.on_gpu(model), gpu.on_gpu(given)
         before = gpu.launches.launches
         with torch.no_grad():

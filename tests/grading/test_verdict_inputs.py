@@ -38,7 +38,7 @@ def copy(tmp_path_factory):
         "autograder/checking/checks/test_samplers.py", "autograder/checking/hidden/test_samplers.py",
         "autograder/checking/helpers/devices.py", "autograder/authoring.py", "autograder/base/evidence.py",
         "autograder/checking/runner.py", "autograder/grading/grade.py",
-        "autograder/sandbox/measure/gpu.py", "autograder/grading/timing_phase.py", "autograder/checking/hidden/mistakes/samplers.json",
+        "autograder/sandbox/measure/cuda_emulator.py", "autograder/grading/timing_phase.py", "autograder/checking/hidden/mistakes/samplers.json",
         "autograder/sandbox/process/session.py", "autograder/sandbox/measure/timing.py", "autograder/sandbox/process/worker.py",
         "autograder/sandbox/process/forkserver.py", "course/kit/models/model.py", "solutions/samplers.py", "solutions/softmax.py",
         "datasets/tiny/config.json", "datasets/multilingual.jsonl",

@@ -55,7 +55,7 @@ from torch import Tensor
 
 from course.kit.virtual_loop import run_virtual, virtual_asyncio
 
-from ..measure import gpu
+from ..measure import cuda_emulator
 from ..measure.meta import GivenByTheChecks, rehearse
 from ..measure.simulated_machine import SimulatedMachine
 from ..measure.watch import Print, watching
@@ -221,7 +221,7 @@ class Worker:
                 function = request["target"] if "target" in request else self.function(request["name"])
                 return rehearse(function, request["args"], request["kwargs"], is_student_file)
             case "gpu":
-                return gpu.rehearse(self.function(request["name"]), request["args"], request["kwargs"], request["then"])
+                return cuda_emulator.rehearse(self.function(request["name"]), request["args"], request["kwargs"], request["then"])
             case "await":
                 thing = request["target"] if "target" in request else self.function(request["name"])
                 return awaited(thing, request["args"], request["kwargs"])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from autograder.sandbox.measure.gpu import Rehearsed
+from autograder.sandbox.measure.cuda_emulator import EmulatedCuda
 
 
 def warm(x):
@@ -18,7 +18,7 @@ def recorded(gpu, work):
 
 
 def test_a_replay_runs_on_the_same_memory_and_recording_runs_nothing():
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x, count = gpu.on_gpu([torch.eye(2), torch.zeros(())])
         warm(x)
 
@@ -38,7 +38,7 @@ def test_a_replay_runs_on_the_same_memory_and_recording_runs_nothing():
 
 
 def test_tensors_say_where_they_lie_and_whatever_is_made_of_them_too():
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(3))
         made = torch.zeros(2, device=x.device)
         assert [t.device.type for t in (x, x[0], x + 1, made, x.cpu(), torch.ones(2), torch.ones(2).to("cuda"))] == [
@@ -57,7 +57,7 @@ def test_tensors_say_where_they_lie_and_whatever_is_made_of_them_too():
     ],
 )
 def test_two_devices_do_not_meet(work, message):
-    with Rehearsed() as gpu, pytest.raises(RuntimeError, match=message):
+    with EmulatedCuda() as gpu, pytest.raises(RuntimeError, match=message):
         work(gpu.on_gpu(torch.ones(3)))
 
 
@@ -76,7 +76,7 @@ def test_two_devices_do_not_meet(work, message):
     ],
 )
 def test_what_cuda_refuses_while_it_records_is_refused_and_allowed_before(work):
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(2, 2))
         warm(x)
         work(x)
@@ -85,14 +85,14 @@ def test_what_cuda_refuses_while_it_records_is_refused_and_allowed_before(work):
 
 
 def test_a_librarys_first_product_is_refused_inside_a_recording():
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(2, 2))
         with pytest.raises(RuntimeError, match="first product"):
             recorded(gpu, lambda: x @ x)
 
 
 def test_waits_and_operations_are_counted():
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(2, 2))
         before = gpu.launches.launches
         y = (x + 1) @ x
@@ -117,12 +117,12 @@ def filled_in_a_stream(x, *, before, after):
 
 @pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
 def test_what_another_stream_writes_is_refused_until_it_is_waited_for(before, after):
-    with Rehearsed() as gpu, pytest.raises(RuntimeError, match="has not waited"):
+    with EmulatedCuda() as gpu, pytest.raises(RuntimeError, match="has not waited"):
         filled_in_a_stream(gpu.on_gpu(torch.ones(3)), before=before, after=after)
 
 
 def test_streams_that_wait_share_their_tensors():
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(3))
         assert filled_in_a_stream(x, before=True, after=True).tolist() == [6, 6, 6]
         side = torch.cuda.Stream()

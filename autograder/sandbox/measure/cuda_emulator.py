@@ -1,6 +1,6 @@
 """A stand-in for CUDA, on the CPU: code that records a graph and replays it is rehearsed on machines without a GPU.
 
-While `Rehearsed` is entered, the tensors that it was given say that they lie on `cuda:0`, and so does whatever is made of them
+While `EmulatedCuda` is entered, the tensors that it was given say that they lie on `cuda:0`, and so does whatever is made of them
 or with `device="cuda"`. They hold real values, so that the result of a rehearsal is a result. What CUDA refuses is refused:
 tensors of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second
 recording inside the first, and a library's first product (it allocates, and a recording must not see that). What CUDA leaves to
@@ -53,7 +53,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
     {"results": of these calls, as they are at the end; "made", "called": what was started for the first and for all others}. Raises
     what the code raises.
     """
-    with Rehearsed() as gpu:
+    with EmulatedCuda() as gpu:
         args, kwargs, then = gpu.on_gpu(args), gpu.on_gpu(kwargs), gpu.on_gpu(then)
         result = function(*args, **kwargs)
         made = replace(gpu.launches)
@@ -62,7 +62,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
     return {"results": results, "made": made.as_dict(), "called": called}
 
 
-class Rehearsed(TorchFunctionMode):
+class EmulatedCuda(TorchFunctionMode):
     """See the module. `launches` counts what was started."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Rehearsed(TorchFunctionMode):
                 self.on_gpu(getattr(weights, field.name))
         return self._mark(value)
 
-    def __enter__(self) -> Rehearsed:
+    def __enter__(self) -> EmulatedCuda:
         super().__enter__()
         for name, stand_in in (
             ("is_available", lambda: True), ("synchronize", self.wait), ("Stream", lambda *a, **k: Stream(self)),
@@ -211,7 +211,7 @@ class Stream:
     """A queue of operations. Here each is done at once; noted is what a stream may count on: `length` operations are in it, and
     `done` says how many of each other one are over before its next begins."""
 
-    def __init__(self, rehearsed: Rehearsed) -> None:
+    def __init__(self, rehearsed: EmulatedCuda) -> None:
         self.rehearsed = rehearsed
         self.length = 0
         self.done: dict[Stream, int] = {}
@@ -246,7 +246,7 @@ class _Started(TorchDispatchMode):
         """See `work.counting`."""
         return False
 
-    def __init__(self, rehearsed: Rehearsed) -> None:
+    def __init__(self, rehearsed: EmulatedCuda) -> None:
         super().__init__()
         self.rehearsed, self.counts = rehearsed, False
 
@@ -314,7 +314,7 @@ class Graph:
     """torch.cuda.CUDAGraph."""
 
     recording: Recording | None = None
-    rehearsed: Rehearsed
+    rehearsed: EmulatedCuda
 
     def replay(self) -> None:
         if self.recording is None:
@@ -327,7 +327,7 @@ class Graph:
 
 
 @contextlib.contextmanager
-def _quiet(rehearsed: Rehearsed) -> Iterator[None]:
+def _quiet(rehearsed: EmulatedCuda) -> Iterator[None]:
     """What a replay runs is one launch, not many."""
     counts, rehearsed._counter.counts = rehearsed._counter.counts, False
     try:
