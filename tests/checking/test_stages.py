@@ -11,7 +11,7 @@ from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.certification.certify import specimen_named
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_layer, small_weights
 from autograder.checking.helpers.stages import block_stages, close_by_stages, forward_stages, unreached, what_differs
-from autograder.sandbox.measure.watch import watching
+from autograder.sandbox.measure.trace_fingerprints import watching
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import load_model
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, close, equal, that
-from autograder.sandbox.measure.watch import Print, print_of
+from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
@@ -138,7 +138,7 @@ def linear_case(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return x, q, scale, minimum
 
 
-def was_floating(prints: Sequence[Print], x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> bool:
+def was_floating(prints: Sequence[Fingerprint], x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> bool:
     """Whether the weights' numbers, alone or scaled, or their products with those of x (D,), were in a floating tensor: all, or those
     of a group, a row or a block."""
     xq, _ = rounded(x)
@@ -149,7 +149,7 @@ def was_floating(prints: Sequence[Print], x: Tensor, q: Tensor, scale: Tensor, m
     return any(_near(print_of(piece), p) for piece in pieces if piece.numel() in seen for p in prints)
 
 
-def _near(wanted: Print, got: Print) -> bool:
+def _near(wanted: Fingerprint, got: Fingerprint) -> bool:
     entries, total, squares, size = wanted
     return got[0] == entries and all(
         abs(mine - due) <= 1e-5 * of for mine, due, of in zip(got[1:], (total, squares, size), (size, squares, size), strict=True)

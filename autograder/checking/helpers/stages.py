@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, close
-from autograder.sandbox.measure.watch import Print, print_of
+from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
 from course.kit import Config, LayerWeights
 
 TOLERANCE = 1e-4
@@ -69,7 +69,7 @@ def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage],
     return f"In your computation the expected numbers of {_listed(missing.after)} appear; those of {missing.name} never do."
 
 
-def unreached(stages: Sequence[Stage], prints: Sequence[Print]) -> Stage | None:
+def unreached(stages: Sequence[Stage], prints: Sequence[Fingerprint]) -> Stage | None:
     """The first stage that is not reached though all it is computed from is."""
     reached = {stage.name for stage in stages if any(_computed(form, prints) for form in stage.values)}
     for stage in reversed(stages):  # what a reached stage is computed from was right, however it was computed
@@ -78,14 +78,14 @@ def unreached(stages: Sequence[Stage], prints: Sequence[Print]) -> Stage | None:
     return next((stage for stage in stages if stage.name not in reached), None)
 
 
-def _computed(form: Tensor, prints: Sequence[Print]) -> bool:
+def _computed(form: Tensor, prints: Sequence[Fingerprint]) -> bool:
     """At once, or row by row, or token by token, or both."""
     rows, tokens = form.unbind(0), form.unbind(-2)
     each = [token for row in rows for token in row.unbind(-2 if row.dim() > 1 else 0)]
     return any(all(_appears(print_of(piece), prints) for piece in pieces) for pieces in ([form], rows, tokens, each))
 
 
-def _appears(wanted: Print, prints: Sequence[Print]) -> bool:
+def _appears(wanted: Fingerprint, prints: Sequence[Fingerprint]) -> bool:
     entries, total, squares, size = wanted
     return any(
         p[0] == entries and abs(p[1] - total) <= TOLERANCE * size and abs(p[2] - squares) <= TOLERANCE * squares

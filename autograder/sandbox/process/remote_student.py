@@ -18,7 +18,7 @@ import torch
 from ..async_harness import Scenario
 from ..confine.limits import Limits, cpu_seconds
 from ..measure.counted import counting_on
-from ..measure.watch import Print, is_print
+from ..measure.trace_fingerprints import Fingerprint, is_print
 from ..measure.work import Work
 from ..protocol.batch import CallBatch, Outcome
 from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
@@ -99,10 +99,10 @@ class RemoteStudent:
         return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
     @contextmanager
-    def watching(self) -> Iterator[list[Print]]:
+    def watching(self) -> Iterator[list[Fingerprint]]:
         """`with student.watching() as prints:` notes prints of what torch computes in the worker for the calls inside, see `watch.py`;
         the list is filled at the end."""
-        prints: list[Print] = []
+        prints: list[Fingerprint] = []
         self._line.ask("watching", on=True)
         self._line.counts = True
         try:

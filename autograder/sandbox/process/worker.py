@@ -58,7 +58,7 @@ from course.kit.virtual_loop import run_virtual, virtual_asyncio
 from ..measure import cuda_emulator
 from ..measure.meta import GivenByTheChecks, rehearse
 from ..measure.simulated_machine import SimulatedMachine
-from ..measure.watch import Print, watching
+from ..measure.trace_fingerprints import Fingerprint, watching
 from ..measure.work import counting
 from ..protocol import wire
 from ..protocol.shared_objects import holds_tensors, kit_dataclasses, named
@@ -338,7 +338,7 @@ class Worker:
         counter, self.counter = self.counter, None
         return counter.work.as_dict() if counter is not None else None
 
-    def watch(self, on: bool) -> list[Print] | None:
+    def watch(self, on: bool) -> list[Fingerprint] | None:
         if on:
             self.watcher = watching()
             return None

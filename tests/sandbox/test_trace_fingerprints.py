@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from autograder.sandbox.measure.watch import print_of, watching
+from autograder.sandbox.measure.trace_fingerprints import print_of, watching
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from course.kit.paths import ROOT
@@ -79,7 +79,7 @@ def test_what_was_written_in_pieces_is_printed_whole(student):
 
 
 def test_no_more_is_noted_than_a_bound_allows(monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.measure.watch.MAX_PRINTS", 5)
+    monkeypatch.setattr("autograder.sandbox.measure.trace_fingerprints.MAX_PRINTS", 5)
     with watching() as prints:
         for n in range(9):
             torch.full((2,), float(n)) + 1

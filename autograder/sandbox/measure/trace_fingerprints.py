@@ -18,10 +18,10 @@ MAX_PRINTS = 4096
 MAX_ENTRIES = 1 << 24
 """Of one tensor: a larger one is not looked at."""
 
-Print = list[float]
+Fingerprint = list[float]
 
 
-def print_of(values: Tensor) -> Print:
+def print_of(values: Tensor) -> Fingerprint:
     exact = values.detach().to(torch.float64)
     return [float(exact.numel()), float(exact.sum()), float(exact.square().sum()), float(exact.abs().sum())]
 
@@ -41,10 +41,10 @@ class watching(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.prints: list[Print] = []
+        self.prints: list[Fingerprint] = []
         self._seen: set[tuple[int, int, int, int]] = set()
 
-    def __enter__(self) -> list[Print]:
+    def __enter__(self) -> list[Fingerprint]:
         super().__enter__()
         return self.prints
 
