@@ -21,7 +21,7 @@ from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.base.verdicts import Verdict
 from autograder.certification.certify import Specimen, read_specimen, specimen_named
 from autograder.checking.runner import run_checks, select
-from autograder.sandbox.confine import alarm
+from autograder.sandbox.confine import timeout
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.confine.threads import one_thread
 from autograder.sandbox.process import local
@@ -287,7 +287,7 @@ def test_a_loop_that_calls_a_given_function_is_stopped(monkeypatch):
 
 
 def test_outside_the_main_thread_it_is_said_how_to_stop(monkeypatch):
-    monkeypatch.setattr(alarm, "SAY_SECONDS", 0.05)
+    monkeypatch.setattr(timeout, "SAY_SECONDS", 0.05)
     told: list[str] = []
     thread = threading.Thread(target=lambda: LocalStudent({"f": lambda: time.sleep(0.5)}, tell=told.append).f())
     thread.start()

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..confine.alarm import Alarm, TimeUp
 from ..confine.limits import Limits
+from ..confine.timeout import Alarm, TimeoutExpired
 from ..protocol import wire
 from ..protocol.shared_objects import own_copy
 from ..protocol.worker_errors import WorkerDied, error_parts
@@ -164,7 +164,7 @@ class Loopback(WorkerChannel):
             try:
                 with self.alarm, self._as_the_worker():
                     self.worker.serve()
-            except TimeUp:  # it came while the reply was made
+            except TimeoutExpired:  # it came while the reply was made
                 pass
             finally:
                 self.budget.use(self.alarm.used(), seconds)

@@ -26,7 +26,7 @@ SAY_SECONDS = 5.0
 MAX_LINES, MAX_FRAMES = 6, 100
 
 
-class TimeUp(BaseException):
+class TimeoutExpired(BaseException):
     """No Exception: what a student's code catches by `except Exception` is not this."""
 
 
@@ -35,7 +35,7 @@ class _Moment:
 
 
 class _Reminder(weakref.ref[Any]):
-    """Rings again at the moment at which its object is thrown away. For a TimeUp that a bare `except:` has swallowed, that is the line
+    """Rings again at the moment at which its object is thrown away. For a TimeoutExpired that a bare `except:` has swallowed, that is the line
     after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
 
     def __index__(self) -> int:
@@ -58,7 +58,7 @@ class Alarm:
         self.lines: list[str] = []
         self.reminder: _Reminder | None = None
         self.rang_at = (0, 0)
-        """The frame, by its id, and the place in its code where a TimeUp was raised last."""
+        """The frame, by its id, and the place in its code where a TimeoutExpired was raised last."""
         self.timer: threading.Timer | None = None
 
     def __enter__(self) -> Alarm:
@@ -103,13 +103,13 @@ class Alarm:
             self.wall += time.monotonic() - wall
 
     def ring(self, message: str, frame: FrameType) -> None:
-        """Stops the student's code, now and as often as it goes on. Raises TimeUp."""
+        """Stops the student's code, now and as often as it goes on. Raises TimeoutExpired."""
         if not self.message:
             self.message = message
             inside = itertools.takewhile(lambda each: each[0].f_code is not Worker.handle.__code__, traceback.walk_stack(frame))
             stack = traceback.StackSummary.extract(inside, limit=MAX_FRAMES)
             self.lines = [f"{f.name}, line {f.lineno}: {f.line}" for f in stack if is_student_file(f.filename)][:MAX_LINES][::-1]
-        error = TimeUp(self.message)
+        error = TimeoutExpired(self.message)
         if self.armed:
             self.reminder = _Reminder(error, _thread.interrupt_main)  # type: ignore[arg-type]
         try:
@@ -124,7 +124,7 @@ class Alarm:
             return
         if in_students_code(frame):
             self.message = self.message or stopped_after(self.seconds)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeUp))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeoutExpired))
 
     def _look(self, number: int, frame: FrameType | None) -> Any:
         if self.over:
@@ -140,7 +140,7 @@ class Alarm:
                 self.ring(stopped_after(self.seconds, waited=waited), frame)
 
     def _look_once_more(self) -> None:
-        """At the next jump. A TimeUp raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the
+        """At the next jump. A TimeoutExpired raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the
         last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
         self.rang_at = 0, 0
         moment = _Moment()
