@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import Config, load_model, paths
 from course.kit.hardware import HARDWARE
 from course.kit.steppers.stepper import SHAPES

@@ -8,7 +8,7 @@ import torch
 import solutions.batching
 import solutions.samplers
 from autograder.sandbox.measure.cuda_emulator import EmulatedCuda
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import load_model, paths
 from course.kit.hardware import HARDWARE
 from solutions.attention import rotary

@@ -12,7 +12,7 @@ from autograder.checking.checks.test_flash_attention import ONE_KEY_AT_A_TIME
 from autograder.checking.helpers.tiles import planned
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import paths
 from course.kit.hardware import HARDWARE

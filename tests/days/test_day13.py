@@ -11,7 +11,7 @@ import torch
 
 from autograder.checking.helpers.cached import whole
 from autograder.lessons import find_day, lesson
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import Config, paths
 from solutions import paging
 from solutions.attention import attention

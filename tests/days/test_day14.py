@@ -10,7 +10,7 @@ import torch
 
 import solutions.continuous_batching as engine
 from autograder.checking.helpers.cached import whole
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import paths
 from solutions.continuous_batching import (
     Plan,

@@ -12,7 +12,7 @@ from torch import Tensor
 import solutions.speculative as speculative
 from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole
 from autograder.checking.helpers.guessed import Books, Drawn, Lookup, Oracle, has_the_law, joint_law, law_of, trials
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import WeightsOnly, paths
 from solutions.kv_cache import KVCache, forward_cached, generate_cached

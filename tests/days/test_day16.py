@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import Model, load_blocks, load_model, paths
 from solutions.kv_cache import CacheFull, KVCache, forward_cached
 from solutions.quantization import (

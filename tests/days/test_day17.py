@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import Config, LayerWeights, Model, Weights, load_model, paths
 from course.kit.ranks import Communicator, Deadlock, RankError, Traffic, run_ranks
 from solutions.generation import generate

@@ -15,7 +15,7 @@ from autograder.base.course_table import solution_source
 from autograder.base.specimen_files import SPECIMENS, Listed, find_specimens
 from autograder.certification.certify import read_specimen
 from autograder.checking.helpers.cached import whole
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import load_model
 from solutions.engine import NewToken, PackedModel, Parts, Request, ServingEngine
 from solutions.engine.runner import Runner, group_chunks

@@ -12,7 +12,7 @@ import torch
 
 import solutions.continuous_batching as engine
 from autograder.lessons import find_day, lesson
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import load_model, paths, plots
 from solutions.continuous_batching import Request, Scheduler, admit, feed_running, simulate, step_seconds
 from solutions.latency import summarize

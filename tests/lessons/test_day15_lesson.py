@@ -16,7 +16,7 @@ from torch import Tensor
 import solutions.kv_cache as day10
 import solutions.speculative as speculative
 from autograder.lessons import find_day, lesson
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import WeightsOnly, load_model, paths, plots
 from course.kit.models.drafts import bigram_table
 from solutions.speculative import acceptance_probs, expected_tokens, residual_probs, speedup, verify_sampled

@@ -15,7 +15,7 @@ import torch
 import solutions.kv_cache as day10
 import solutions.quantization as quantization
 from autograder.lessons import find_day
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import WeightsOnly, load_blocks, load_model, paths, plots
 from solutions.quantization import kl_divergence, perplexity, quantize_absmax, quantize_affine
 

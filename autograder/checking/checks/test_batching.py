@@ -32,9 +32,9 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     tiny,
     uniform,
 )
-from autograder.checking.helpers.counted import between, fewest_flops, gradients_stay_on
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.stages import close_by_stages, forward_stages
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 # ---- left_pad ------------------------------------------------------------------------------------------------------

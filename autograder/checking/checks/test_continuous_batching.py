@@ -7,7 +7,6 @@ import torch
 from autograder.authoring import checks, close, equal, stories, that
 from autograder.checking.checks.test_kv_cache import best_of_all
 from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole, written
-from autograder.checking.helpers.counted import between, fewest_flops
 from autograder.checking.helpers.paged import chained, filled
 from autograder.checking.helpers.scheduled import (
     Desk,
@@ -26,6 +25,7 @@ from autograder.checking.helpers.scheduled import (
     running,
     scheduler_of,
 )
+from autograder.checking.helpers.work_bounds import between, fewest_flops
 
 # ---- preempt -------------------------------------------------------------------------------------------------------
 

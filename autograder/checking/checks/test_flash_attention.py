@@ -8,7 +8,6 @@ import torch
 
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
-from autograder.checking.helpers.counted import between
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
     absorbed,
@@ -24,6 +23,7 @@ from autograder.checking.helpers.tiles import (
     same_state,
     state_of,
 )
+from autograder.checking.helpers.work_bounds import between
 
 KIB = 1024
 

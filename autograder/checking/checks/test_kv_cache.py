@@ -26,10 +26,10 @@ from autograder.checking.helpers.cached import (
     whole,
     written,
 )
-from autograder.checking.helpers.counted import between, fewest_flops, gradients_stay_on
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.stages import close_by_stages, forward_stages
-from autograder.sandbox.measure.work import counting
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
+from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Config
 

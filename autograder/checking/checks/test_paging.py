@@ -7,7 +7,6 @@ import torch
 from autograder.authoring import checks, close, equal, raises, stories, that
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
-from autograder.checking.helpers.counted import between
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.paged import (
     Sequences,
@@ -21,6 +20,7 @@ from autograder.checking.helpers.paged import (
     sequence_story,
     state_of,
 )
+from autograder.checking.helpers.work_bounds import between
 from course.kit import Config
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.checks.test_kv_cache import best_of_all, random_prompt
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
-from autograder.checking.helpers.counted import between, gradients_stay_on
 from autograder.checking.helpers.guessed import (
     BELIEVED,
     GUESSED,
@@ -29,6 +28,7 @@ from autograder.checking.helpers.guessed import (
     replaced_by_another,
     speculated,
 )
+from autograder.checking.helpers.work_bounds import between, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 

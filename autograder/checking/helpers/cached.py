@@ -15,7 +15,7 @@ from torch import Tensor
 from autograder.authoring import equal, that
 from autograder.checking.checks.test_generation import SURE, filled
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from course.kit import Config, Model, load_model
 
 PROMPTS = (

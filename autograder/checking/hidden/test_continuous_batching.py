@@ -7,7 +7,6 @@ import torch
 from autograder.authoring import checks, close, equal, stories, that
 from autograder.checking.checks.test_continuous_batching import look_at_flat, look_at_traces, serve
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
-from autograder.checking.helpers.counted import between, fewest_flops
 from autograder.checking.helpers.paged import chained, filled, integer, one_of
 from autograder.checking.helpers.scheduled import (
     LABELS,
@@ -28,6 +27,7 @@ from autograder.checking.helpers.scheduled import (
     running,
     scheduler_of,
 )
+from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids
 
 # ---- preempt -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import torch
 
 from autograder.authoring import checks, close, equal, raises
 from autograder.checking.helpers.cached import small, tiny_config, written
-from autograder.checking.helpers.counted import between, gradients_stay_on
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
     absorbed,
@@ -24,6 +23,7 @@ from autograder.checking.helpers.tiles import (
     same_state,
     state_of,
 )
+from autograder.checking.helpers.work_bounds import between, gradients_stay_on
 from autograder.checking.hidden.test_kv_cache import SHAPES, integer, random_ids, random_sizes
 
 

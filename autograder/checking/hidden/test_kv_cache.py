@@ -27,9 +27,9 @@ from autograder.checking.helpers.cached import (
     unrolled,
     whole,
 )
-from autograder.checking.helpers.counted import between, fewest_flops, gradients_stay_on
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
 from course.kit import load_model
 
 SHAPES: tuple[dict[str, Any], ...] = (

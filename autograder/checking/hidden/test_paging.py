@@ -10,7 +10,6 @@ from autograder.authoring import checks, close, equal, raises, stories, that
 from autograder.checking.checks.test_paging import idle_pool, memory_of
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
-from autograder.checking.helpers.counted import between, fewest_flops
 from autograder.checking.helpers.paged import (
     Played,
     Sequences,
@@ -26,6 +25,7 @@ from autograder.checking.helpers.paged import (
     sequence_story,
     state_of,
 )
+from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
 
 LARGE = 64 * 1024

@@ -10,7 +10,6 @@ from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
-from autograder.checking.helpers.counted import between
 from autograder.checking.helpers.guessed import (
     BELIEVED,
     GUESSED,
@@ -28,7 +27,8 @@ from autograder.checking.helpers.guessed import (
     speculated,
 )
 from autograder.checking.helpers.randomness import draws_from_the_global_state
-from autograder.sandbox.measure.work import counting
+from autograder.checking.helpers.work_bounds import between
+from autograder.sandbox.measure.op_counter import counting
 from solutions.samplers import draw, sample_next_token
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .work import Work, counting, is_made_of_others, place_of, tensors_in
+from .op_counter import Work, counting, is_made_of_others, place_of, tensors_in
 
 READINGS = {"perf_counter": 1, "monotonic": 1, "time": 1, "process_time": 2}
 """Python's clocks, and how many processors each adds up: the made-up machine has two."""

@@ -16,8 +16,8 @@ from course.kit.ranks import Switch, Traffic, in_threads
 
 from ...authoring import CheckFailed
 from ...base.errors import InfrastructureFault
-from ..measure.counted import counting_on
-from ..measure.work import Work
+from ..measure.op_counter import Work
+from ..measure.op_counting import counting_on
 from ..protocol.comparing import snapshot
 from ..protocol.handles import RemoteFunction
 from ..protocol.worker_errors import compare_arguments

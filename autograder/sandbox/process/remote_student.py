@@ -17,9 +17,9 @@ import torch
 
 from ..async_harness import Scenario
 from ..confine.limits import Limits, cpu_seconds
-from ..measure.counted import counting_on
+from ..measure.op_counter import Work
+from ..measure.op_counting import counting_on
 from ..measure.trace_fingerprints import Fingerprint, is_print
-from ..measure.work import Work
 from ..protocol.batch import CallBatch, Outcome
 from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
 from ..submission import Cell

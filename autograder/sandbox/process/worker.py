@@ -57,9 +57,9 @@ from course.kit.virtual_loop import run_virtual, virtual_asyncio
 
 from ..measure import cuda_emulator
 from ..measure.meta import GivenByTheChecks, rehearse
+from ..measure.op_counter import counting
 from ..measure.simulated_machine import SimulatedMachine
 from ..measure.trace_fingerprints import Fingerprint, watching
-from ..measure.work import counting
 from ..protocol import wire
 from ..protocol.shared_objects import holds_tensors, kit_dataclasses, named
 

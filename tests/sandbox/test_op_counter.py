@@ -10,7 +10,7 @@ from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 from autograder.authoring import CheckFailed
 from autograder.base.course_table import earlier_sources, solution_source
 from autograder.sandbox.confine import limits
-from autograder.sandbox.measure.work import counting
+from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.shared_objects import named

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ...authoring import CheckFailed
 from ..confine.limits import cpu_seconds, main_thread_seconds
 from ..process.session import WorkerSession
-from .work import Work
+from .op_counter import Work
 
 UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.001, 0.01
 """So much of the processor's time may go by in other threads while work is counted: a worker has one thread for torch, and what the
