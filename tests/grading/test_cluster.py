@@ -36,7 +36,7 @@ if not sys.platform.startswith("linux"):
 import dask
 from distributed import Client
 
-from autograder.grading.executors import cluster, errands, station
+from autograder.grading.executors import cluster, dask_tasks, dask_worker
 
 pytestmark = pytest.mark.slow
 PATIENCE_SECONDS = 900.0
@@ -144,8 +144,8 @@ def test_a_run_on_a_cluster_is_taken_up_again(address, tmp_path, monkeypatch):
     with on(address) as grader:
         first = grade_all(tasks[:2], OPTIONS, tmp_path / "records", executor=grader)
         sent: list[str] = []
-        real = station.order
-        monkeypatch.setattr(station, "order", lambda task, *more: sent.append(task.student) or real(task, *more))
+        real = dask_worker.order
+        monkeypatch.setattr(dask_worker, "order", lambda task, *more: sent.append(task.student) or real(task, *more))
         found = grade_all(tasks, OPTIONS, tmp_path / "records", resume=True, executor=grader)
     assert sent == ["chidi"]
     assert found[:2] == first
@@ -213,7 +213,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_nobody_is_graded_twice_into_t
 def test_a_submission_whose_workers_all_end_is_left_to_a_person(tmp_path, monkeypatch):
     """The scheduler gives an order up after it has cost some workers: it is no zero, and the others are graded."""
     tasks = [hand_in(tmp_path, student, solved()) for student in ("ada", "bela")]
-    monkeypatch.setattr(errands, "grade_there", killed_by_bela)
+    monkeypatch.setattr(dask_tasks, "grade_there", killed_by_bela)
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}), on(None) as grader:
         ada, bela = grade_all(tasks, OPTIONS, tmp_path / "records", executor=grader)
     assert ada.status == "pass"
@@ -222,10 +222,10 @@ def test_a_submission_whose_workers_all_end_is_left_to_a_person(tmp_path, monkey
     assert bela.isolation == ""
 
 
-def killed_by_bela(order: station.Table) -> station.Table:
+def killed_by_bela(order: dask_worker.Table) -> dask_worker.Table:
     if order["student"] == "bela":
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"worker": "", **station.grade(order)}
+    return {"worker": "", **dask_worker.grade(order)}
 
 
 def test_a_cluster_of_its_own_ends_with_the_command_even_where_that_is_killed(tmp_path):
@@ -293,10 +293,10 @@ def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path
 
 
 def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, monkeypatch):
-    terms = station.terms(SOFTMAX, OPTIONS, "auto")
+    terms = dask_worker.terms(SOFTMAX, OPTIONS, "auto")
     task = hand_in(tmp_path, "ada", solved())
-    order = station.order(task, executors.cluster.collect(task.path), terms)
-    assert "record" in station.grade(order)
+    order = dask_worker.order(task, executors.cluster.collect(task.path), terms)
+    assert "record" in dask_worker.grade(order)
     for change, reason in (
         ({"course_version": "0.0.0"}, "of the course, not 0.0.0"),
         ({"course_sha256": "other"}, "differ from those here"),
@@ -305,32 +305,32 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         ({"slug": "day99_none"}, "there is no day 'day99_none'"),
         ({"isolation": "steel"}, "no isolation level 'steel'"),
     ):
-        refused = station.grade(order | {"terms": terms | change})
+        refused = dask_worker.grade(order | {"terms": terms | change})
         assert reason in refused["refused"]
         assert refused["ours"] is False
         with pytest.raises(CourseError, match="worker tcp://x:1 does not grade"):
-            station.heed(refused, "worker tcp://x:1")
+            dask_worker.heed(refused, "worker tcp://x:1")
     forkserver_pool.want("auto")
 
 
 def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypatch):
     seen: list[int] = []
-    real = station.canaries
-    monkeypatch.setattr(station, "canaries", lambda day, options: seen.append(options.seed) or real(day, options))
+    real = dask_worker.canaries
+    monkeypatch.setattr(dask_worker, "canaries", lambda day, options: seen.append(options.seed) or real(day, options))
     for seed in (31, 31, 32):
-        assert station.agree(station.terms(SOFTMAX, Options(seed=seed), "auto")) == {}
+        assert dask_worker.agree(dask_worker.terms(SOFTMAX, Options(seed=seed), "auto")) == {}
     assert seen == [31, 32]
     monkeypatch.setattr("autograder.grading.grade.run_checks", lambda *arguments, **options: [])
-    broken = station.agree(station.terms(SOFTMAX, Options(seed=33), "auto"))
+    broken = dask_worker.agree(dask_worker.terms(SOFTMAX, Options(seed=33), "auto"))
     assert broken["ours"] is True
     assert broken["refused"].startswith("the reference of day01_softmax got 0.0 points where 10")
     with pytest.raises(InfrastructureFault, match="does not grade: the reference of day01_softmax"):
-        station.heed(broken, "worker tcp://x:1")
+        dask_worker.heed(broken, "worker tcp://x:1")
 
 
 def test_two_runs_that_want_different_levels_do_not_share_a_worker():
-    with station._at("auto"):
-        refused = station.agree(station.terms(SOFTMAX, OPTIONS, "landlock"))
+    with dask_worker._at("auto"):
+        refused = dask_worker.agree(dask_worker.terms(SOFTMAX, OPTIONS, "landlock"))
     assert "another run grades there at isolation auto" in refused["refused"]
     forkserver_pool.want("auto")
 
@@ -351,7 +351,7 @@ def test_a_scheduler_needs_neither_torch_nor_nbgrader():
     program = (
         "import sys\n"
         "for name in ('torch', 'numpy', 'nbgrader', 'IPython'): sys.modules[name] = None\n"
-        "import autograder.grading.executors.errands"
+        "import autograder.grading.executors.dask_tasks"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 

@@ -79,7 +79,7 @@ WHO_NEEDS = {
     "autograder/site": ["docs"],
     "autograder/certification/mutation": ["dev"],
     "autograder/hub": ["hub"],
-    "autograder/grading/executors/errands.py": ["cluster"],
+    "autograder/grading/executors/dask_tasks.py": ["cluster"],
     "autograder/grading/executors/cluster.py": ["cluster"],
     "autograder/notebook/pytest_plugin.py": ["dev"],
     "benchmarks": ["docs", "dev", "llama"],

@@ -26,7 +26,7 @@ from ...sandbox.submitted_file import collect
 from ..grade import Options
 from ..records import Record, record_of
 from ..tasks import Task
-from . import errands, station
+from . import dask_tasks, dask_worker
 from .base import Keep, lost
 
 CONNECT_SECONDS = 10.0
@@ -54,7 +54,7 @@ class Dask:
         self.run = f"autograder-{uuid.uuid4().hex[:12]}"
         self.cluster: LocalCluster | None = None
         self.client: Client | None = None
-        self.terms: dict[str, station.Table] = {}
+        self.terms: dict[str, dask_worker.Table] = {}
         for name in ("distributed", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed."))):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would say of lost workers and schedulers, we say
         if address is not None:
@@ -88,21 +88,21 @@ class Dask:
     def prepare(self, days: Iterable[Day], options: Options) -> None:
         """Every worker that is there shows that it is fit; one that comes later shows it with its first order."""
         client = self.connect()
-        self.terms = {day.slug: station.terms(day, options, self.level) for day in days}
+        self.terms = {day.slug: dask_worker.terms(day, options, self.level) for day in days}
         try:
             self.await_workers(client)
             self.agree(client)
-            client.register_plugin(errands.ForkServers(self.level), name=self.run)
+            client.register_plugin(dask_tasks.ForkServers(self.level), name=self.run)
         except (OSError, TimeoutError, asyncio.CancelledError) as error:
             raise self.gone(str(error)) from None
 
     def agree(self, client: Client) -> None:
-        for worker, answer in client.run(errands.agreement, list(self.terms.values()), on_error="return").items():
+        for worker, answer in client.run(dask_tasks.agreement, list(self.terms.values()), on_error="return").items():
             if isinstance(answer, OSError):
                 continue  # it ended meanwhile
             if isinstance(answer, BaseException):
                 raise InfrastructureFault(f"worker {worker} cannot grade: {type(answer).__name__}: {answer}; {NEEDS}")
-            station.heed(answer, f"worker {worker}")
+            dask_worker.heed(answer, f"worker {worker}")
 
     def gone(self, reason: str) -> InfrastructureFault:
         what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster made here ended ({reason})"
@@ -145,7 +145,7 @@ class Dask:
                     except OSError as error:
                         record = lost(task, options, f"{type(error).__name__}: {error}")
                     else:
-                        order = station.order(task, file, self.terms[task.day.slug])
+                        order = dask_worker.order(task, file, self.terms[task.day.slug])
                         future = self.send(client, f"{number}-{number in tried}", order)
                         under_way[future.key] = future, number, len(file.content)
                         bytes_under_way += len(file.content)
@@ -175,9 +175,9 @@ class Dask:
                 with contextlib.suppress(Exception):
                     future.cancel()
 
-    def send(self, client: Client, name: str, order: station.Table) -> Future:
+    def send(self, client: Client, name: str, order: dask_worker.Table) -> Future:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is no mistake
-            return client.submit(errands.grade_there, order, key=f"{self.run}-{name}", pure=False)
+            return client.submit(dask_tasks.grade_there, order, key=f"{self.run}-{name}", pure=False)
 
     def record(self, future: Future, task: Task, options: Options) -> Record:
         """What became of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
@@ -191,7 +191,7 @@ class Dask:
             if isinstance(error, TimeoutError):
                 raise Again from None
             raise self.gone(str(error)) from None
-        station.heed(answer, f"worker {answer['worker']}")
+        dask_worker.heed(answer, f"worker {answer['worker']}")
         return record_of(answer["record"])
 
     def next_of(self, finished: queue.SimpleQueue[Future], client: Client) -> Future:

@@ -23,7 +23,7 @@ from ...sandbox.submitted_file import collect
 from ..grade import Options
 from ..records import Record, record_of
 from ..tasks import Task
-from . import station
+from . import dask_worker
 from .base import Keep, lost
 from .local import Local
 
@@ -51,9 +51,9 @@ class Processes:
             here.prepare(self.days, options)
             yield from here.graded(tasks, options, keep)
             return
-        terms = {task.day.slug: station.terms(task.day, options, self.level) for task in tasks.values()}
+        terms = {task.day.slug: dask_worker.terms(task.day, options, self.level) for task in tasks.values()}
         left = iter(tasks.items())
-        under_way: dict[Future[station.Table], int] = {}
+        under_way: dict[Future[dask_worker.Table], int] = {}
         pool = ProcessPoolExecutor(graders, multiprocessing.get_context("spawn"), initializer=begin, initargs=(os.getpid(), self.level))
         try:
             while True:
@@ -65,7 +65,7 @@ class Processes:
                         keep(record)
                         yield number, record
                         continue
-                    under_way[pool.submit(station.grade, station.order(task, file, terms[task.day.slug]))] = number
+                    under_way[pool.submit(dask_worker.grade, dask_worker.order(task, file, terms[task.day.slug]))] = number
                     if len(under_way) >= AHEAD * graders:
                         break
                 if not under_way:
@@ -73,7 +73,7 @@ class Processes:
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     number = under_way.pop(future)
                     answer = future.result()
-                    station.heed(answer, "a grader of this machine")
+                    dask_worker.heed(answer, "a grader of this machine")
                     record = record_of(answer["record"])
                     keep(record)
                     yield number, record
@@ -94,4 +94,4 @@ def begin(parent: int, level: str) -> None:
         if os.getppid() != parent:  # it had ended before the line above
             os._exit(1)
     torch.set_num_threads(1)  # as many graders as cores: threads of theirs would only wait for each other, at full speed
-    station.warm_up(level)
+    dask_worker.warm_up(level)

@@ -31,26 +31,26 @@ async def agreement(all_terms: list[Table]) -> Table:
 
 
 def agree(all_terms: list[Table]) -> Table:
-    from . import station
+    from . import dask_worker
 
-    return next(filter(None, map(station.agree, all_terms)), {})
+    return next(filter(None, map(dask_worker.agree, all_terms)), {})
 
 
 def warm_up(level: str) -> None:
     collector.seldom()
-    from . import station
+    from . import dask_worker
 
-    station.warm_up(level)
+    dask_worker.warm_up(level)
 
 
 def put_out() -> None:
-    from . import station
+    from . import dask_worker
 
-    station.put_out()
+    dask_worker.put_out()
 
 
 def grade_there(order: Table) -> Table:
     """The task: as `station.grade`, with the worker's address."""
-    from . import station
+    from . import dask_worker
 
-    return {"worker": get_worker().address, **station.grade(order)}
+    return {"worker": get_worker().address, **dask_worker.grade(order)}
