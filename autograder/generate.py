@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .base.course_table import known_topics
 from .base.specimen_files import SPECIMENS, find_specimens
-from .certification.certify import at_the_desk
+from .certification.certify import in_a_notebook
 from .certification.certify_changed import FIGURES, commits_of, is_commit, means_otherwise, specimens_at
 from .certification.learning import learn
 from .grading.verdict_inputs import files
@@ -66,7 +66,7 @@ def main() -> None:
     asked = parser.parse_args()
     before = contents()
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
-        told_apart, to_review = learn(topic, at_the_desk(topic))
+        told_apart, to_review = learn(topic, in_a_notebook(topic))
         print(f"{topic}: {told_apart} mistakes can be told apart; {to_review} claims to review in specimens/{topic}/causes.json")
     for names, write in PAGES.items():
         write()

@@ -17,7 +17,7 @@ from .base.errors import CourseError, InfrastructureFault
 from .base.verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
 from .checking.runner import select
 from .lessons import Day, lesson
-from .notebook import cells, desk, durations, ladder, render
+from .notebook import cells, durations, ladder, render, workspace
 from .notebook.checking import run_for_a_person
 from .notebook.earlier import earlier_module, not_from_here
 from .notebook.progress import progress
@@ -50,7 +50,7 @@ def check(exercise: str | Callable[..., Any] | None = None) -> None:
     exercise: a name or the function itself; without one, all of this notebook's exercises.
     """
     namespace = _caller_namespace()
-    here = desk.day_of_notebook(namespace)
+    here = workspace.day_of_notebook(namespace)
     if exercise is None and here is None:
         show_line('Which exercise? For instance: `check("softmax")`.')
         return
@@ -63,7 +63,7 @@ def check(exercise: str | Callable[..., Any] | None = None) -> None:
 
 
 def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
-    day, max_points = desk.find_exercise(exercise, here)
+    day, max_points = workspace.find_exercise(exercise, here)
     function = namespace.get(exercise)
     if whose := not_from_here(function):
         show_line(f"{exercise}: this function is {whose}. It is checked where it is written, in the notebook of Day {day.number}.")
@@ -98,7 +98,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
         if not passed:
             raise ChecksFailed(render.summary(exercise, verdicts, points, max_points))
     elif here in (None, day) and not any(v.outcome == STOPPED for v in verdicts):
-        desk.note_standing(day.topic, exercise, round(points, 4), max_points, passed)
+        workspace.note_standing(day.topic, exercise, round(points, 4), max_points, passed)
 
 
 def _of_the_version_before(exercise: str, function: object) -> str:
@@ -126,7 +126,7 @@ def hint(exercise: str | Callable[..., Any]) -> None:
     """Shows the next step of an exercise's hints: a nudge, then the method, then nearly the code. Recorded nowhere."""
     exercise = _name_of(exercise)
     try:
-        day, _ = desk.find_exercise(exercise, desk.day_of_notebook(_caller_namespace()))
+        day, _ = workspace.find_exercise(exercise, workspace.day_of_notebook(_caller_namespace()))
     except CourseError as error:
         show_line(str(error))
         return
@@ -266,7 +266,7 @@ def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
         return False
     function, verdicts = _verdicts.get(exercise, (None, []))
     if function is None or function is not namespace.get(exercise):
-        day, _ = desk.find_exercise(exercise)
+        day, _ = workspace.find_exercise(exercise)
         verdicts, _ = _run(day.topic, exercise, namespace)
         _verdicts[exercise] = (namespace.get(exercise), verdicts)
     return not any(v.failed for v in verdicts)

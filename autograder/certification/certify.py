@@ -37,7 +37,7 @@ from ..base.errors import CourseError
 from ..base.parsing import parse
 from ..base.specimen_files import SPECIMENS, Listed, find_specimens
 from ..base.verdicts import Verdict
-from ..checking.mistakes import DESK_SEED
+from ..checking.mistakes import NOTEBOOK_SEED
 from ..checking.runner import Check, load_checks, run_check, run_checks, select
 from ..grading.records import machine_name
 from ..grading.timing_phase import measured
@@ -186,7 +186,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
                 verdicts = until_one_fails(specimen.topic, selected, far, seed)
             else:
                 verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
-                desk = verdicts if seed == DESK_SEED else desk
+                desk = verdicts if seed == NOTEBOOK_SEED else desk
             here = [v for v in verdicts if v.failed]
         finally:
             far.close()
@@ -325,7 +325,7 @@ def judge_all(
     return left
 
 
-def at_the_desk(
+def in_a_notebook(
     topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
 ) -> list[Judgement]:
     """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
@@ -333,7 +333,7 @@ def at_the_desk(
     run_checks(topic, [], LocalStudent({}))
     made = []
     with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        for judgement in pool.map(lambda s: judge(s, [DESK_SEED], Limits()), specimens):
+        for judgement in pool.map(lambda s: judge(s, [NOTEBOOK_SEED], Limits()), specimens):
             made.append(judgement)
             if progress is not None:
                 progress()

@@ -27,7 +27,7 @@ from torch import Tensor
 from ..base.errors import CourseError
 from ..base.verdicts import Verdict
 
-DESK_SEED = 0
+NOTEBOOK_SEED = 0
 """With it a notebook's checks draw their inputs, and the fingerprints were taken."""
 TOLERANCE = 2e-5
 """Of a fingerprint's scale: sums are taken in another order on another machine."""

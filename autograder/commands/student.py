@@ -65,16 +65,16 @@ def check(
     """Run the visible checks on your notebook, as `check(...)` does."""
     from ..base.verdicts import only_stubs, share
     from ..lessons import lesson
-    from ..notebook import desk, render
+    from ..notebook import render, workspace
     from ..notebook.session import Session
 
     found, given = day_and_notebook(target)
-    if notebook is None and given is not None and given.resolve() != desk.notebook_path(found).resolve():
+    if notebook is None and given is not None and given.resolve() != workspace.notebook_path(found).resolve():
         notebook = given
     exercises = [e for e in lesson(found).exercises if exercise in (None, e.name)]
     if not exercises:
         raise CourseError(f"no exercise {exercise!r} in {found.slug}; it has {', '.join(e.name for e in lesson(found).exercises)}")
-    path = notebook or desk.notebook_path(found)
+    path = notebook or workspace.notebook_path(found)
     if not path.exists():
         raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there, or name yours with --notebook")
     session = Session(found, path)
@@ -89,7 +89,7 @@ def check(
             elif not as_json:
                 console.print(render.text_table(each.name, verdicts, points, each.points), markup=False, highlight=False, soft_wrap=True)
             if notebook is None:
-                desk.note_standing(found.topic, each.name, round(points, 4), each.points, passed)
+                workspace.note_standing(found.topic, each.name, round(points, 4), each.points, passed)
     finally:
         session.close()
     if as_json:
@@ -135,11 +135,11 @@ def reset(
 ) -> None:
     """Reset an exercise's cell, or a whole day, to its released state. Your file is saved in backups/."""
     from ..lessons.reset import reset as give_back
-    from ..notebook import desk
+    from ..notebook import workspace
     from .course import chosen_days
 
     (found,) = chosen_days(day)
-    backup = give_back(found, desk.desk_folder() or Path("work"), exercise)
+    backup = give_back(found, workspace.desk_folder() or Path("work"), exercise)
     what = f"{exercise} in {found.slug} is" if exercise else f"{found.slug} is"
     console.print(f"{what} as it was released; what you had: {backup}", markup=False, highlight=False, soft_wrap=True)
     console.print("If the notebook is open in Lab: File, Reload Notebook from Disk.", markup=False, highlight=False)

@@ -12,7 +12,7 @@ from ..checking.runner import reference, run_checks, select
 from ..lessons import Day, lesson, syllabus
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.submission import read_submission
-from .desk import desk_folder, read_progress, standings, write_progress
+from .workspace import desk_folder, read_progress, standings, write_progress
 
 OWN = "earlier_"
 """How the name of a module begins that is made of a student's earlier notebook."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from . import desk
+from . import workspace
 from .rungs import Rung
 
 
@@ -28,10 +28,10 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
     used = model.num_parameters * model.dtype.itemsize * tokens_per_second / batch
     share = used / machine_bandwidth()
     made = Rung(name, model.config.name, batch, float(tokens_per_second), used, share, time.time())
-    folder = desk.desk_folder()
-    table = desk.read_progress(folder)
+    folder = workspace.desk_folder()
+    table = workspace.read_progress(folder)
     table.setdefault("ladder", {})[name] = asdict(made)
-    desk.write_progress(folder, table)
+    workspace.write_progress(folder, table)
     return made
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..lessons import lesson, syllabus
-from . import desk, render, rungs
+from . import render, rungs, workspace
 from .screen import Table, show
 
 
 def progress() -> None:
     """Days, exercises and points so far, by the checks that you have run, what to do next, and your ladder of tokens per second."""
-    folder = desk.desk_folder()
-    standings = desk.standings(folder)
+    folder = workspace.desk_folder()
+    standings = workspace.standings(folder)
     rows, lines = [], []
     for day in syllabus():
         if not day.ready:

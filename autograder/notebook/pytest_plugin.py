@@ -29,7 +29,7 @@ pytest_plugins = ("autograder.notebook.pytest_fixtures",)
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKING = ROOT / "autograder" / "checking"
-NOT_A_DESK = (ROOT / "course", ROOT / "build")
+NO_WORKSPACE = (ROOT / "course", ROOT / "build")
 """What is released and what is built lies in folders of days too."""
 NOTEBOOKS = tuple(f"{folders}day[0-9][0-9]_*.ipynb" for folders in ("", "day[0-9][0-9]_*/", "*/day[0-9][0-9]_*/"))
 ALONE = "speed is measured alone: run without -n"
@@ -60,7 +60,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFi
     if file_path.suffix != ".ipynb" or day_of(file_path) is None:
         return None
     collector.seldom()
-    on_a_desk = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NOT_A_DESK)
+    on_a_desk = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NO_WORKSPACE)
     return NotebookFile.from_parent(parent, path=file_path) if on_a_desk or parent.session.isinitpath(file_path) else None
 
 
@@ -127,7 +127,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
 
 def notebook_for(config: pytest.Config, day: Day, beside: Path | None = None) -> Path | None:
     """The notebook that is meant where none is collected; None for the course's own answers."""
-    from .desk import notebook_path
+    from .workspace import notebook_path
 
     if config.option.course:
         return None

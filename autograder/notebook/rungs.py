@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from . import desk, render
+from . import render, workspace
 
 BAR_WIDTH = 20
 
@@ -35,7 +35,7 @@ class Rung:
 def rungs() -> list[Rung]:
     """All rungs of this desk, in the order they were first set."""
     found = []
-    for entry in desk.read_progress(desk.desk_folder()).get("ladder", {}).values():
+    for entry in workspace.read_progress(workspace.desk_folder()).get("ladder", {}).values():
         try:
             found.append(Rung(**entry))
         except TypeError:

@@ -12,7 +12,7 @@ from ..grading.grade import explain_missing, our_cells
 from ..lessons import Day, lesson
 from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import Cell, Submission, read_submission
-from . import desk, render
+from . import render, workspace
 
 
 class Session:
@@ -100,6 +100,6 @@ class Sessions:
                 verdicts = [session.given[check.name] for check in checks]
                 points, passed = exercise.points * share(verdicts), not any(v.failed for v in verdicts)
                 lines.append(render.summary(exercise.name, verdicts, points, exercise.points))
-                if path is not None and path.resolve() == desk.notebook_path(day).resolve():
-                    desk.note_standing(day.topic, exercise.name, round(points, 4), exercise.points, passed)
+                if path is not None and path.resolve() == workspace.notebook_path(day).resolve():
+                    workspace.note_standing(day.topic, exercise.name, round(points, 4), exercise.points, passed)
         return lines

@@ -79,7 +79,7 @@ def verified(local: bool) -> str:
 
 def notebook_of(path: Path | None) -> Path:
     """The notebook to enter. Raises CourseError where there is none."""
-    from ..notebook.desk import desk_folder
+    from ..notebook.workspace import desk_folder
 
     found = path or (desk_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
     if not found.exists():

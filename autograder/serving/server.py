@@ -24,9 +24,9 @@ from solutions.tokenizer import render_chat
 from ..base import collector
 from ..base.errors import CourseError
 from ..lessons import find_day, lesson
-from ..notebook.desk import notebook_path
 from ..notebook.earlier import exercise_module
 from ..notebook.session import Session
+from ..notebook.workspace import notebook_path
 
 OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
 """What a student's own server is made of. Each is taken by itself, where its checks pass."""

@@ -33,7 +33,7 @@ from autograder.grading.records import machine_name
 from autograder.grading.verdict_inputs import meaning
 from autograder.lessons import Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
-from autograder.notebook import desk
+from autograder.notebook import workspace
 from course.kit import paths
 
 if TYPE_CHECKING:
@@ -264,8 +264,8 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> Noteboo
         peak = Peak(client)
         start = time.monotonic()
         _run_cells(client, day, environment, bars)
-        progress = desk.read_progress(place)
-        standings = desk.standings(place)
+        progress = workspace.read_progress(place)
+        standings = workspace.standings(place)
     _require_passed(day, notebook, standings)
     mine = {name: rung for name, rung in progress.get("ladder", {}).items() if name not in dict(ladder)}
     notebook.metadata["site"] = {
@@ -392,7 +392,7 @@ def _solve_earlier_days(day: Day, place: Path, ladder: dict[str, Any]) -> None:
                 points = {"points": exercise.points, "max_points": exercise.points, "passed": True, "when": time.time()}
                 progress["exercises"][f"{earlier.topic}/{exercise.name}"] = points
     place.mkdir(parents=True, exist_ok=True)
-    (place / desk.PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
+    (place / workspace.PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
 
 
 def _where(day: Day, notebook: NotebookNode, number: int) -> str:

@@ -11,7 +11,7 @@ from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.certification import learning
 from autograder.certification.certify import judge, read_specimen
 from autograder.checking import mistakes
-from autograder.checking.mistakes import DESK_SEED, alike, fingerprint
+from autograder.checking.mistakes import NOTEBOOK_SEED, alike, fingerprint
 from autograder.checking.runner import reference, run_checks, select
 from autograder.sandbox.confine.limits import Limits
 from autograder.sandbox.confine.threads import one_thread
@@ -86,7 +86,7 @@ def test_the_tables_hold_what_wrong_versions_give(topic):
     """`make generate` makes the tables of topics that have changed."""
     wrong = [read_specimen(each) for each in find_specimens(SPECIMENS, [topic]) if not each.right]
     with one_thread():
-        judged = [judge(each, [DESK_SEED], Limits()) for each in random.sample(wrong, FEW) if each.exercise not in MEASURES]
+        judged = [judge(each, [NOTEBOOK_SEED], Limits()) for each in random.sample(wrong, FEW) if each.exercise not in MEASURES]
     reviewed, _ = learning.read_claims(topic)
     for judgement in judged:
         file = judgement.specimen.file

@@ -21,7 +21,7 @@ from autograder.gradebook.lms.bundle import ANSWERS_ARE_LEFT_OUT
 from autograder.hub import config, course, people, starting
 from autograder.hub.layout import HubFolder
 from autograder.lessons import lesson
-from autograder.notebook.desk import standings
+from autograder.notebook.workspace import standings
 
 from ..support import class_server, lab
 from ..support.class_server import BIN, Instructor, Student

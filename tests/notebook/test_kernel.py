@@ -13,7 +13,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from autograder.lessons import find_day, lesson
-from autograder.notebook import desk
+from autograder.notebook import workspace
 
 pytestmark = pytest.mark.slow
 
@@ -173,14 +173,14 @@ def test_other_parameters_are_told_once_with_the_stubs_line(day_1):
 
 def test_the_stop_button_ends_a_check_with_its_line_and_the_table(day_1):
     day_1.run("import time\ndef softmax(logits):\n    time.sleep(1000)\n")
-    standing = desk.standings(day_1.folder).get("softmax/softmax")
+    standing = workspace.standings(day_1.folder).get("softmax/softmax")
     start = time.monotonic()
     told = day_1.run('check("softmax")', stop_after=1.5)
     assert time.monotonic() - start < 12
     assert "stopped by you" in told
     assert "time.sleep(1000)" in told
     assert "not run: you stopped the checks" in told
-    assert desk.standings(day_1.folder).get("softmax/softmax") == standing
+    assert workspace.standings(day_1.folder).get("softmax/softmax") == standing
     assert day_1.run("1 + 1").strip() == "2"
 
 
@@ -191,13 +191,13 @@ def test_nobody_is_credited_with_the_courses_function(day_5):
     assert "waits for softmax" in day_5.run('if_solved("softmax")')
     day_5.run("from solutions.samplers import greedy_sample")
     assert "checks pass" not in day_5.run("check(greedy_sample)")
-    assert desk.standings(day_5.folder) == {}
+    assert workspace.standings(day_5.folder) == {}
 
 
 def test_what_is_checked_in_another_days_notebook_is_not_noted(day_5):
     day_5.run(RIGHT)
     assert "4 of 4 points" in day_5.run("check(softmax)")
-    assert desk.standings(day_5.folder) == {}
+    assert workspace.standings(day_5.folder) == {}
     day_5.run("from autograder.student import earlier\nsoftmax = earlier('softmax').softmax")
 
 

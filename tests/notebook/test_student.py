@@ -17,7 +17,7 @@ from autograder import student
 from autograder.base.course_table import solution_source
 from autograder.checking.runner import reference, select
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
-from autograder.notebook import checking, desk, durations, earlier, ladder, rungs
+from autograder.notebook import checking, durations, earlier, ladder, rungs, workspace
 from autograder.sandbox.process.worker import student_stub
 from course.kit import load_model
 from course.kit.paths import WORK
@@ -76,7 +76,7 @@ def test_a_right_answer_is_a_table_of_passes_with_its_points(work, capsys):
     out = capsys.readouterr().out
     assert f"softmax: {NUM_CHECKS} of {NUM_CHECKS} checks pass, 4 of 4 points" in out
     assert "more checks with fresh inputs run" in out
-    assert desk.standings(work)["softmax/softmax"].passed
+    assert workspace.standings(work)["softmax/softmax"].passed
 
 
 def test_a_wrong_answer_shows_expected_got_and_the_likely_cause(work, capsys):
@@ -85,7 +85,7 @@ def test_a_wrong_answer_shows_expected_got_and_the_likely_cause(work, capsys):
     for words in ("fail", "found:", "expected", "got"):
         assert words in out
     assert "Traceback" not in out
-    assert not desk.standings(work)["softmax/softmax"].passed
+    assert not workspace.standings(work)["softmax/softmax"].passed
 
 
 def test_an_exception_is_cut_to_the_students_own_lines(work, capsys):
@@ -230,7 +230,7 @@ def test_nbgraders_validate_sees_a_failure_as_an_error(work, monkeypatch):
     call(names(), 'check("softmax")')
     with pytest.raises(student.ChecksFailed):
         call(names(WRONG), 'check("softmax")')
-    assert desk.standings(work) == {}
+    assert workspace.standings(work) == {}
 
 
 def test_earlier_gives_each_function_of_ones_own_that_passes(work, capsys):
@@ -260,7 +260,7 @@ def test_a_function_of_ones_own_calls_the_course_s_where_ones_own_fails(work):
     own_entropy = "def entropy(probs):\n    return -torch.xlogy(probs.to(softmax(probs).dtype), probs).sum(dim=-1)\n"
     path = notebook(work, "softmax", changed={"softmax": WRONG, "entropy": own_entropy})
     for name in ("softmax", "entropy"):
-        desk.note_standing("softmax", name, 3, 3, True)
+        workspace.note_standing("softmax", name, 3, 3, True)
     before = earlier.exercise_module(find_day("softmax"), path)
     assert before.entropy.__globals__["softmax"].__module__ == "earlier_softmax"
     module, own = earlier.own_functions(find_day("softmax"))
@@ -321,9 +321,9 @@ def test_progress_counts_points_and_names_what_is_next(work, capsys):
 
 
 def test_a_damaged_progress_file_is_no_obstacle(work, capsys):
-    (work / desk.PROGRESS).write_text("{ not json")
+    (work / workspace.PROGRESS).write_text("{ not json")
     call(names(), 'check("softmax")')
-    assert json.loads((work / desk.PROGRESS).read_text())["exercises"]["softmax/softmax"]["passed"]
+    assert json.loads((work / workspace.PROGRESS).read_text())["exercises"]["softmax/softmax"]["passed"]
 
 
 def test_the_terminal_gives_the_same_verdicts(work, capsys):
@@ -431,7 +431,7 @@ def test_the_desk_is_the_folder_of_days_that_one_stands_in_or_beside(tmp_path, m
     day.mkdir()
     for here, desk_is in ((tmp_path, tmp_path), (day, tmp_path), (tmp_path.parent, WORK)):
         monkeypatch.chdir(here)
-        assert desk.desk_folder() == desk_is
+        assert workspace.desk_folder() == desk_is
 
 
 WITHOUT_UNIX = """
@@ -483,7 +483,7 @@ def test_a_function_that_is_not_from_here_is_named_and_not_noted(work, capsys):
     call(namespace, 'check("softmax")')
     assert "this function is the course's own" in capsys.readouterr().out
     assert call(namespace, 'if_solved("softmax")') is False
-    assert desk.standings(work) == {}
+    assert workspace.standings(work) == {}
 
 
 def test_a_function_may_be_given_itself_and_what_is_none_is_told_in_a_line(work, capsys):

@@ -134,7 +134,7 @@ def check(place, slug, notebook):
     os.makedirs(place + "/work", exist_ok=True)
     os.chdir(place + "/work")
     import autograder, course, solutions
-    from autograder.notebook import desk; from autograder import student
+    from autograder.notebook import workspace; from autograder import student
     from autograder.lessons import find_day
     for module in (autograder, course, solutions):
         assert module.__file__.startswith(place), module.__file__
