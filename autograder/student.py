@@ -19,10 +19,10 @@ from .checking.runner import select
 from .lessons import Day, lesson
 from .notebook import cells, durations, ladder, render, workspace
 from .notebook.checking import run_for_a_person
+from .notebook.display import OutputArea, Table, sentences, shell, show_line, show_markdown
 from .notebook.earlier import earlier_module, not_from_here
 from .notebook.progress import progress
 from .notebook.rungs import rungs
-from .notebook.screen import Place, Table, sentences, shell, show_line, show_markdown
 from .notebook.typed import typed
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
@@ -74,7 +74,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
         if os.environ.get("NBGRADER_EXECUTION"):
             raise ChecksFailed(trouble)
         return
-    with Place() as place:
+    with OutputArea() as place:
         verdicts, printed = _run(day.topic, exercise, namespace, place)
         passed = not any(v.failed for v in verdicts)
         _verdicts[exercise] = (function, verdicts)
@@ -175,7 +175,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
     except ModuleNotFoundError:
         show_line("This copy of the course comes without the versions that a test is held against; `judge_test` works in a clone.")
         return
-    with Place() as place:
+    with OutputArea() as place:
         place.say("Your test meets the first version.")
 
         def progress(done: int, total: int) -> None:
@@ -242,7 +242,7 @@ def _names_used(thing: object) -> set[str]:
     return names
 
 
-def _run(topic: str, exercise: str, namespace: dict[str, Any], place: Place | None = None) -> tuple[list[Verdict], str]:
+def _run(topic: str, exercise: str, namespace: dict[str, Any], place: OutputArea | None = None) -> tuple[list[Verdict], str]:
     """Verdicts of the visible checks, and what the student's code printed meanwhile. place: where it is said how long it takes."""
     if place is None:
         return run_for_a_person(topic, namespace, exercise=exercise)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lessons import lesson, syllabus
 from . import render, rungs, workspace
-from .screen import Table, show
+from .display import Table, show
 
 
 def progress() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...base.errors import CourseError
 from ...lessons.marks import bound_names
+from ...notebook.display import Table
 from ...notebook.render import with_code
-from ...notebook.screen import Table
 from .gathering import gathered
 from .judging import Judged, Run, TestDoesNotRun, judge
 from .looking import remarks

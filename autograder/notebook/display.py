@@ -22,13 +22,13 @@ class Table:
         return self._text
 
 
-class Place:
+class OutputArea:
     """A place in the output: what is put there takes the place of what was."""
 
     def __init__(self) -> None:
         self.handle: Any = None
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> OutputArea:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -70,7 +70,7 @@ def _display(table: Table) -> Any:
 
 
 def show(table: Table) -> None:
-    Place().put(table)
+    OutputArea().put(table)
 
 
 def show_line(text: str) -> None:
