@@ -21,9 +21,9 @@ from .notebook import cells, durations, ladder, render, workspace
 from .notebook.checking import run_for_a_person
 from .notebook.display import OutputArea, Table, sentences, shell, show_line, show_markdown
 from .notebook.earlier import earlier_module, not_from_here
+from .notebook.parse_input import typed
 from .notebook.progress import progress
 from .notebook.rungs import rungs
-from .notebook.typed import typed
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
 

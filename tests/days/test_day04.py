@@ -14,7 +14,7 @@ import torch
 import solutions.tokenizer
 import solutions.transformer
 from autograder.lessons import find_day, lesson
-from autograder.notebook.typed import NotOfTheForm, typed
+from autograder.notebook.parse_input import NotOfTheForm, typed
 from course.kit import Model, ModelUnavailable, WeightsOnly, load_model, paths
 from course.kit.models.weights import layer_shapes
 from solutions.softmax import softmax

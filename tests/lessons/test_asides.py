@@ -23,7 +23,7 @@ from autograder.base.datafiles import hand_computed
 from autograder.base.specimen_files import Listed, parts, sections, whole
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import find_day, lesson
-from autograder.notebook.typed import NotOfTheForm
+from autograder.notebook.parse_input import NotOfTheForm
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import Tokenizer, load_model, load_tokenizer
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from autograder.base.errors import CourseError
-from autograder.notebook.typed import typed
+from autograder.notebook.parse_input import typed
 
 
 @pytest.mark.parametrize(
