@@ -15,7 +15,7 @@ from .base.course_table import known_topics
 from .base.specimen_files import SPECIMENS, find_specimens
 from .certification.certify import in_a_notebook
 from .certification.certify_changed import FIGURES, commits_of, is_commit, means_otherwise, specimens_at
-from .certification.learning import learn
+from .certification.mistake_index import learn
 from .grading.verdict_inputs import files
 from .lessons import ROOT, build_capstone, build_release, build_source, build_start, syllabus
 from .notebook import cheat_sheet

@@ -48,7 +48,7 @@ from ..sandbox.process.forkserver_pool import level
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import Cell
-from .learning import told
+from .mistake_index import told
 
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 SUMS = (*COUNTS, "named")

@@ -138,7 +138,7 @@ def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
 def learn_mistakes(topic: str | None, jobs: int | None) -> None:
     from ..base.specimen_files import SPECIMENS, find_specimens
     from ..certification import certify as c
-    from ..certification.learning import learn, read_claims
+    from ..certification.mistake_index import learn, read_claims
 
     for each in c.specimen_topics(SPECIMENS, topic):
         with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:

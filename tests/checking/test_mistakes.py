@@ -8,7 +8,7 @@ import torch
 
 from autograder.base.course_table import known_topics
 from autograder.base.specimen_files import SPECIMENS, find_specimens
-from autograder.certification import learning
+from autograder.certification import mistake_index
 from autograder.certification.certify import judge, read_specimen
 from autograder.checking import mistakes
 from autograder.checking.mistakes import NOTEBOOK_SEED, alike, fingerprint
@@ -87,10 +87,10 @@ def test_the_tables_hold_what_wrong_versions_give(topic):
     wrong = [read_specimen(each) for each in find_specimens(SPECIMENS, [topic]) if not each.right]
     with one_thread():
         judged = [judge(each, [NOTEBOOK_SEED], Limits()) for each in random.sample(wrong, FEW) if each.exercise not in MEASURES]
-    reviewed, _ = learning.read_claims(topic)
+    reviewed, _ = mistake_index.read_claims(topic)
     for judgement in judged:
         file = judgement.specimen.file
-        assert all(file in reviewed.get(claim, []) for claim in learning.claims(judgement.desk)), file
+        assert all(file in reviewed.get(claim, []) for claim in mistake_index.claims(judgement.desk)), file
         for hidden in (False, True):
             found = mistakes.profile(verdict for verdict in judgement.desk if hidden or not verdict.hidden)
             rows = [row for row in mistakes.known(topic, hidden).get(judgement.specimen.exercise, []) if file in row["files"]]
@@ -124,7 +124,7 @@ def test_a_table_made_on_another_machine_changes_no_line_unless_something_else_c
 
 @pytest.mark.parametrize("topic", known_topics())
 def test_every_claim_of_a_check_has_been_held_against_the_mistake(topic):
-    _, unreviewed = learning.read_claims(topic)
+    _, unreviewed = mistake_index.read_claims(topic)
     assert not unreviewed
 
 
