@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from . import __version__
-from .base import collector
+from .base import gc_tuning
 from .base.errors import CourseError, InfrastructureFault
 from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
 
@@ -112,7 +112,7 @@ racing.register(app)
 
 def main() -> None:
     """Entry point: turns expected errors into one line and an exit status."""
-    collector.seldom()
+    gc_tuning.relax()
     try:
         app()
     except (KeyboardInterrupt, SystemExit) as ended:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .base import collector
+from .base import gc_tuning
 from .base.errors import CourseError, InfrastructureFault
 from .base.verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
 from .checking.runner import select
@@ -37,7 +37,7 @@ _said: dict[str, int | None] = {}
 """{line: the number of the cell that has printed it}"""
 
 
-collector.seldom()  # so that a kernel ends, or is restarted, a second sooner
+gc_tuning.relax()  # so that a kernel ends, or is restarted, a second sooner
 
 
 class ChecksFailed(AssertionError):

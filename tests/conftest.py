@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from autograder.base import cache, collector
+from autograder.base import cache, gc_tuning
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
@@ -61,7 +61,7 @@ def collect_garbage() -> None:
     gc.collect()
     if hasattr(LIBC, "malloc_trim"):  # glibc keeps what was freed; other systems have no such call
         LIBC.malloc_trim(0)
-    gc.set_threshold(*collector.USUAL)  # importing a command may have made it seldom again
+    gc.set_threshold(*gc_tuning.USUAL)  # importing a command may have made it seldom again
 
 
 def skip_at_a_process(event: str, arguments: tuple[Any, ...]) -> None:
@@ -105,7 +105,7 @@ def pytest_collection_finish() -> None:
 
     What students import makes it seldom; the notebooks that tests run would then pile up to gigabytes.
     """
-    collector.as_usual()
+    gc_tuning.restore()
     gc.enable()
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..base import collector
+from ..base import gc_tuning
 
 if TYPE_CHECKING:
     from ..checking.runner import Check
@@ -59,7 +59,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFi
     """A day's notebook: in the folder of its name, or wherever it lies if it is named itself."""
     if file_path.suffix != ".ipynb" or day_of(file_path) is None:
         return None
-    collector.seldom()
+    gc_tuning.relax()
     on_a_desk = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NO_WORKSPACE)
     return NotebookFile.from_parent(parent, path=file_path) if on_a_desk or parent.session.isinitpath(file_path) else None
 

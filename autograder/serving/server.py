@@ -21,7 +21,7 @@ from solutions.engine.choosing import Kind, NoKernels, choose
 from solutions.engine.core import EngineCore
 from solutions.tokenizer import render_chat
 
-from ..base import collector
+from ..base import gc_tuning
 from ..base.errors import CourseError
 from ..lessons import find_day, lesson
 from ..notebook.earlier import exercise_module
@@ -67,7 +67,7 @@ def serve(
         hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # behind a router, that has looked
         server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
         try:
-            collector.as_usual()
+            gc_tuning.restore()
             said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None
             return run(server, opened, said, patience=patience)
         finally:

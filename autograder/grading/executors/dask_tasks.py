@@ -7,7 +7,7 @@ from typing import Any
 
 from distributed import WorkerPlugin, get_worker
 
-from ...base import collector
+from ...base import gc_tuning
 
 Table = dict[str, Any]
 
@@ -37,7 +37,7 @@ def agree(all_terms: list[Table]) -> Table:
 
 
 def warm_up(level: str) -> None:
-    collector.seldom()
+    gc_tuning.relax()
     from . import dask_worker
 
     dask_worker.warm_up(level)

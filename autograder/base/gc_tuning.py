@@ -10,14 +10,14 @@ import gc
 USUAL = gc.get_threshold()
 
 
-def seldom() -> None:
+def relax() -> None:
     """From now on the collector runs after a hundred thousand new objects in place of 700, and not at the end. Before torch is imported."""
     gc.set_threshold(100_000, 20, 20)
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
 
 
-def as_usual() -> None:
+def restore() -> None:
     """For a process that stays: what it has made so far is never looked at again, and what it leaves from now on goes soon."""
     gc.freeze()
     gc.set_threshold(*USUAL)
