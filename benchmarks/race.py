@@ -13,7 +13,7 @@ from common import ROOT, machine, save
 
 sys.path.append(str(ROOT))
 from autograder.grading.records import FLOAT32
-from autograder.race.rivals import Rivals
+from autograder.race.baselines import Rivals
 from autograder.race.running import RATES, TINY, Outcome, race
 from autograder.sandbox.confine.threads import one_thread
 

@@ -58,12 +58,12 @@ def race(
     processor time, read from outside. Takes a few minutes. Exit status 1 where there is no score, and the reason in one line.
     """
     from ..race import board as boards
-    from ..race import entering
+    from ..race import entry
 
-    found = entering.notebook_of(notebook if student is None else notebook_handed_in(notebook, submitted, student))
+    found = entry.notebook_of(notebook if student is None else notebook_handed_in(notebook, submitted, student))
     outcome = enter(found, model, board, local, seed)
     show(outcome)
-    not_verified = entering.verified(local)
+    not_verified = entry.verified(local)
     write_result(into, outcome, not_verified)
     write_records(outcome, found, student, submitted, results, not_verified)
     if outcome.score is None:
@@ -86,16 +86,16 @@ def enter(notebook: Path, model: Model, board: Board, local: bool, seed: int | N
 
     from course.kit import load_model
 
-    from ..race import entering
+    from ..race import entry
     from ..race.running import TRACKS
     from ..sandbox.process import forkserver_pool
 
-    cells = entering.student_cells(notebook)
+    cells = entry.student_cells(notebook)
     load_model(model.value)  # raises in one line where it has not been fetched
     if local:
         forkserver_pool.want("none")
     drawn = secrets.randbits(53) if seed is None else seed
-    return entering.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
+    return entry.enter(cells, drawn, track=TRACKS[model.value], board=board.value, say=say)
 
 
 def write_result(into: Path, outcome: Outcome, not_verified: str) -> None:

@@ -11,9 +11,9 @@ from ..gradebook.results import ExerciseResult, Result
 from ..grading.records import ExerciseScore, RaceScore, Record, machine_name
 from ..sandbox.process import forkserver_pool
 from ..sandbox.submitted_file import file_sha256
-from .entering import ENGINE
+from .baselines import TOPIC
+from .entry import ENGINE
 from .rightness import TITLES, Part
-from .rivals import TOPIC
 from .running import Outcome
 
 

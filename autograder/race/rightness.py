@@ -10,9 +10,9 @@ import torch
 from course.kit import Model, load_model
 
 from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied
-from .holding import Lost, hold_against
-from .playing import SLACK_BYTES, Racer, play
+from .replay import SLACK_BYTES, Racer, play
 from .traffic import Asked, Draw
+from .validate import Disqualified, hold_against
 
 PREFIX_TOKENS = 48
 LEAD = 1e-6
@@ -54,7 +54,7 @@ def fault_of(error: Exception) -> str:
 def _fault(part: Callable[[Racer, Model, Draw], None], racer: Racer, model: Model, draw: Draw) -> str | None:
     try:
         part(racer, model, draw)
-    except (Lost, StudentRaised, WorkerDied) as error:
+    except (Disqualified, StudentRaised, WorkerDied) as error:
         return fault_of(error)
     return None
 
@@ -112,4 +112,4 @@ def _whole(asked: Sequence[Asked], tokens: dict[str, list[int]]) -> None:
     for each in asked:
         got = len(tokens.get(each.request_id, []))
         if got != each.max_tokens:
-            raise Lost(f"{each.request_id} asked for {each.max_tokens} tokens and got {got} when has_work was false")
+            raise Disqualified(f"{each.request_id} asked for {each.max_tokens} tokens and got {got} when has_work was false")

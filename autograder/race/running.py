@@ -25,10 +25,10 @@ from solutions.latency import percentile
 
 from ..grading.records import FLOAT32
 from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied
-from .holding import Judge, Lost
-from .playing import SLACK_BYTES, Played, Racer, game, play, side_by_side
+from .replay import SLACK_BYTES, Played, Racer, game, play, side_by_side
 from .rightness import Part, fault_of
 from .traffic import Asked, Draw, arriving, one_by_one, requests
+from .validate import Disqualified, Judge
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Offered, in multiples of the reference's capacity, each twice the one before: the lower ones are for engines that are slower than it."""
@@ -189,7 +189,7 @@ def race(
                 done[rate].append((played[0], played[1], played[2]))
         mine.end()
         outcome.rates = [_rate(rate, promises, done[rate]) for rate in RATES]
-    except (Lost, StudentRaised, WorkerDied) as error:
+    except (Disqualified, StudentRaised, WorkerDied) as error:
         outcome.fault = fault_of(error)
     outcome.divergence = mine.divergence
     outcome.seconds = round(time.monotonic() - begin, 1)

@@ -15,7 +15,7 @@ from autograder.sandbox.confine.confine import WORKER_MODULES
 ROOT = Path(__file__).parents[2]
 FOR_ANNOTATIONS = {
     ("autograder.certification.mistake_index", "autograder.certification.certify"),
-    ("autograder.race.holding", "autograder.race.playing"),
+    ("autograder.race.validate", "autograder.race.replay"),
 }
 """One names the other's classes under TYPE_CHECKING, and nothing else."""
 

@@ -25,13 +25,13 @@ from autograder.gradebook.lms import gradescope
 from autograder.gradebook.results import class_results
 from autograder.grading.records import FLOAT32, QUANTIZED, Record, read_record, record_of, write_record
 from autograder.lessons import capstone_bytes
-from autograder.race import board, entering, holding, playing, recording, rightness, running
-from autograder.race.holding import Judge, Lost, hold_against, least_divergence
-from autograder.race.playing import Played, Racer, play
+from autograder.race import board, entry, recording, replay, rightness, running, validate
+from autograder.race.baselines import LIMITS, TOPIC, Rivals, naive_source
+from autograder.race.replay import Played, Racer, play
 from autograder.race.rightness import Part
-from autograder.race.rivals import LIMITS, TOPIC, Rivals, naive_source
 from autograder.race.running import Outcome, Promises, Rate
 from autograder.race.traffic import Asked, Draw, arriving, requests
+from autograder.race.validate import Disqualified, Judge, hold_against, least_divergence
 from autograder.sandbox.submission import Cell
 from course.kit import Model, load_model
 from solutions.capstone import CapstoneEngine as Naive
@@ -163,7 +163,7 @@ def test_nothing_of_the_courses_engine_can_be_imported_by_a_student(racer_of: Ca
 
 def test_an_abort_that_forgets_nothing_is_found(racer_of: Callable[[str], Racer]) -> None:
     racer = racer_of(over_naive("class CapstoneEngine(Naive):\n    def abort(self, request_id): pass"))
-    with pytest.raises(Lost, match="which is not open"):
+    with pytest.raises(Disqualified, match="which is not open"):
         rightness.aborted(racer, load_model("tiny", dtype=torch.float64), Draw(1, "aborted"))
 
 
@@ -181,7 +181,7 @@ class CapstoneEngine(Naive):
     )
     found = played(racer, few())
     assert all(len(tokens) == 6 for tokens in found.tokens.values())
-    with pytest.raises(Lost, match=r"token 0 of few/0 is .*; the model says"):
+    with pytest.raises(Disqualified, match=r"token 0 of few/0 is .*; the model says"):
         hold_against(load_model("tiny", dtype=torch.float64), found)
 
 
@@ -190,10 +190,10 @@ def test_one_wrong_token_among_right_ones_is_found(racer_of: Callable[[str], Rac
     model = load_model("tiny", dtype=torch.float64)
     hold_against(model, found)
     found.tokens["few/0"][4] = (found.tokens["few/0"][4] + 1) % VOCAB
-    with pytest.raises(Lost, match="token 4 of few/0"):
+    with pytest.raises(Disqualified, match="token 4 of few/0"):
         hold_against(model, found)
     found.tokens["few/0"][4] = VOCAB
-    with pytest.raises(Lost, match="no number from 0 to 1023"):
+    with pytest.raises(Disqualified, match="no number from 0 to 1023"):
         hold_against(model, found)
 
 
@@ -234,11 +234,11 @@ def test_set_up_has_an_allowance(racer_of: Callable[[str], Racer], monkeypatch: 
     source = "class CapstoneEngine(Naive):\n    def __init__(self, *a, **k):\n        super().__init__(*a, **k)\n        "
     source += burn.format(8 * " ")
     assert played(racer_of(over_naive(source)), few(1)).setup_seconds >= 0.6
-    monkeypatch.setattr(playing, "SETUP_SECONDS", 0.3)
-    with pytest.raises(Lost, match=r"set-up took 0\.\d s of processor time, allowed are 0\.3"):
+    monkeypatch.setattr(replay, "SETUP_SECONDS", 0.3)
+    with pytest.raises(Disqualified, match=r"set-up took 0\.\d s of processor time, allowed are 0\.3"):
         played(racer_of(over_naive(source)), few(1))
-    monkeypatch.setattr(entering, "SETUP_SECONDS", 0.3)
-    outcome = entering.enter([Cell("CapstoneEngine", over_naive(burn.format("")))], 1)
+    monkeypatch.setattr(entry, "SETUP_SECONDS", 0.3)
+    outcome = entry.enter([Cell("CapstoneEngine", over_naive(burn.format("")))], 1)
     assert outcome.fault is not None
     assert outcome.fault.startswith("the cells took")
 
@@ -293,7 +293,7 @@ class CapstoneEngine(Naive):
 )
 def test_tokens_that_nobody_is_due(racer_of: Callable[[str], Racer], step: str, said: str) -> None:
     racer = racer_of(over_naive(f"class CapstoneEngine(Naive):\n    def step(self):\n        {step}"))
-    with pytest.raises(Lost, match=said):
+    with pytest.raises(Disqualified, match=said):
         played(racer, few(), max_running=2)
 
 
@@ -309,7 +309,7 @@ class CapstoneEngine(Naive):
     found = played(racer, few())
     assert [trace is None for trace in found.traces] == [False, True, True]
     assert found.kept(1e9, 1e9) == 6
-    with pytest.raises(Lost, match="asked for 6 tokens and got 0"):
+    with pytest.raises(Disqualified, match="asked for 6 tokens and got 0"):
         rightness._whole(found.asked, found.tokens)
 
 
@@ -329,7 +329,7 @@ class CapstoneEngine(Naive):
 
 
 def test_work_without_end_is_no_work(racer_of: Callable[[str], Racer]) -> None:
-    with pytest.raises(Lost, match="has_work is true though"):
+    with pytest.raises(Disqualified, match="has_work is true though"):
         played(racer_of(over_naive("class CapstoneEngine(Naive):\n    has_work = True")), few(1))
 
 
@@ -342,7 +342,7 @@ class CapstoneEngine(Naive):
         kept.append(torch.ones(4 * 1024**2))
         return super().step()
 """
-    with pytest.raises(Lost, match=r"memory grew by \d\d,\d\d\d,\d\d\d bytes, allowed are 4,194,304 for keys and values"):
+    with pytest.raises(Disqualified, match=r"memory grew by \d\d,\d\d\d,\d\d\d bytes, allowed are 4,194,304 for keys and values"):
         played(racer_of(over_naive(source)), few())
 
 
@@ -350,7 +350,7 @@ def test_memory_that_the_cells_took_beforehand_counts(racer_of: Callable[[str], 
     racer = racer_of(over_naive("taken = torch.ones(16 * 1024**2)\nclass CapstoneEngine(Naive): pass"))
     played(racer, few(1))  # against itself nothing has grown
     racer.baseline = racer_of(naive_source()).bytes_at_first("tiny", torch.float32)
-    with pytest.raises(Lost, match="memory grew by"):
+    with pytest.raises(Disqualified, match="memory grew by"):
         played(racer, few(1))
 
 
@@ -374,8 +374,8 @@ class CapstoneEngine(Naive):
     deadline = time.monotonic() + 60.0
     while racer.clock() < until and time.monotonic() < deadline:
         time.sleep(0.05)
-    monkeypatch.setattr(playing, "SETUP_SECONDS", 0.9)
-    with pytest.raises(Lost, match="set-up took"):
+    monkeypatch.setattr(replay, "SETUP_SECONDS", 0.9)
+    with pytest.raises(Disqualified, match="set-up took"):
         played(racer, few(1, label="second"))
 
 
@@ -539,7 +539,7 @@ def test_no_distribution_that_chooses_the_token_is_nearer() -> None:
 
 
 def distance(model: Model, found: Played, board: str = QUANTIZED) -> float | None:
-    """Of what was said, by a whole race's rule. Raises Lost."""
+    """Of what was said, by a whole race's rule. Raises Disqualified."""
     judge = Judge(board, model)
     judge.hold(found)
     judge.end()
@@ -553,11 +553,11 @@ def test_four_bits_are_near_enough_and_three_are_not(
     near, far = (answered(quantized(bits), asked) for bits in (4, 3))
     found = distance(model, near)
     assert found is not None
-    assert 0 < found < holding.MOST_DIVERGENCE
-    with pytest.raises(Lost, match="the model says"):
+    assert 0 < found < validate.MOST_DIVERGENCE
+    with pytest.raises(Disqualified, match="the model says"):
         distance(model, near, FLOAT32)
-    monkeypatch.setattr(holding, "FURTHEST", math.inf)  # what all tokens together are, whatever one of them is
-    with pytest.raises(Lost, match=r"is 0\.00\d\d nats from the model at the least, in the mean; allowed are 0\.002"):
+    monkeypatch.setattr(validate, "FURTHEST", math.inf)  # what all tokens together are, whatever one of them is
+    with pytest.raises(Disqualified, match=r"is 0\.00\d\d nats from the model at the least, in the mean; allowed are 0\.002"):
         distance(model, far)
 
 
@@ -568,7 +568,7 @@ def test_the_models_own_tokens_are_at_no_distance(model: Model, asked: list[Aske
 
 def test_a_token_that_nobody_could_mean_is_found_by_itself(model: Model, asked: list[Asked]) -> None:
     found = answered(load_model("tiny"), asked[:4], lambda so_far, token: 17 if len(so_far) == 5 else token)
-    with pytest.raises(Lost, match=r"token 5 of quantized/\d is 17; the model says"):
+    with pytest.raises(Disqualified, match=r"token 5 of quantized/\d is 17; the model says"):
         distance(model, found)
 
 
@@ -581,8 +581,8 @@ def test_words_that_come_again_are_no_answer_unasked(model: Model, asked: list[A
                 return so_far[place + 2]
         return token
 
-    monkeypatch.setattr(holding, "FURTHEST", math.inf)
-    with pytest.raises(Lost, match="in the mean"):
+    monkeypatch.setattr(validate, "FURTHEST", math.inf)
+    with pytest.raises(Disqualified, match="in the mean"):
         distance(model, answered(load_model("tiny"), asked[:16], again))
 
 
@@ -590,7 +590,7 @@ def test_a_layer_that_is_left_out_is_too_far(model: Model, asked: list[Asked]) -
     cheap = load_model("tiny", dtype=torch.float32)
     cheap.weights.layers = cheap.weights.layers[:-1]
     cheap.config = replace(cheap.config, num_hidden_layers=len(cheap.weights.layers))
-    with pytest.raises(Lost):
+    with pytest.raises(Disqualified):
         distance(model, answered(cheap, asked[:8]))
 
 
@@ -702,20 +702,20 @@ def test_the_classs_export_has_the_races_beside_the_days(tmp_path: Path) -> None
 def test_a_released_notebook_is_an_entry_and_its_demo_is_not(tmp_path: Path) -> None:
     target = tmp_path / "capstone.ipynb"
     target.write_bytes(capstone_bytes())
-    cells = entering.student_cells(target)
+    cells = entry.student_cells(target)
     assert [cell.name for cell in cells] == ["setup", "CapstoneEngine"]
     assert "class CapstoneEngine:" in cells[1].source
 
 
 def test_a_notebook_without_an_engine_is_told_as_that() -> None:
-    outcome = entering.enter([Cell("CapstoneEngine", "1 / 0")], 1)
+    outcome = entry.enter([Cell("CapstoneEngine", "1 / 0")], 1)
     assert outcome.fault == "there is no CapstoneEngine: its cell did not run to its end: ZeroDivisionError: division by zero"
 
 
 def test_a_missing_notebook_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_WORK", str(tmp_path))
     with pytest.raises(CourseError, match=r"no notebook at .*`autograder work` puts the released one there"):
-        entering.notebook_of(None)
+        entry.notebook_of(None)
 
 
 def test_help_stands_alone() -> None:
@@ -736,7 +736,7 @@ class CapstoneEngine(Naive):
         return super().step()
 """
     model = load_model("tiny", dtype=torch.float64)
-    with pytest.raises(Lost, match="memory grew"):
+    with pytest.raises(Disqualified, match="memory grew"):
         rightness.crowded(racer_of(over_naive(source)), model, Draw(1, "crowded"))
     for right in (naive_source(), DAY14):
         rightness.crowded(racer_of(right), model, Draw(1, "crowded"))
@@ -747,7 +747,7 @@ def test_a_short_race_from_a_notebook_to_the_board(tmp_path: Path, monkeypatch: 
     """The naive engine is right and slow: all points, and a score well below 1 or none where the machine is too busy to tell."""
     target = tmp_path / "capstone.ipynb"
     target.write_bytes(capstone_bytes())
-    outcome = entering.enter(entering.student_cells(target), 11, track=replace(running.TINY, num_requests=12, rounds=1))
+    outcome = entry.enter(entry.student_cells(target), 11, track=replace(running.TINY, num_requests=12, rounds=1))
     assert outcome.points == 4
     assert outcome.fault is None
     assert outcome.inconclusive or (outcome.score is not None and 0 < outcome.score < 0.7)

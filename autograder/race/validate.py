@@ -24,7 +24,7 @@ from ..grading.records import FLOAT32, QUANTIZED
 from .traffic import Asked
 
 if TYPE_CHECKING:
-    from .playing import Played
+    from .replay import Played
 
 BOARDS = (FLOAT32, QUANTIZED)
 LEAD = 1e-3
@@ -36,7 +36,7 @@ MOST_DIVERGENCE = 0.002
 0.0008 and 3 bits 0.009, and their true mean KL divergences are 0.0001, 0.03 and 0.19: the line lies where those go past 0.05."""
 
 
-class Lost(Exception):
+class Disqualified(Exception):
     """The engine broke the rules, in one line: there is no score."""
 
 
@@ -49,7 +49,7 @@ class Judge:
     divergences: list[float] = field(default_factory=list)
 
     def hold(self, played: Played) -> None:
-        """Raises Lost for a token that by itself is too far."""
+        """Raises Disqualified for a token that by itself is too far."""
         if self.board == FLOAT32:
             hold_against(self.model, played)
             return
@@ -58,10 +58,10 @@ class Judge:
             self.divergences += least_divergence(logits, tokens).tolist()
 
     def end(self) -> None:
-        """Raises Lost where all tokens together are too far."""
+        """Raises Disqualified where all tokens together are too far."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
             found = f"an engine that chooses these tokens is {mean:.4f} nats from the model at the least, in the mean"
-            raise Lost(f"{found}; allowed are {MOST_DIVERGENCE:g}")
+            raise Disqualified(f"{found}; allowed are {MOST_DIVERGENCE:g}")
 
     @property
     def divergence(self) -> float | None:
@@ -70,7 +70,7 @@ class Judge:
 
 
 def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
-    """Raises Lost at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good as that."""
+    """Raises Disqualified at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good as that."""
     for each, tokens, logits in _answers(model, played):
         _hold(each, tokens, logits, lead)
 
@@ -81,18 +81,18 @@ def _hold(each: Asked, tokens: Tensor, logits: Tensor, lead: float) -> None:
     if wrong:
         place = wrong[0]
         said = f"token {place} of {each.request_id} is {int(tokens[place])}; the model says {int(logits[place].argmax())}"
-        raise Lost(f"{said}, whose logit is {float(behind[place]):.3g} larger")
+        raise Disqualified(f"{said}, whose logit is {float(behind[place]):.3g} larger")
 
 
 @torch.no_grad()
 def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tensor]]:
-    """Of each request that got tokens: the tokens (T,), and the model's logits (T, V) where each was chosen. Raises Lost for no tokens."""
+    """Of each request that got tokens: the tokens (T,), and the model's logits (T, V) where each was chosen. Raises Disqualified for no tokens."""
     for each in played.asked:
         tokens = played.tokens.get(each.request_id, [])
         if not tokens:
             continue  # nothing was said
         if not all(0 <= token < model.config.vocab_size for token in tokens):
-            raise Lost(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
+            raise Disqualified(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
         logits = model(torch.tensor([each.prompt + tokens[:-1]]))[0, len(each.prompt) - 1 :]
         yield each, torch.tensor(tokens), logits
 

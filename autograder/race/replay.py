@@ -16,8 +16,8 @@ import torch
 from solutions.latency import Trace
 
 from ..sandbox.process.remote_student import Named, RemoteStudent
-from .holding import Lost
 from .traffic import Asked
+from .validate import Disqualified
 
 SETUP_SECONDS = 20.0
 """Processor seconds from the worker's beginning, or the end of the run before, until a new engine can be asked."""
@@ -125,7 +125,7 @@ def game(
 ) -> Generator[float, None, Played]:
     """Start a new engine and play these requests at their arrivals. Yield its clock after each step and return the outcome.
 
-    aborts: {number of a step, from 0: requests aborted before it}. Raises Lost, and what the engine raises.
+    aborts: {number of a step, from 0: requests aborted before it}. Raises Disqualified, and what the engine raises.
     """
     played = Played(asked)
     engine, memory = _new_engine(racer, model, dtype, max_running, cache_bytes)
@@ -186,10 +186,10 @@ def _new_engine(racer: Racer, model: str, dtype: torch.dtype, max_running: int, 
 
 
 def _setup_seconds(racer: Racer, clock: Clock) -> float:
-    """Return the processor seconds between the run before and this one. Raises Lost if they are too many."""
+    """Return the processor seconds between the run before and this one. Raises Disqualified if they are too many."""
     seconds = clock.start - racer.ended
     if seconds > SETUP_SECONDS:
-        raise Lost(f"set-up took {seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
+        raise Disqualified(f"set-up took {seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
     return seconds
 
 
@@ -202,40 +202,40 @@ def _add_arrived(pending: list[Asked], open_: dict[str, Asked], add: Any, now: f
 
 
 def _note_growth(played: Played, grown_bytes: int, cache_bytes: int, slack_bytes: int) -> None:
-    """Note by how much the worker's memory grew. Raises Lost if cache and slack do not allow as much."""
+    """Note by how much the worker's memory grew. Raises Disqualified if cache and slack do not allow as much."""
     played.grown_bytes = max(played.grown_bytes, grown_bytes)
     if played.grown_bytes > cache_bytes + slack_bytes:
         grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
-        raise Lost(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
+        raise Disqualified(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
 
 
 def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
-    """Forget an engine and its methods. Raises Lost if it still has work."""
+    """Forget an engine and its methods. Raises Disqualified if it still has work."""
     if engine.has_work:
-        raise Lost("has_work is true though every request has ended or was aborted")
+        raise Disqualified("has_work is true though every request has ended or was aborted")
     for thing in (engine, *methods):
         racer.forget(thing)
 
 
 def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:
-    """Stamps what a step has handed over. Raises Lost for what nobody is due."""
+    """Stamps what a step has handed over. Raises Disqualified for what nobody is due."""
     if not isinstance(new, list):
-        raise Lost(f"step gave no list of (request_id, token_id) but {type(new).__name__}")
+        raise Disqualified(f"step gave no list of (request_id, token_id) but {type(new).__name__}")
     due: dict[str, Asked] = {}
     for pair in new:
         match pair:
             case (str(request_id), int(token)) if not isinstance(token, bool):
                 pass
             case _:
-                raise Lost(f"step gave {ascii(pair)[:60]} where (request_id, token_id) was due")
+                raise Disqualified(f"step gave {ascii(pair)[:60]} where (request_id, token_id) was due")
         each = open_.get(request_id) or due.get(request_id)
         tokens = played.tokens.setdefault(request_id, [])
         if each is None or len(tokens) == each.max_tokens:
-            raise Lost(f"step gave a token of {ascii(request_id)[:60]}, which is not open: not there, complete, or aborted")
+            raise Disqualified(f"step gave a token of {ascii(request_id)[:60]}, which is not open: not there, complete, or aborted")
         due[request_id] = each
         tokens.append(token)
         played.times.setdefault(request_id, []).append(now)
         if len(tokens) == each.max_tokens:
             del open_[request_id]
     if len(due) > max_running:
-        raise Lost(f"a step gave tokens of {len(due)} requests, max_running is {max_running}")
+        raise Disqualified(f"a step gave tokens of {len(due)} requests, max_running is {max_running}")

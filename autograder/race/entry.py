@@ -19,9 +19,9 @@ from ..sandbox.confine.limits import cpu_seconds
 from ..sandbox.confine.threads import one_thread
 from ..sandbox.process import forkserver_pool
 from ..sandbox.submission import Cell, read_submission
-from .playing import SETUP_SECONDS, Racer
+from .baselines import LIMITS, TOPIC, Rivals
+from .replay import SETUP_SECONDS, Racer
 from .rightness import judge
-from .rivals import LIMITS, TOPIC, Rivals
 from .running import TINY, Outcome, Track, race
 
 ENGINE = "CapstoneEngine"

@@ -14,7 +14,7 @@ from ..sandbox.confine.limits import Limits
 from ..sandbox.process import forkserver_pool
 from ..sandbox.process.forkserver_client import ForkServer
 from ..sandbox.submission import Cell
-from .playing import Racer
+from .replay import Racer
 
 TOPIC = "capstone"
 LIMITS = Limits(call_seconds=30.0, cell_seconds=20.0, check_seconds=300.0, submission_seconds=3600.0, memory_bytes=4 * 1024**3)
