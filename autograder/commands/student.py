@@ -108,8 +108,8 @@ def judge_test(
     file: Annotated[Path, typer.Argument(help="A Python file with the function test_EXERCISE(x).")],
 ) -> None:
     """Run your test on correct and incorrect solutions of an exercise, as `judge_test(...)` does."""
+    from ..certification.written_tests.report import told_of_source
     from ..certification.written_tests.tasks import task
-    from ..certification.written_tests.telling import told_of_source
 
     which = task(exercise)
     try:

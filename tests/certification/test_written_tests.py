@@ -17,7 +17,7 @@ from autograder import student
 from autograder.base.course_table import solution_source
 from autograder.base.errors import CourseError
 from autograder.base.specimen_files import Listed, listed
-from autograder.certification.written_tests import counting, gathering, judging, looking, telling
+from autograder.certification.written_tests import collect, counting, inspection, judging, report
 from autograder.certification.written_tests.tasks import name_of, names, task
 from autograder.lessons import find_day, lesson
 from autograder.sandbox.protocol.handles import Handle
@@ -39,7 +39,7 @@ def tell(exercise: str, source: str, runs: int = judging.RUNS) -> tuple[judging.
         judged = judging.judge(task(exercise), source, name, runs=runs, draw=1)
     except judging.TestDoesNotRun as error:
         return None, f"{name} does not run: {error}"
-    return judged, "\n".join(telling.told(judged, name, looking.remarks(source)))
+    return judged, "\n".join(report.told(judged, name, inspection.remarks(source)))
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_what_a_lesson_shows_before_the_student_writes_is_as_it_says(exercise: s
             continue
         name = re.search(r"def (\w+)\(x\)", source)[1]  # type: ignore[index]
         judged = judging.judge(which, source, name, runs=1)
-        said = "\n".join(telling.told(judged, name, []))
+        said = "\n".join(report.told(judged, name, []))
         if name == f"test_{exercise}":
             assert said == f"{name}: not written yet. Write it in the cell above, run that, then this one."
         elif name == "test_to_the_last_bit":
@@ -139,7 +139,7 @@ def test_nothing_of_a_version_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judging.Judged(4, 20, list(which.rules), right_accepted=4)
     for version in which.versions:
         judging.note(judged, version, [judging.Run("accepts"), judging.Run("accepts")])
-    said = "\n".join(telling.told(judged, "test_causal_mask", []))
+    said = "\n".join(report.told(judged, "test_causal_mask", []))
     assert "rejects 0 of 20" in said
     assert "3 more promises" in said
     for each in which.specimens:
@@ -177,7 +177,7 @@ def test_a_verdict_counts_only_if_every_run_gives_it() -> None:
 
 
 def test_what_got_through_is_a_list_in_a_notebook() -> None:
-    table = telling.shown(["Two `x`:", "- one", "- two", "The end."])
+    table = report.shown(["Two `x`:", "- one", "- two", "The end."])
     assert table._repr_html_() == "<p>Two <code>x</code>:</p><ul><li>one</li><li>two</li></ul><p>The end.</p>"
     assert repr(table) == "Two `x`:\n- one\n- two\nThe end."
 
@@ -195,7 +195,7 @@ def test_what_a_test_uses_is_taken_along() -> None:
         "def test_it(x, causal_mask=None):\n    for q, k in LENGTHS:\n        assert x(helper(q), k) is not causal_mask, pairs\n"
     )
     module = as_cell(source, namespace)
-    uses, own = gathering.gathered(module.test_it, namespace, exercise="causal_mask", given=set())
+    uses, own = collect.gathered(module.test_it, namespace, exercise="causal_mask", given=set())
     assert own.startswith("def test_it(x")
     again: dict[str, Any] = {}
     exec(uses + "\n" + own, again)
@@ -217,7 +217,7 @@ def test_what_cannot_be_taken_along_is_named(source: str, told: str) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
     module = as_cell(source, namespace)
     with pytest.raises(CourseError, match=re.escape(told)):
-        gathering.gathered(module.test_it, namespace, exercise="causal_mask", given=set())
+        collect.gathered(module.test_it, namespace, exercise="causal_mask", given=set())
 
 
 def as_cell(source: str, namespace: dict[str, Any]) -> types.SimpleNamespace:
@@ -231,7 +231,7 @@ def as_cell(source: str, namespace: dict[str, Any]) -> types.SimpleNamespace:
 
 
 def test_an_honest_test_gets_no_remark() -> None:
-    assert not any(looking.remarks(text(each)) for _, each in ANSWERS if each.right)
+    assert not any(inspection.remarks(text(each)) for _, each in ANSWERS if each.right)
 
 
 def test_a_copy_without_the_versions_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ CALLS_SECONDS = 20.0
 """What all calls of one run may take by the wall."""
 MANY_CALLS = 1000
 """Whoever is out of time after more than these has spent it on them."""
-HANDED = (Path(__file__).parent / "handed.py").read_text(encoding="utf-8")
+HANDED = (Path(__file__).parent / "payload.py").read_text(encoding="utf-8")
 ENTRY = "judged_test_run"
 OURS = frozenset(re.findall(r"def (\w+)\(", HANDED))
 """Functions whose lines are none of the test's."""

@@ -9,9 +9,9 @@ from ...base.errors import CourseError
 from ...lessons.marks import bound_names
 from ...notebook.display import Table
 from ...notebook.render import with_code
-from .gathering import gathered
+from .collect import gathered
+from .inspection import remarks
 from .judging import Judged, Run, TestDoesNotRun, judge
-from .looking import remarks
 from .tasks import Task, task
 
 NUDGES = 3
