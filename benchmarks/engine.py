@@ -39,7 +39,7 @@ from course.kit.models.model import WeightsOnly
 from solutions.batching import decode_batch, prefill_batch
 from solutions.costs import kv_cache_bytes, measure_machine
 from solutions.engine import PackedModel, StaticEngine
-from solutions.engine.products import HALVES, WAYS
+from solutions.engine.matmul import HALVES, WAYS
 from solutions.engine.quantized import QuantizedEngine, QuantizedModel, best_instruction_set
 from solutions.engine.quantized.drafted import continue_drafted
 from solutions.engine.sequence import most_probable
@@ -85,7 +85,7 @@ a pass.
 Points come from several runs, and a machine is not the same every day: compare engines at a point, not points with one another.
 
 Roofs: what the machine did in the same minute. Arithmetic is the fastest product of two matrices (1,024 columns and rows) of all ways
-that `solutions/engine/products.py` knows; a token costs two operations for each weight. Bandwidth is a plain sum over 256 MB; a decode
+that `solutions/engine/matmul.py` knows; a token costs two operations for each weight. Bandwidth is a plain sum over 256 MB; a decode
 step reads each weight once, and the keys and values of all rows. The bounds are those alone: attention's own arithmetic comes on top."""
 
 Clock = Callable[[], NDArray[np.float64]]

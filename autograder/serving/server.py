@@ -17,7 +17,7 @@ from course.kit.serving.running import LOOPBACK, CannotListen, address, announce
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
 from solutions import serving
-from solutions.engine.choosing import Kind, NoKernels, choose
+from solutions.engine.backend import Kind, NoKernels, choose
 from solutions.engine.core import EngineCore
 from solutions.tokenizer import render_chat
 

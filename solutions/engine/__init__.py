@@ -15,14 +15,14 @@ between the last two. `ServingEngine` is put together from `Parts`, so that one 
 
 | part | here | field of `Parts` | what it has to be like |
 |---|---|---|---|
-| who holds which block | `blocks` | `pool` | Day 13's `PrefixPool` |
-| the memory behind the blocks | `blocks` | `memory` | Day 13's `PagedKV` |
+| who holds which block | `block_manager` | `pool` | Day 13's `PrefixPool` |
+| the memory behind the blocks | `block_manager` | `memory` | Day 13's `PagedKV` |
 | a request and its tokens | `sequence` | | `Request`, a Day 14 one with a sampler |
 | who is fed, how much, and who gives way | `scheduler` | `scheduler`, `update`, `abort` | Day 14's of the same names |
 | the pass through the model | `runner` | `forward` | Day 14's `forward_ragged` |
 """
 
-from solutions.engine.answering import Answer, Engine, SamplingParams
+from solutions.engine.api import Answer, Engine, SamplingParams
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken, Parts, ServingEngine

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from course.kit.serving import SamplingParams, TokenOutput
-from solutions.engine.choosing import Choice
-from solutions.engine.drawing import as_row, token_logprobs
+from solutions.engine.backend import Choice
+from solutions.engine.sampling import as_row, token_logprobs
 from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken
 

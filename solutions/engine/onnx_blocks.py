@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from course.kit.models.gguf_file import BLOCK_SIZE, Q4_1_BYTES
-from solutions.engine.products import Way
+from solutions.engine.matmul import Way
 
 NAME = "onnxruntime"
 Floats = NDArray[np.float32]

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import rms_norm, silu
 
 from course.kit import WeightsOnly
+from solutions.engine.matmul import SAMPLES, WAYS, Product, Products
 from solutions.engine.onnx_blocks import WAY as ONNX_WAY
-from solutions.engine.products import SAMPLES, WAYS, Product, Products
 
 
 @dataclass

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from solutions.continuous_batching import Flat
-from solutions.engine.blocks import PagedKV, PagedSequence, block_tables, read_blocks
+from solutions.engine.block_manager import PagedKV, PagedSequence, block_tables, read_blocks
 from solutions.engine.packed import PackedModel, Rotation, additive
 
 

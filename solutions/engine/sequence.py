@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from solutions import continuous_batching
-from solutions.engine.drawing import Row, as_row, drawn, require_numbers
+from solutions.engine.sampling import Row, as_row, drawn, require_numbers
 from solutions.samplers import sample_next_token
 from solutions.steering import apply_frequency_presence, apply_repetition_penalty, min_p_probs
 

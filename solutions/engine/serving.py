@@ -12,7 +12,7 @@ from torch import Tensor
 from course.kit import WeightsOnly
 from solutions.continuous_batching import Flat, flatten_chunks
 from solutions.engine import scheduler as day14
-from solutions.engine.blocks import PagedKV, PagedSequence, PrefixPool
+from solutions.engine.block_manager import PagedKV, PagedSequence, PrefixPool
 from solutions.engine.packed import PackedModel, pack
 from solutions.engine.runner import Runner
 from solutions.engine.scheduler import Plan, Scheduler

@@ -20,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from course.kit import WeightsOnly
 from solutions.batching import left_pad, positions_and_mask
-from solutions.engine.drawing import require_numbers
 from solutions.engine.packed import PackedModel, Rotation, additive, pack
+from solutions.engine.sampling import require_numbers
 
 
 class StaticEngine:

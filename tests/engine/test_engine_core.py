@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from course.kit.serving import SamplingParams
-from solutions.engine.choosing import choose
+from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 from solutions.serving import AsyncEngine
 

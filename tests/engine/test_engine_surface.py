@@ -11,7 +11,7 @@ import torch
 import solutions.engine.quantized as quantized
 from course.kit import ChatMessage, WeightsOnly, load_model, paths
 from course.kit.errors import ModelError
-from solutions.engine import Answer, Engine, Parts, SamplingParams, ServingEngine, choosing, onnx_blocks
+from solutions.engine import Answer, Engine, Parts, SamplingParams, ServingEngine, backend, onnx_blocks
 from solutions.engine.static import StaticEngine
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
@@ -125,7 +125,7 @@ def test_who_has_ended_costs_nothing_and_who_waits_comes_next(scripted):
 def test_where_memory_is_short_somebody_waits_and_nobody_is_answered_otherwise(tiny, engine, monkeypatch):
     drawn = SamplingParams(max_new_tokens=24, temperature=1.0, eos_token_id=None)
     due = [engine.generate(text, drawn, seed=3) for text in TEXTS]
-    monkeypatch.setattr(choosing, "FLOAT_TOKENS", 0)
+    monkeypatch.setattr(backend, "FLOAT_TOKENS", 0)
     made, preempted = Engine(tiny, rows=3, max_len=80), []
     inner = made._serving.scheduler.schedule
     made._serving.scheduler.schedule = lambda: (plan := inner(), preempted.extend(plan.preempted))[0]

@@ -14,10 +14,10 @@ from course.kit.errors import ModelError
 from course.kit.models.gguf_file import Q4_1_BYTES, Q8_0_BYTES
 from course.kit.models.gguf_model import load_gguf_blocks
 from solutions.engine import PackedModel, Request, StaticEngine, onnx_blocks
-from solutions.engine import products as products_module
-from solutions.engine.choosing import NoKernels, choose
+from solutions.engine import matmul as products_module
+from solutions.engine.backend import NoKernels, choose
+from solutions.engine.matmul import LINEAR, SAMPLES, Products, Way, is_near
 from solutions.engine.onnx_blocks import WAY, BlockProduct, parts_of
-from solutions.engine.products import LINEAR, SAMPLES, Products, Way, is_near
 
 from ..kit.test_kit_gguf import write_gguf
 

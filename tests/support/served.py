@@ -24,7 +24,7 @@ from course.kit import WeightsOnly, load_model, load_tokenizer
 from course.kit.serving import EchoCore
 from course.kit.serving.running import LOOPBACK, Runner, address, open_port
 from course.kit.serving.web import Served, Server
-from solutions.engine.choosing import choose
+from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 
 AUTOGRADER = Path(sys.executable).with_name("autograder")

@@ -16,7 +16,7 @@ from torch import Tensor
 from course.kit import paths
 from solutions.batching import left_pad
 from solutions.continuous_batching import Flat
-from solutions.engine.drawing import require_numbers
+from solutions.engine.sampling import require_numbers
 from solutions.paging import PagedSequence
 
 from .instruction_sets import NAMES, InstructionSet, available, best_instruction_set

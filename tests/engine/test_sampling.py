@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from course.kit import load_model
 from course.kit.errors import ModelError
 from solutions import serving
-from solutions.engine.drawing import BLOCK, CUTOFFS, above, as_row, drawn, token_logprobs
+from solutions.engine.sampling import BLOCK, CUTOFFS, above, as_row, drawn, token_logprobs
 from solutions.engine.sequence import Request, most_probable, next_tokens
 from solutions.engine.serving import ServingEngine
 from solutions.paging import BlockPool, PagedSequence

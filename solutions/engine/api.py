@@ -16,7 +16,7 @@ from typing import Any, Literal
 import torch
 
 from course.kit import ChatMessage, Tokenizer, WeightsOnly
-from solutions.engine.choosing import Kind, choose
+from solutions.engine.backend import Kind, choose
 from solutions.engine.sequence import Request
 from solutions.steering import StopStrings
 from solutions.tokenizer import StreamDecoder, render_chat

@@ -20,8 +20,8 @@ from course.kit import Config, Tokenizer, WeightsOnly, load_model, load_tokenize
 from course.kit.errors import ModelError
 from course.kit.models.gguf_model import load_gguf_blocks
 from solutions.engine import onnx_blocks
+from solutions.engine.matmul import Products
 from solutions.engine.packed import PackedModel
-from solutions.engine.products import Products
 from solutions.engine.serving import Parts, ServingEngine
 
 Kind = torch.dtype | Literal["auto", "quantized"]

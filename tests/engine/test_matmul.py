@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course.kit import load_model
 from solutions.batching import generate_batch
 from solutions.engine import Engine, PackedModel, Request, ServingEngine, StaticEngine
-from solutions.engine.products import BOUNDS, FEWEST, LINEAR, SAMPLES, WAYS, Product, Products, Way, told
+from solutions.engine.matmul import BOUNDS, FEWEST, LINEAR, SAMPLES, WAYS, Product, Products, Way, told
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
