@@ -26,7 +26,7 @@ Suspects = Sequence[tuple[Any, str]]
 
 
 class Student(Protocol):
-    """What a check calls `student`: the student's functions, in this process (`near.py`) or in a worker (`far.py`), one like the other.
+    """What a check calls `student`: the student's functions, in this process (`local.py`) or in a worker (`remote_student.py`).
 
     `student.f(x)` calls a function: what it is given and what it returns crosses as data, and what is no data stays with the student's
     code and is a handle here. A handle's attributes and items are read and set, its methods are called, `len`, `in`, `for`, `next`,

@@ -167,9 +167,9 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 def count_workers(total: list[float]) -> None:
     """Adds the processor time of each worker to total[0], read from the kernel as the worker ends."""
     from autograder.sandbox.confine.limits import cpu_seconds
-    from autograder.sandbox.process.channel import Connection
+    from autograder.sandbox.process.channel import WorkerChannel
 
-    close, lock = Connection.close, threading.Lock()
+    close, lock = WorkerChannel.close, threading.Lock()
 
     def counted(connection: Any) -> None:
         if connection.socket.fileno() != -1:
@@ -177,7 +177,7 @@ def count_workers(total: list[float]) -> None:
                 total[0] += cpu_seconds(connection.pid) or 0.0
         close(connection)
 
-    Connection.close = counted
+    WorkerChannel.close = counted
 
 
 def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
@@ -223,7 +223,8 @@ def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
 def runs_a_submission(process: Any) -> bool:
     """A worker, whose command line is that of the warm process it was forked from; or a kernel of stock nbgrader's."""
     line, parent = process.cmdline(), process.parent()
-    return "ipykernel_launcher" in line or ("autograder.sandbox.process.forkserver" in line and parent is not None and parent.cmdline() == line)
+    forked = parent is not None and parent.cmdline() == line
+    return "ipykernel_launcher" in line or ("autograder.sandbox.process.forkserver" in line and forked)
 
 
 def proportional_bytes(pid: int) -> int:

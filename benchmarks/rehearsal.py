@@ -1,8 +1,8 @@
 """CUDA rehearsed on a CPU, for whole programs: the course's stand-in, and what belongs to random numbers and to reports.
 
-`autograder/sandbox/measure/cuda_emulator.py` records, replays, counts and refuses what belongs to memory, streams and devices. Added here: a
-generator is made for a device and refused on another one; inside a recording only the default generator and those registered with the
-graph draw; `torch.cuda.set_sync_debug_mode("error")` makes every wait an error; `x.cuda()` is `x.to("cuda")`; a GPU has a name.
+`autograder/sandbox/measure/cuda_emulator.py` records, replays, counts and refuses what belongs to memory, streams and devices. Added
+here: a generator is made for a device and refused on another one; inside a recording only the default generator and those registered
+with the graph draw; `torch.cuda.set_sync_debug_mode("error")` makes every wait an error; `x.cuda()` is `x.to("cuda")`; a GPU has a name.
 No time that is taken in here means anything.
 """
 

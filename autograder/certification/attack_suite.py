@@ -401,7 +401,7 @@ def changes(before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]
 
 
 def worker_processes() -> Iterator[int]:
-    """Processes that descend from this process's fork server, as far as /proc tells: in the private root all do, whoever their parent was."""
+    """Processes that descend from this process's fork server, as far as /proc tells: in the private root all do."""
     if not os.path.isdir("/proc/self"):
         return
     forkserver = forkserver_pool.forkserver().process.pid

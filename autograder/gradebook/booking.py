@@ -1,22 +1,17 @@
-"""The entry to a class's gradebook for a run: check it, open it for days, book records and penalties.
-
-The class's own tables go into nbgrader's gradebook, too, for formgrader to show them.
-"""
+"""The entry to a class's gradebook for a run: check it, open it for days, book records and penalties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.errors import InfrastructureFault
 from ..grading.records import Record
 from ..grading.tasks import Task
 from ..lessons import Day
-from .books.gradebook import check_gradebook, enter_day, set_people
-from .policy.deadlines import book_due_dates
-from .policy.roster import find_roster
+from .books.gradebook import check_gradebook, enter_day
+from .policy.class_tables import book_class
 from .results import automatic_scores, book_penalties
 
 if TYPE_CHECKING:
@@ -57,17 +52,6 @@ def book_through_nbgrader(folder: ClassFolder, days: Iterable[Day], tasks: Itera
     failures = store(folder, tasks, progress)
     book_penalties(folder, days)
     return failures
-
-
-def book_class(root: Path, db_url: str, days: Iterable[Day]) -> None:
-    """Book the roster's names and addresses, and the due dates and extensions of these days, if the gradebook has the days.
-
-    Students of the roster who handed in nothing are added, too. Raises CourseError if a table cannot be read.
-    """
-    roster = find_roster(root)
-    if roster is not None:
-        set_people(roster.by_id.values(), db_url)
-    book_due_dates(root, db_url, days)
 
 
 def unbooked(folder: ClassFolder, day: Day, tasks: Iterable[Task], fresh: Mapping[str, Record]) -> list[Task]:

@@ -70,7 +70,7 @@ class Judge:
 
 
 def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
-    """Raises Disqualified at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good as that."""
+    """Raise Disqualified at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good."""
     for each, tokens, logits in _answers(model, played):
         _hold(each, tokens, logits, lead)
 
@@ -86,7 +86,7 @@ def _hold(each: Asked, tokens: Tensor, logits: Tensor, lead: float) -> None:
 
 @torch.no_grad()
 def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tensor]]:
-    """Of each request that got tokens: the tokens (T,), and the model's logits (T, V) where each was chosen. Raises Disqualified for no tokens."""
+    """Yield each request with its tokens (T,) and the model's logits (T, V) at each. Raises Disqualified for a request without tokens."""
     for each in played.asked:
         tokens = played.tokens.get(each.request_id, [])
         if not tokens:

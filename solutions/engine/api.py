@@ -147,7 +147,7 @@ class Engine:
         dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits where file and processor allow, and else computes in float32;
         a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that.
         rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
-        threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `products.py`; None for the
+        threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `matmul.py`; None for the
         fastest, timed for a few seconds once in a process, and printed. "onnxruntime" multiplies with a .gguf file's blocks instead.
         Another process may choose otherwise and round otherwise: name one for the same roundings everywhere. `engine.products` has the
         choice, by the matrix's shape; a file's blocks have none, but by onnxruntime.

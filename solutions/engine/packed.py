@@ -32,7 +32,7 @@ class PackedLayer:
 class PackedModel:
     """A model's packed weights. A copy: several engines may share one. products: how they are multiplied, and what that was chosen by.
 
-    way: how, by name, instead of by timing (`products.py`), which takes a few seconds once in a process. blocks: the matrices' blocks as
+    way: how, by name, instead of by timing (`matmul.py`), which takes a few seconds once in a process. blocks: the matrices' blocks as
     `load_gguf_blocks` has them; where they are given, onnxruntime's product with them is one of the ways.
     """
 

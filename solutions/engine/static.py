@@ -3,7 +3,7 @@
 Nothing here is new to who has done Days 3 to 11. Five rungs stand between `generate_batch` and this: matrices that read the
 same input are laid side by side and multiplied once (q, k and v; gate and up); sines and cosines are computed once and looked up;
 attention is the library's fused kernel, which never writes the score matrix down; a product takes the way that was fastest when each
-was timed (`products.py`); and of the last layer a prefill computes the last token only. A sixth, `compile_decode`, lets torch.compile
+was timed (`matmul.py`); and of the last layer a prefill computes the last token only. A sixth, `compile_decode`, lets torch.compile
 fuse what is left; it takes a minute or more and is for long runs.
 
 The loop over the layers stands here once more, and not `run_layers`: packed weights, and a last layer cut to one token, are its point.

@@ -382,8 +382,8 @@ def test_cells_that_end_the_process_are_tried_a_few_times_and_what_was_there_bef
 
 
 def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(far):
-    student = RemoteStudent("softmax", [Cell("long", "x = 1\n" * 200_000), Cell("good", "def softmax(x):\n    raise ValueError('y' * 10**7)")], {},
-                  limits=QUICK.limits)  # fmt: skip
+    cells = [Cell("long", "x = 1\n" * 200_000), Cell("good", "def softmax(x):\n    raise ValueError('y' * 10**7)")]
+    student = RemoteStudent("softmax", cells, {}, limits=QUICK.limits)
     try:
         student.start()
         assert "not run" in student.cell_outcomes["long"].message
@@ -413,7 +413,8 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
             student.close()
             assert student.cell_outcomes[name].outcome in ("memory", "timeout"), student.cell_outcomes
             start = time.monotonic()
-            following = RemoteStudent("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {}, limits=QUICK.limits)
+            look = Cell("look", "import os\ndef look():\n    return os.listdir('.')")
+            following = RemoteStudent("softmax", [look], {}, limits=QUICK.limits)
             following.start()
             assert list(following.look()) == []
             following.close()

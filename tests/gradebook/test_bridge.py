@@ -28,7 +28,7 @@ from autograder.gradebook.books.preprocessors import WriteVerdicts
 from autograder.grading import verdict_inputs
 from autograder.grading.records import read_record
 from autograder.lessons import ROOT, lesson, release_notebook_path
-from autograder.sandbox.process.channel import Connection
+from autograder.sandbox.process.channel import WorkerChannel
 from tests.support.submissions import QUICK, SOFTMAX, Notebook, cells_of, code, hand_in, released, solved, with_cell
 
 BIN = Path(sys.executable).parent
@@ -380,7 +380,7 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero_under_nbgrader_either(t
     converter = type("Converter", (Configurable,), {"coursedir": CourseDirectory(root=str(tmp_path))})()
     step = WriteVerdicts(parent=Configurable(parent=converter))
     preprocessors._canaries(SLUG, 0, verdict_inputs.of_day(SOFTMAX))
-    real, requests = Connection.request, []
+    real, requests = WorkerChannel.request, []
 
     def request(self, *arguments, **more):
         requests.append(self.pid)
@@ -388,7 +388,7 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero_under_nbgrader_either(t
             os.kill(self.pid, signal.SIGKILL)
         return real(self, *arguments, **more)
 
-    monkeypatch.setattr(Connection, "request", request)
+    monkeypatch.setattr(WorkerChannel, "request", request)
     record = step.record("ada", SLUG)
     assert len(set(requests)) >= 2
     assert (record.points, record.crashed) == (TOTAL, False)

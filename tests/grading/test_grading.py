@@ -879,7 +879,8 @@ def test_a_hidden_check_says_which_builtin_exception_and_where(tmp_path):
 
 def test_the_worker_does_not_know_the_runs_seed():
     seed = 2**50 + 12_345
-    far = RemoteStudent("softmax", [Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")], {}, seed=seed, limits=QUICK.limits)
+    ask = Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")
+    far = RemoteStudent("softmax", [ask], {}, seed=seed, limits=QUICK.limits)
     try:
         assert far.ask() == worker_seed(seed) not in (seed, 0)
     finally:

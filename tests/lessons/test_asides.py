@@ -275,7 +275,8 @@ def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: 
         ]
         exec(compile(ast.Module(body, []), "<colleague>", "exec"), namespace)
         namespace[aside.exercise] = namespace[aside.colleague]
-        verdicts = run_checks(aside.topic, select(aside.topic, exercise=aside.exercise, hidden=False, timing=False), LocalStudent(namespace))
+        selected = select(aside.topic, exercise=aside.exercise, hidden=False, timing=False)
+        verdicts = run_checks(aside.topic, selected, LocalStudent(namespace))
         assert any(verdict.failed for verdict in verdicts) == fails, [v.title for v in verdicts if v.failed]
 
 

@@ -230,7 +230,7 @@ def test_fixtures_for_own_tests_and_what_is_inconclusive(tmp_path):
     assert ">       close(student.softmax(torch.zeros(1, 4)), [[0.25] * 4])" in ran.stdout
     assert re.search(r"^E +in softmax, line \d+: ", ran.stdout, re.MULTILINE)
     assert "no notebook at" in ran.stdout
-    assert "far.py" not in ran.stdout
+    assert "remote_student.py" not in ran.stdout
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ SCRIPTS = {path.stem for folder in ("benchmarks", "datasets") for path in (ROOT 
 OURS = {"autograder", "course", "solutions", "tests", "benchmarks", *SCRIPTS}
 NOT_READ = ("specimens", "__pycache__")
 """Specimens import what a submission may, which is what the course needs."""
-ANSWERS = ROOT / "tests" / "written_tests"
+ANSWERS = ROOT / "tests" / "certification" / "written_tests"
 """What students might write for a test to be judged: some of it is not even Python."""
 WHO_NEEDS = {
     "autograder/site": ["docs"],

@@ -196,7 +196,8 @@ def test_a_tokenizers_tables_are_copies():
 
 
 def test_what_the_notebook_set_for_all_of_torch_is_the_functions_and_not_the_checks():
-    student = LocalStudent({"off": lambda: torch.set_grad_enabled(False) and None, "is_on": torch.is_grad_enabled, "draw": lambda: torch.rand(1)})
+    names = {"off": lambda: torch.set_grad_enabled(False) and None, "is_on": torch.is_grad_enabled, "draw": lambda: torch.rand(1)}
+    student = LocalStudent(names)
     state = torch.get_rng_state()
     student.off()
     assert torch.is_grad_enabled()

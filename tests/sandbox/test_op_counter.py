@@ -123,7 +123,8 @@ def test_what_is_outside_the_block_is_not_counted():
 
 
 def test_clocks_go_forward_with_work():
-    far = RemoteStudent("softmax", [Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")], {})
+    cell = Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")
+    far = RemoteStudent("softmax", [cell], {})
     for student in (far, LocalStudent({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
         start = student.clock()
         student.f()

@@ -242,7 +242,7 @@ def test_a_day_that_shows_the_ladder_needs_the_days_that_set_its_rungs():
 
 def test_what_notebooks_import_counts_and_what_only_grading_needs_does_not():
     counted = {path.name for path in imported_files(ROOT, ["autograder.student"])}
-    assert {"student.py", "progress.py", "earlier.py", "near.py", "runner.py", "authoring.py"} <= counted
+    assert {"student.py", "progress.py", "earlier.py", "local.py", "runner.py", "authoring.py"} <= counted
     assert counted.isdisjoint({"certify.py", "attack_suite.py", "demo.py"})
 
 

@@ -1,4 +1,4 @@
-"""What the checks of serving play: a core whose books lie here, readers that come and go, clients that hang up. See `grading/scenes.py`."""
+"""What the checks of serving play: a core whose books lie here, readers that come and go, clients that hang up (`async_harness.py`)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 from ...grading.tasks import Task
 from ...lessons import Day
-from ..booking import book_class
+from ..policy.class_tables import book_class
 from .class_folder import ClassFolder
 from .gradebook import enter_day, one_engine
 from .reading import submitted_at

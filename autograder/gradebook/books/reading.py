@@ -32,7 +32,7 @@ from ...grading.tasks import LINK, why_left_out
 from ...lessons import Day, find_day, release_notebook_path
 from ...lessons.notebooks import copy_figures
 from ...sandbox.submission import BadSubmission, cell_source, load_notebook
-from ..booking import book_class
+from ..policy.class_tables import book_class
 from .cells import code_cell, markdown_cell, notebook
 from .gradebook import check_gradebook, enter_day
 from .sanitising import is_plain

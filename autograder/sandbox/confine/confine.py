@@ -54,7 +54,8 @@ WORKER_MODULES = (
     "process/__init__", "process/forkserver", "process/worker",
     "protocol/__init__", "protocol/wire", "protocol/shared_objects", "protocol/text",
     "confine/__init__", "confine/confine", "confine/landlock", "confine/syscalls", "confine/limits", "confine/large_pages",
-    "measure/__init__", "measure/op_counter", "measure/memory", "measure/meta", "measure/simulated_machine", "measure/trace_fingerprints", "measure/cuda_emulator",
+    "measure/__init__", "measure/op_counter", "measure/memory", "measure/meta", "measure/simulated_machine",
+    "measure/trace_fingerprints", "measure/cuda_emulator",
 )  # fmt: skip
 """Of SANDBOX: all that a worker imports of the grader."""
 

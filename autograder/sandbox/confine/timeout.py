@@ -35,8 +35,8 @@ class _Moment:
 
 
 class _Reminder(weakref.ref[Any]):
-    """Rings again at the moment at which its object is thrown away. For a TimeoutExpired that a bare `except:` has swallowed, that is the line
-    after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
+    """Rings again at the moment at which its object is thrown away. For a TimeoutExpired that a bare `except:` has swallowed, that is the
+    line after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
 
     def __index__(self) -> int:
         return int(signal.SIGALRM)
@@ -140,8 +140,8 @@ class Alarm:
                 self.ring(stopped_after(self.seconds, waited=waited), frame)
 
     def _look_once_more(self) -> None:
-        """At the next jump. A TimeoutExpired raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except` to the
-        last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
+        """At the next jump. A TimeoutExpired raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except`
+        to the last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
         self.rang_at = 0, 0
         moment = _Moment()
         self.reminder = _Reminder(moment, _thread.interrupt_main)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ class Work:
     """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
     write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
     grad_flops: those of the flops that ran while gradients were on. waits: how often Python asked a tensor for its value, or for
-    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`stand_in.py`).
+    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`simulated_machine.py`).
 
     peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage.
     slow_bytes: read from and written to storages larger than `fast_bytes`, where that was given. What a gather takes and a partial

@@ -32,7 +32,7 @@ def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] |
 def counting_on(
     line: WorkerSession, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
 ) -> Iterator[Work]:
-    """machine: a made-up one, see `stand_in.py`. fast_bytes, python: see `Work`."""
+    """machine: a made-up one, see `simulated_machine.py`. fast_bytes, python: see `Work`."""
     work = Work()
     line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
     line.counts = True

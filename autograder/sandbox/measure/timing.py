@@ -4,7 +4,7 @@ A student's version is held against two rivals that run in processes of their ow
 the reference, and a naive version that gives the same answer. It passes where it stays below the geometric mean of the two, so
 that both have room: with a naive version 6 times as slow as the reference, a right version may be 2.4 times as slow.
 Student and reference alternate; three rounds or more, until all rounds agree or time is up. Rounds that disagree to the end
-are `Inconclusive`, never a verdict: the run measures again with more rounds (`lane.py`), and then asks a person.
+are `Inconclusive`, never a verdict: the run measures again with more rounds (`timing_phase.py`), and then asks a person.
 
 The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process
 cannot. Nothing that a student's process says of time is read.
@@ -266,7 +266,7 @@ class GrowingWork:
 
 
 class Rivals:
-    """The reference and the naive versions of a topic: in workers of a fork server that no submission is forked from, or in this process."""
+    """The reference and the naive versions of a topic: in workers of a fork server without submissions, or in this process."""
 
     def __init__(self, topic: str, near: bool) -> None:
         self.topic, self.near = topic, near

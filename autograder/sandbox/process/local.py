@@ -1,7 +1,7 @@
 """What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself.
 
-LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: what a function is given and what it
-returns crosses as the same bytes, so that it sees copies, and a notebook gives the verdicts that grading gives.
+LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: arguments and results cross
+as the same bytes, so a function sees copies, and a notebook gives the verdicts that grading gives.
 """
 
 from __future__ import annotations

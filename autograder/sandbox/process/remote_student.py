@@ -71,7 +71,7 @@ class RemoteStudent:
         return self._line.play(story, stop=stop)
 
     def scene(self, name: str, *given: Any) -> Awaited:
-        """Plays a scene of `scenes.py` where the student's code is, around functions or classes of his: `student.scene("serve",
+        """Plays a scene of `async_harness.py` where the student's code is, around functions or classes of his: `student.scene("serve",
         student.AsyncEngine, ...)`."""
         played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
         things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
