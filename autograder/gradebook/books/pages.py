@@ -108,7 +108,7 @@ def head(record: Record) -> str:
         parts.append(f"<p><b>This file could not be graded:</b> {_line(record.problem)}</p>")
     elif record.notes:
         items = "".join(f"<li><code>{_line(name)}</code>: {_line(text)}</li>" for name, text in record.notes.items())
-        parts.append(f"<p>What is odd about these exercises' cells:</p><ul>{items}</ul>")
+        parts.append(f"<p>These cells need a look:</p><ul>{items}</ul>")
     if record.cells:
         items = "".join(f"<li><code>{_line(name)}</code>: {_line(text)}</li>" for name, text in record.cells.items())
         parts.append(f"<p>These cells did not run to their end:</p><ul>{items}</ul>")
