@@ -1,6 +1,6 @@
 """The engines that a race is measured by: the course's, and the one that every notebook begins with. Each in a worker of its own.
 
-Their workers come of a fork server that no submission's worker comes of, so nobody finds the reference in its own process.
+Their workers are forked from a fork server that forks no submission's worker, so the reference is never in a submission's process.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .replay import Racer
 
 TOPIC = "capstone"
 LIMITS = Limits(call_seconds=30.0, cell_seconds=20.0, check_seconds=300.0, submission_seconds=3600.0, memory_bytes=4 * 1024**3)
-"""Of a student's worker in a race: a check is one list of requests."""
+"""The limits of a student's worker in a race: a check is one list of requests."""
 OURS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf, memory_bytes=4 * 1024**3)
-PARTS = ("blocks", "drawing", "onnx_blocks", "packed", "products", "runner", "scheduler", "sequence", "serving")
-"""Modules of the course's engine that its worker imports."""
+PARTS = ("block_manager", "matmul", "onnx_blocks", "packed", "runner", "sampling", "scheduler", "sequence", "serving")
+"""The modules of the course's engine that its worker imports."""
 
 
 class Rivals:
-    """Makes workers that hold the course's engine or the naive one. `close` ends all of them."""
+    """A maker of workers that hold the course's engine or the naive one. `close` ends all of them."""
 
     def __init__(self) -> None:
         self._zygote: ForkServer | None = None

@@ -1,4 +1,4 @@
-"""What an engine must do before it may race: four parts, a point each, on tiny in float64."""
+"""The conditions that an engine must meet before it may race: four parts, a point each, on tiny in float64."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .validate import Disqualified, hold_against
 
 PREFIX_TOKENS = 48
 LEAD = 1e-6
-"""As holding.LEAD, for an engine that counts in float64 too."""
+"""The `LEAD` of `validate.py` for an engine that computes in float64, too."""
 TOKEN_BYTES = 2 * 5 * 2 * 32 * 8
-"""Of a token's keys and values: tiny has 5 layers and 2 key/value heads of width 32, in float64."""
+"""The bytes of a token's keys and values: tiny has 5 layers and 2 key/value heads of width 32, in float64."""
 TITLES = (
     "one request after another", "many at a time, with shared prefixes", "requests that are aborted", "more than the cache holds",
 )  # fmt: skip
@@ -26,7 +26,7 @@ TITLES = (
 
 @dataclass(frozen=True)
 class Part:
-    """A part of rightness. fault: None, or in one line what was wrong."""
+    """A part of rightness. fault: None, or the error in one line."""
 
     title: str
     fault: str | None
@@ -37,14 +37,14 @@ class Part:
 
 
 def judge(racer: Racer, seed: int) -> list[Part]:
-    """All four parts, in order, each with a new engine."""
+    """Judge all four parts, in order, each with a new engine."""
     model = load_model("tiny", dtype=torch.float64)
     parts: tuple[Callable[[Racer, Model, Draw], None], ...] = (alone, together, aborted, crowded)
     return [Part(title, _fault(part, racer, model, Draw(seed, title))) for title, part in zip(TITLES, parts, strict=True)]
 
 
 def fault_of(error: Exception) -> str:
-    """One line about what an engine did wrong."""
+    """Return one line about an engine's error."""
     if isinstance(error, StudentRaised):
         lines = f" ({error.lines[-1]})" if error.lines else ""
         return f"{error.names[0] if error.names else 'an error'}: {str(error)[:200]}{lines}".replace("\n", " ")
@@ -60,14 +60,14 @@ def _fault(part: Callable[[Racer, Model, Draw], None], racer: Racer, model: Mode
 
 
 def alone(racer: Racer, model: Model, draw: Draw) -> None:
-    """Short and long prompts, short and long answers, one after the other: the clock jumps in between."""
+    """Play short and long prompts with short and long answers, one after the other: the clock jumps in between."""
     prompts = [draw.integers(0, 1023, length) for length in (1, 2, 15, 16, 17, 40, 130)]
     asked = [Asked(f"alone {n}", prompt, (1, 2, 16, 17)[n % 4], 1000.0 * n) for n, prompt in enumerate(prompts)]
     _right(racer, model, asked, max_running=4, room=400)
 
 
 def together(racer: Racer, model: Model, draw: Draw) -> None:
-    """Prompts that share all, some or nothing, and come while others run."""
+    """Play prompts that share all, some or nothing, and arrive while others run."""
     prefix = draw.integers(0, 1023, PREFIX_TOKENS)
     prompts = [prefix + draw.integers(0, 1023, length) for length in (0, 0, 1, 7, 16, 20)]
     prompts += [prefix[:20] + draw.integers(0, 1023, 30), prefix[:-1], prefix[1:], draw.integers(0, 1023, 3)]
@@ -78,7 +78,7 @@ def together(racer: Racer, model: Model, draw: Draw) -> None:
 
 
 def aborted(racer: Racer, model: Model, draw: Draw) -> None:
-    """Aborts of who waits, runs, has ended, or never came; of a twin of somebody who stays; and all others get what is theirs."""
+    """Abort requests that wait, run, have ended, or never came, and a twin of one that continues; all others must get their tokens."""
     prefix = draw.integers(0, 1023, PREFIX_TOKENS)
     prompts = [prefix + draw.integers(0, 1023, length) for length in (5, 5, 30, 1, 12, 9, 2, 18)]
     prompts[1] = prompts[0]
@@ -88,7 +88,7 @@ def aborted(racer: Racer, model: Model, draw: Draw) -> None:
 
 
 def crowded(racer: Racer, model: Model, draw: Draw) -> None:
-    """Texts of which the cache holds few, for so long that whatever is never freed shows in the memory."""
+    """Play texts of which the cache holds few, for so long that any block that is never freed shows in the memory."""
     count = 2 * (SLACK_BYTES // (TOKEN_BYTES * 320))
     lengths = draw.integers(250, 300, count)
     asked = [Asked(f"crowded {n}", draw.integers(0, 1023, length), 8) for n, length in enumerate(lengths)]
@@ -101,7 +101,7 @@ def crowded(racer: Racer, model: Model, draw: Draw) -> None:
 def _right(
     racer: Racer, model: Model, asked: list[Asked], *, max_running: int, room: int, aborts: dict[int, list[str]] | None = None
 ) -> None:
-    """Plays them with a cache for `room` tokens; all tokens must be there, and be right."""
+    """Play requests with a cache for `room` tokens; all tokens must be there, and be right."""
     played = play(racer, asked, dtype=torch.float64, max_running=max_running, cache_bytes=room * TOKEN_BYTES, aborts=aborts)
     left = {request_id for step in (aborts or {}).values() for request_id in step}
     _whole([each for each in asked if each.request_id not in left], played.tokens)
