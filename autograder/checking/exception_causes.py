@@ -1,4 +1,4 @@
-"""What an exception proves by its class and its words, for whoever reads of it in a verdict."""
+"""Causes that an exception proves by its class and its words, for the reader of a verdict."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 
 def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
-    """What an exception of Python's or torch's proves. lines: the answer's own, of the traceback, the innermost last.
+    """Return the cause that an exception of Python's or torch's proves, or None.
 
-    What it proves only in one exercise, that topic's checks tell: `cause_of_exception` in `autograder/checking/checks/test_<topic>.py`.
+    lines: the answer's own lines of the traceback, the innermost last. Causes in one exercise only are in `cause_of_exception` of
+    `autograder/checking/checks/test_<topic>.py`.
     """
     if name == "NameError":
         return "Is the cell that defines it run, and is the name spelled as in the stub?"
@@ -34,7 +35,7 @@ def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
 
 
 def _lost_dimension(line: str) -> str:
-    """Of the line in which two shapes did not fit: what it takes along a dimension and leaves without it."""
+    """Return a sentence about a lost dimension for the line in which two shapes did not fit, "" if the line shows none."""
     if "keepdim" in line or not (found := re.search(r"\b(amax|amin|logsumexp|mean|norm|prod|sum)\([^()]*(?:dim=)?-?\d\)", line)):
         return ""
     return f" `{found[1]}` along a dimension takes that dimension away; with `keepdim=True` it stays, of size 1."

@@ -1,13 +1,13 @@
-"""Mistakes that the course knows, and whether an answer is one of them.
+"""Known mistakes, and their recognition in an answer.
 
-Certification runs every wrong specimen through the checks of its exercise, with the desk's seed, and keeps of each failed check a
-fingerprint of what it saw: a few rounded numbers, no answer. An answer is recognised where *all* that the exercise's checks see of it
-is what they see of one known mistake: the same checks fail, and each with the same values. Less would be a guess.
+Certification runs every incorrect specimen through the checks of its exercise, with NOTEBOOK_SEED, and saves for each failed check a
+fingerprint of the values it saw: a few rounded numbers, no answer. An answer is recognised if *all* that the exercise's checks see of it
+matches one known mistake: the same checks fail, and each with the same values. A partial match would be a guess.
 
     {"<exercise>": [{"says": ["..."], "files": ["wrong_x.py"], "checks": {"<check>": fingerprint}}]}
 
-autograder/checking/checks/mistakes/<topic>.json holds what visible checks see, and travels with the notebooks;
-autograder/checking/hidden/mistakes/<topic>.json holds what all checks see.
+autograder/checking/checks/mistakes/<topic>.json holds the fingerprints of the visible checks, and travels with the notebooks;
+autograder/checking/hidden/mistakes/<topic>.json holds those of all checks.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ..base.errors import CourseError
 from ..base.verdicts import Verdict
 
 NOTEBOOK_SEED = 0
-"""With it a notebook's checks draw their inputs, and the fingerprints were taken."""
+"""Seed of a notebook's inputs and of the saved fingerprints."""
 TOLERANCE = 2e-5
-"""Of a fingerprint's scale: sums are taken in another order on another machine."""
+"""Tolerance as a share of a fingerprint's scale: another machine adds in another order."""
 MOST_SAID = 2
-"""Where more different mistakes than this give the very same, none is named."""
+"""Maximum number of different mistakes with the same fingerprints; beyond it none is named."""
 ROOT = Path(__file__).parent
 
 Fingerprint = list[Any]
@@ -41,7 +41,7 @@ Known = dict[str, list[dict[str, Any]]]
 
 
 def fingerprint(values: Any) -> Fingerprint:
-    """A few numbers by which values are known again, as JSON has them."""
+    """Return a few numbers that identify values, as JSON has them; text and other objects give a hash."""
     if isinstance(values, bool) or values is None:
         return ["is", str(values)]
     if isinstance(values, int | float):
@@ -55,7 +55,7 @@ def fingerprint(values: Any) -> Fingerprint:
 
 
 def _rounded(x: Tensor) -> list[Any]:
-    """[how many are nan, inf, -inf; three weighted sums of the others; the scale of these sums]."""
+    """Return [how many are nan, inf, -inf; three weighted sums of the others; the scale of these sums]."""
     finite = torch.where(x.isfinite(), x, 0.0)
     place = torch.arange(1, len(x) + 1, dtype=torch.float64)
     weights = (torch.ones_like(place), (place * 0.7548776662).frac() + 0.5, (place * place * 0.5698402910).frac() + 0.5)
@@ -76,7 +76,7 @@ def _plain(value: Any) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two fingerprints are of the same values."""
+    """Return whether two fingerprints are of the same values."""
     if not (isinstance(one, list) and isinstance(other, list) and len(one) == len(other)):
         return bool(one == other)
     if len(one) >= 3 and isinstance(one[-2], list) and isinstance(other[-2], list) and _are_numbers(one[-2:], other[-2:]):
@@ -91,17 +91,17 @@ def _are_numbers(*ends: list[Any]) -> bool:
 
 
 def what_was_seen(outcome: str, what: str, values: Any) -> Fingerprint:
-    """What a failed check saw. what: its sentence, of which the digits are left out, or the name of an exception."""
+    """Return the fingerprint of a failed check. what: its sentence, without the digits, or the name of an exception."""
     return [outcome, re.sub(r"[\d.,-]+", "#", what), fingerprint(values)]
 
 
 def profile(verdicts: Iterable[Verdict]) -> Profile:
-    """{check: what it saw} of the failed checks. Speed is left out: what a clock says is never the same twice."""
+    """Return {check: fingerprint} of the failed checks, without speed: a clock never gives the same number twice."""
     return {v.check: v.seen or [v.outcome] for v in verdicts if v.failed and not v.timing}
 
 
 def tells(found: Profile) -> bool:
-    """Whether a profile holds enough to know a mistake by: values, not only that something was raised or is missing."""
+    """Return whether a profile is enough to recognise a mistake: it has values, not only an exception or a missing result."""
     for kind, *rest in found.values():
         if kind == "fail" and rest and (values := rest[-1])[0] != "is":
             told = values[-2] if len(values) >= 3 else None
@@ -111,7 +111,7 @@ def tells(found: Profile) -> bool:
 
 
 def recognised(topic: str, exercise: str, found: Profile, *, hidden: bool) -> list[str]:
-    """What is said of the known mistakes whose profile this is; [] where there is none, or too many to name."""
+    """Return the sentences of the known mistakes with this profile; [] if there is none, or too many to name."""
     if not tells(found):
         return []
     says: list[str] = []
@@ -128,7 +128,7 @@ def table_path(topic: str, hidden: bool) -> Path:
 
 @functools.cache
 def known(topic: str, hidden: bool) -> Known:
-    """The committed table of a topic; empty where there is none (the hidden one is not handed out)."""
+    """Return the committed table of a topic; empty if there is none (the hidden one is not handed out). Raises CourseError."""
     path = table_path(topic, hidden)
     try:
         return dict(json.loads(path.read_text(encoding="utf-8"))["exercises"])
@@ -139,7 +139,10 @@ def known(topic: str, hidden: bool) -> Known:
 
 
 def table(profiles: Iterable[tuple[str, str, str, Profile]]) -> Known:
-    """Of (exercise, file, what is said, profile) of each wrong version: those with one profile stand together."""
+    """Return the table from (exercise, file, sentence, profile) of each incorrect solution; equal profiles share an entry.
+
+    Profiles that are not enough to recognise a mistake are left out.
+    """
     made: Known = {}
     for exercise, file, says, found in sorted(profiles, key=lambda each: each[:2]):
         if not tells(found):
@@ -171,7 +174,7 @@ def alike_all(one: Profile, other: Profile) -> bool:
 
 
 def table_text(topic: str, exercises: Known) -> str:
-    """JSON with a line for each mistake: for git to compare."""
+    """Return the table as JSON with a line for each mistake, for git to compare."""
     lines = []
     for exercise, mistakes in sorted(exercises.items()):
         rows = ",\n    ".join(json.dumps(m, ensure_ascii=False) for m in mistakes)
@@ -181,10 +184,10 @@ def table_text(topic: str, exercises: Known) -> str:
 
 
 def tell(topic: str, verdicts: list[Verdict], *, hidden: bool, again: Callable[[str], list[Verdict]] | None = None) -> None:
-    """Names the mistake at the first failed check of each exercise where it is known, and tells nothing twice.
+    """Name a known mistake at the first failed check of each exercise, and report nothing twice.
 
-    hidden: the verdicts are those of all checks, not of the visible ones alone. again(exercise): its verdicts with the desk's seed, where
-    these were made with another one.
+    hidden: the verdicts are those of all checks, not of the visible ones alone. again(exercise): its verdicts with NOTEBOOK_SEED, if these
+    were made with another one.
     """
     for exercise in dict.fromkeys(v.exercise for v in verdicts):
         here = [v for v in verdicts if v.exercise == exercise]
@@ -207,7 +210,7 @@ def _sentence(text: str) -> str:
 
 
 def _tell_once(failed: list[Verdict]) -> None:
-    """The same evidence is told at the first check that met it."""
+    """Report the same evidence only at the first check that met it."""
     told: dict[tuple[str, ...], str] = {}
     for verdict in failed:
         for evidence in _evidence(verdict):

@@ -1,6 +1,6 @@
-"""Runs checks against a namespace of student functions and gives verdicts.
+"""The runner of checks: it runs them against a namespace of student functions and returns verdicts.
 
-The same code in a notebook, in a terminal, in grading and in certification.
+The same code runs in a notebook, in a terminal, in grading and in certification.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Check:
 
 @functools.cache
 def load_checks(topic: str) -> tuple[Check, ...]:
-    """All checks of a topic, visible ones first, in the order they are written."""
+    """Return all checks of a topic, visible ones first, in the order they are written. Raises CourseError."""
     found: list[Check] = []
     for package, hidden in (("checks", False), ("hidden", True)):
         name = f"autograder.checking.{package}.test_{topic}"
@@ -86,7 +86,7 @@ _more: dict[str, tuple[Check, ...]] = {}
 
 @contextmanager
 def more_checks(topic: str, functions: Iterable[Callable[..., None]]) -> Iterator[None]:
-    """Inside, these checks are the topic's too: the attack suite asks in them for what no day's checks ask for yet."""
+    """Add checks to a topic inside: the attack suite tests with them behaviour that no day's checks test yet."""
     _more[topic] = tuple(_check_of(function, hidden=False) for function in functions)
     try:
         yield
@@ -95,7 +95,10 @@ def more_checks(topic: str, functions: Iterable[Callable[..., None]]) -> Iterato
 
 
 def select(topic: str, *, exercise: str | None = None, hidden: bool | None = None, timing: bool | None = None) -> list[Check]:
-    """The checks of a topic, of one exercise if named; hidden=False leaves the hidden ones out, timing=False those that measure speed."""
+    """Return the checks of a topic, of one exercise if named. Raises CourseError for an unknown exercise.
+
+    hidden=False leaves the hidden ones out, timing=False those that measure speed.
+    """
     every = (*load_checks(topic), *_more.get(topic, ()))
     chosen = [c for c in every if exercise in (None, c.exercise) and hidden in (None, c.hidden) and timing in (None, c.timing)]
     if exercise is not None and not any(c.exercise == exercise for c in load_checks(topic)):
@@ -105,9 +108,10 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
 
 
 def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed: int = 0, name_mistakes: bool = True) -> list[Verdict]:
-    """Verdicts in order. student: a LocalStudent or RemoteStudent namespace. Checks that measure speed run after all others.
+    """Return verdicts in order. Checks that measure speed run after all others.
 
-    name_mistakes: where all that the checks of an exercise see is what they see of a known mistake, it is told (see `mistakes.py`).
+    student: a LocalStudent or RemoteStudent namespace. name_mistakes: if everything that the checks of an exercise see matches a known
+    mistake, name it in a verdict (see `mistakes.py`).
     """
     checks = list(selected)
     verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
@@ -119,7 +123,10 @@ def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed:
 
 
 def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
-    """An exercise's verdicts for the inputs whose fingerprints are kept. They name a mistake and change no verdict."""
+    """Return an exercise's verdicts for the inputs of the saved fingerprints, [] after an InfrastructureFault.
+
+    They name a mistake and change no verdict.
+    """
     try:
         return [run_check(topic, c, student, seed=NOTEBOOK_SEED) for c in checks if c.exercise == exercise and not c.timing]
     except InfrastructureFault:
@@ -129,9 +136,9 @@ def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exer
 def run_timing(
     topic: str, timing: Iterable[Check], student: Student, others: list[Verdict], *, seed: int = 0, patient: bool = False
 ) -> list[Verdict]:
-    """Verdicts of checks that measure speed. others: the exercises' other verdicts; what is all wrong is not measured.
+    """Return the verdicts of checks that measure speed. others: the exercises' other verdicts.
 
-    patient: more rounds, for what was inconclusive before.
+    An exercise whose other checks all failed is not measured. patient: more rounds, for checks that were inconclusive before.
     """
     verdicts = []
     for check in timing:
@@ -150,7 +157,7 @@ def _verdict_of(check: Check) -> Verdict:
 
 
 def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
-    """One check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
+    """Return one check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
     if reason is not None:
@@ -187,7 +194,7 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
 
 
 def why_skipped(topic: str, check: Check, student: Student) -> str | None:
-    """Why this check says nothing here, or None."""
+    """Return the reason why this check does not run here, or None."""
     if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
         return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
     if not check.gpu:
@@ -199,12 +206,12 @@ def why_skipped(topic: str, check: Check, student: Student) -> str | None:
 
 @functools.cache
 def asked(function: Callable[..., None]) -> Set[str]:
-    """The names of what a check asks for: its parameters, in order."""
+    """Return the names of a check's parameters, in order."""
     return inspect.signature(function).parameters.keys()
 
 
 def fixtures(topic: str, check: Check, student: Student, seed: int, patient: bool = False) -> dict[str, Any]:
-    """The arguments a check asks for by name."""
+    """Return the arguments that a check requests by name. Raises CourseError for an unknown name."""
     made: dict[str, Any] = {}
     for name in asked(check.function):
         match name:
@@ -229,8 +236,11 @@ def reference(topic: str) -> types.ModuleType:
 
 
 def _says_so_itself(error: Exception) -> bool:
-    """Whether the student's own line raised it, as a stub's does. Torch raises the same for what a device or a dtype cannot do, and in a
-    check for a result whose dtype can hardly do anything."""
+    """Return whether the student's own line raised the error, as a stub's does.
+
+    Torch raises the same error for an operation that a device or a dtype does not support, and in a check for a result whose dtype supports
+    almost no operation.
+    """
     return isinstance(error, StudentRaised) and (not error.lines or "raise NotImplementedError" in error.lines[-1])
 
 
@@ -262,14 +272,17 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
 
 
 def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str | None:
-    """What the exception proves in this exercise: the topic's checks may know, and must say it without the message's own words."""
+    """Return the cause that the exception proves in this exercise, or None.
+
+    The topic's checks may know it, and must state it without the message's own words.
+    """
     checks = importlib.import_module(f"autograder.checking.checks.test_{topic}")
     tell: Callable[[str, str, str], str | None] | None = getattr(checks, "cause_of_exception", None)
     return tell(exercise, name, message) if tell is not None else None
 
 
 def _first_line_of_stub(topic: str, message: str) -> str | None:
-    """`def name(...)` of the function or method of the topic that Python says it could not call, or None."""
+    """Return `def name(...)` of the topic's function or method that Python says it could not call, or None."""
     found = re.match(r"((?:\w+\.)?\w+)\(\) (?:missing|takes|got)", message)
     function: Any = reference(topic)
     for name in found[1].split(".") if found else ("",):
@@ -281,7 +294,7 @@ def _first_line_of_stub(topic: str, message: str) -> str | None:
 
 
 def student_lines(error: BaseException) -> tuple[list[str], bool]:
-    """(the student's own lines of a traceback, whether the innermost frame of interest is a check's)."""
+    """Return (the student's own lines of a traceback, whether there are none). Without one the error is a check's."""
     lines: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if is_student_file(frame.filename):

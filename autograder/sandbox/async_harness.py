@@ -1,8 +1,8 @@
-"""Scenes: what is played around a student's coroutines, where they are. Readers that leave, a client that hangs up, a clock of the loop's.
+"""Scenes around a student's coroutines, played in the student's process: readers that leave, a client that hangs up, the loop's clock.
 
-A scene decides nothing: what a core steps, what a client sends and when, is asked of the check's own functions or was given by it, and
-everything that happens is told to it as it happens. So its books lie with the grader. A submission that changed a scene would have to
-tell the same story to be believed, and for that it has to do what is asked.
+A scene decides nothing. The check's own functions provide or decide a core's steps and a client's messages and times, and every event is
+reported to the check as it happens. The records therefore stay with the grader. A submission that changed a scene would have to report the
+same events to be believed, and for that it has to do the task.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from course.kit.serving import RequestError, SamplingParams, TokenOutput
 
 MOST_ASKED = 3_000
-"""So often a core is asked about its state in one scene, at the most: an idle loop that asks again and again would ask for ever."""
+"""Maximum number of questions about a core's state in one scene: an idle loop that polls would ask forever."""
 SETTLE_SECONDS = 1.0
 
 
 @dataclass
 class Scenario:
-    """name: one of SCENES. Called with what is given, it plays it."""
+    """A scene that plays when it is called with its arguments. name: one of SCENES."""
 
     name: str
 
@@ -35,7 +35,7 @@ class AskedTooOften(RuntimeError):
 
 
 class Fault(Exception):
-    """What a scene lets go wrong."""
+    """A fault that a scene plays."""
 
 
 def now() -> float:
@@ -43,7 +43,7 @@ def now() -> float:
 
 
 def told(error: BaseException) -> dict[str, Any]:
-    """An exception as data: its class, its text, and of a RequestError the status and the body."""
+    """Return an exception as data: its class, its text, and for a RequestError the status and the body."""
     refusal = {"status": error.status, "body": error.body} if isinstance(error, RequestError) else {}
     return {"kind": type(error).__name__, "message": str(error)[:300], **refusal}
 
@@ -52,7 +52,7 @@ def told(error: BaseException) -> dict[str, Any]:
 
 
 async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """{"returned": what a call gives, a SamplingParams as a dict of its fields} or {"refused": its RequestError as data}."""
+    """Return {"returned": a call's result, a SamplingParams as a dict of its fields} or {"refused": its RequestError as data}."""
     try:
         result = function(*args, **kwargs)
     except RequestError as error:
@@ -63,7 +63,10 @@ async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[st
 
 
 async def pushes(make: Callable[..., Any], args: list[list[Any]], order: list[list[Any]], attribute: str | None) -> list[Any]:
-    """An object for each of args; then, for each (which, piece), what push gives, with an attribute as it is afterwards."""
+    """Make an object for each of args; then, for each (which, piece), return the result of push.
+
+    With an attribute, each entry is [result, the attribute's value after the push].
+    """
     made = [make(*each) for each in args]
     results = []
     for which, piece in order:
@@ -76,7 +79,7 @@ async def pushes(make: Callable[..., Any], args: list[list[Any]], order: list[li
 
 
 class AskedCore:
-    """A core that lies with the check: `tell(what, time, ...)` is told of every call and says what comes of it."""
+    """A core that stays with the check: `tell(what, time, ...)` receives every call and decides its result."""
 
     def __init__(self, tell: Callable[..., Any]) -> None:
         self._tell = tell
@@ -121,7 +124,7 @@ class AskedCore:
 
 
 async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> None:
-    """One reader: comes at plan["at"], reads, and ends as the plan says."""
+    """Play one reader: it arrives at plan["at"], reads, and ends as the plan says."""
     name = plan["id"]
     source = engine.generate(name, plan["prompt"], SamplingParams(**plan["params"]))
     held = [source]
@@ -156,9 +159,9 @@ async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> N
 
 
 async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_waiting: int, plan: list[dict[str, Any]]) -> None:
-    """A core, an engine, and what comes to it: readers, each with its time, and "drain", "peek" and "stop" (`run` is cancelled).
+    """Play a core, an engine, and the plan's events: readers, each with its time, "drain", "peek" and "stop" (cancels `run`).
 
-    In the end everybody has a second to settle; then the engine is drained, and `run` has to return.
+    At the end everything has a second to settle; then the engine is drained, and `run` has to return.
     """
     engine = engine_class(AskedCore(tell), max_waiting)
     runner = asyncio.ensure_future(engine.run())
@@ -202,7 +205,7 @@ async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_
 async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., Any], plan: dict[str, Any]) -> None:
     """Play one answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by its caller.
 
-    send_fault, send_gone: at which message `send` raises a Fault, or the OSError by which a server says that the client is gone.
+    send_fault, send_gone: the message at which `send` raises a Fault, or the OSError by which a server reports that the client is gone.
     """
     receive, num_listening = inbox(plan["messages"])
     source = events_of(tell, plan)
@@ -237,7 +240,7 @@ async def events_of(tell: Callable[..., Any], plan: dict[str, Any]) -> AsyncGene
 
 
 def inbox(messages: list[Any]) -> tuple[Callable[[], Awaitable[dict[str, Any]]], Callable[[], int]]:
-    """Return `receive`, which gives the messages at their times and then waits for ever, and the count of its calls that still wait."""
+    """Return `receive`, which returns the messages at their times and then waits forever, and the count of its waiting calls."""
     left = [*messages]
     listening = 0
 
@@ -286,7 +289,7 @@ async def load(
     start: float,
     late: float,
 ) -> list[Any]:
-    """A run of load: request i is answered by plans[i]. The clock says `start` in the beginning; every sleep is `late` seconds longer."""
+    """Play a run of load: request i is answered by plans[i]. `start`: the clock at the start; `late`: seconds added to every sleep."""
 
     async def send(i: int) -> AsyncGenerator[int, None]:
         tell("send", now(), i)

@@ -1,7 +1,7 @@
-"""Reads a submitted notebook as data: which cells are the student's own, and which exercise each answers.
+"""Submitted notebooks read as data: the student's own cells, and the exercise that each one answers.
 
-The submission is never trusted about itself. Which exercises a day has, what they are worth, and which cells are ours
-is read from the lesson, not from the notebook's metadata.
+The submission is never trusted about itself. The lesson, not the notebook's metadata, says which exercises a day has, what they are worth,
+and which cells are ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEFINITION = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
 GIVEN = r"(?m)^\s*(?:{0} *[=:]|(?:from .+ )?import .*\b{0}\b)"
-"""Other ways in which a cell gives a name something: an assignment, an import."""
+"""Pattern for the other ways in which a cell binds a name: an assignment or an import."""
 
 
 class BadSubmission(CourseError):
@@ -33,7 +33,7 @@ class BadSubmission(CourseError):
 
 @dataclass
 class Cell:
-    """A cell of a submission: a name for messages (the exercise, or its place) and its source."""
+    """A cell of a submission: its name for messages (the exercise, or its place) and its source."""
 
     name: str
     source: str
@@ -43,8 +43,8 @@ class Cell:
 class Submission:
     """The student's own cells, in order, under names that a message can use.
 
-    homes: {function or class: name of the last cell that defines it, or was given for it}.
-    notes: {exercise: what is odd about its cells}, of those that were asked for.
+    homes: {function or class: name of the last cell that defines it, or that was handed out for it}. notes: {exercise: a sentence about a
+    problem with its cells}, for the exercises that the caller asked about.
     """
 
     cells: list[Cell]
@@ -53,16 +53,16 @@ class Submission:
 
 
 def read_submission(path: Path, slug: str, ours: dict[str, str], exercises: Iterable[str] = ()) -> Submission:
-    """The cells of a submitted notebook: `submission_in` a file. Raises BadSubmission."""
+    """Return the student's own cells of the notebook at `path`, as `submission_in` does. Raises BadSubmission."""
     return submission_in(collect(path), slug, ours, exercises)
 
 
 def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercises: Iterable[str] = ()) -> Submission:
-    """The cells of a submitted notebook.
+    """Return the student's own cells of a submitted notebook.
 
-    slug: the day it should be of. ours: {cell id: source} of the release notebook's code cells that are not exercises;
-    a submitted code cell with such an id, or with exactly such a source, is skipped (the setup runs from our copy).
-    exercises: those whose cells are looked at for `notes`. Raises BadSubmission.
+    slug: the expected day. ours: {cell id: source} of the release notebook's code cells that are not exercises; a submitted code cell with
+    exactly such a source is skipped, and so is one with such an id that defines no function or class (the setup runs from our copy).
+    exercises: the exercises whose cells are examined for `notes`. Raises BadSubmission.
     """
     notebook = notebook_in(file, slug)
     cells = _code_cells(notebook)
@@ -85,7 +85,10 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
 
 
 def cell_notes(notebook: dict[str, Any], exercises: Iterable[str]) -> dict[str, str]:
-    """{exercise: a sentence} where its cell is no code cell, is gone, or where two cells define it differently. Cells count from 1."""
+    """Return {exercise: a sentence} for cells that need a look: not a code cell, missing, or defined differently twice.
+
+    Cells count from 1.
+    """
     notes: dict[str, str] = {}
     cells = [(number, _dict(cell), cell_source(_dict(cell)) or "") for number, cell in enumerate(notebook["cells"], start=1)]
     for name in exercises:
@@ -105,20 +108,20 @@ def cell_notes(notebook: dict[str, Any], exercises: Iterable[str]) -> dict[str, 
 
 
 def _is_home(cell: dict[str, Any], name: str) -> bool:
-    """Whether a cell was handed out as an exercise's, by its id or, where that was lost, by its metadata."""
+    """Return whether a cell was handed out for an exercise: by its id, or by its metadata if the id was lost."""
     course = _dict(_dict(cell.get("metadata")).get("course"))
     return cell.get("id") == f"exercise-{name}" or (course.get("role") == "exercise" and course.get("exercise") == name)
 
 
 def load_notebook(path: Path, slug: str) -> dict[str, Any]:
-    """`notebook_in` a file. Raises BadSubmission."""
+    """Return the JSON of the notebook at `path`, as `notebook_in` does. Raises BadSubmission."""
     return notebook_in(collect(path), slug)
 
 
 def notebook_in(file: SubmittedFile, slug: str) -> dict[str, Any]:
-    """A submitted file's JSON: an object with a list of cells, of this day as far as it says. Nothing else in it is sure.
+    """Return a submitted file's JSON: an object with a list of cells, of this day as far as it says.
 
-    Raises BadSubmission.
+    Nothing else in it is guaranteed. Raises BadSubmission.
     """
     if file.problem is not None:
         raise BadSubmission(file.problem)

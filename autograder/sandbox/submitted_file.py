@@ -1,4 +1,4 @@
-"""A submitted file as it lay on the disk, read once: plain data, so that it can also be graded on another machine."""
+"""A submitted file as it was on the disk, read once: plain data, so it can also be graded on another machine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ HEAD_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class SubmittedFile:
-    """What a file holds, or why it cannot be a submission.
+    """The contents of a file, or the reason why it cannot be a submission.
 
-    sha256: the checksum of a plain file, empty for anything else. problem: nothing in the file was looked at yet, only its kind and size.
+    sha256: the checksum of a plain file, empty for anything else. problem: found from the file's kind and size alone, not from its
+    contents.
     """
 
     name: str
@@ -25,7 +26,7 @@ class SubmittedFile:
 
 
 def collect(path: Path) -> SubmittedFile:
-    """Reads a submitted file. Raises OSError where a plain file cannot be read."""
+    """Read a submitted file. Raises OSError if a plain file cannot be read."""
 
     def bad(problem: str) -> SubmittedFile:
         return SubmittedFile(path.name, file_sha256(path), problem=f"{path.name} {problem}")
@@ -47,7 +48,10 @@ def collect(path: Path) -> SubmittedFile:
 
 
 def file_sha256(path: Path) -> str:
-    """The checksum of a plain file, empty for anything else. Of one over the limit its beginning and its size count, not the rest."""
+    """Return the checksum of a plain file, empty for anything else and for a file that cannot be read.
+
+    A file over the limit is identified by its beginning and its size.
+    """
     try:
         if path.is_symlink() or not path.is_file():
             return ""

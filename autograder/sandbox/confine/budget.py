@@ -1,4 +1,4 @@
-"""What a submission may still use: of time in all, and in each check of time, requests and bytes. One budget goes from worker to worker."""
+"""The time of a submission, and the time, requests and bytes of each of its checks. Workers share one budget."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .limits import Limits
 
 MAX_REQUESTS = 100_000
 MAX_CHECK_BYTES = 512 * 1024 * 1024
-"""What one check may ask for and get: an iterator that never ends is not waited for."""
+"""Maximum number of bytes that one check may receive: an endless iterator is stopped."""
 
 
 @dataclass
 class Spent:
-    """What one check has used."""
+    """The resources that one check has used."""
 
     seconds: float = 0.0
     requests: int = 0
@@ -24,8 +24,11 @@ class Spent:
 
 
 class Budget:
-    """seconds: what all cells and calls have used together. check: what the check that runs has used.
-    nearest_limit: the largest share of its time that a cell or call has used."""
+    """A submission's use of its limits.
+
+    seconds: the use of all cells and calls together. check: the use of the current check. nearest_limit: the largest share of its time that
+    a cell or call has used.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -34,12 +37,12 @@ class Budget:
         self.check = Spent()
 
     def begin_check(self) -> None:
-        """The next check has all its time again."""
+        """Begin the next check: its use of time, requests and bytes starts at zero."""
         self.check = Spent()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is used inside counts for the submission, and not for the check."""
+        """Charge use inside to the submission, not to the check."""
         kept, self.check = self.check, Spent()
         try:
             yield
@@ -48,11 +51,11 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """The submission has had all its time."""
+        """Return whether the submission has used all its time."""
         return self.seconds > self.limits.submission_seconds
 
     def ask(self, times: int = 1) -> None:
-        """So many requests more. Raises WorkerDied where nothing is left."""
+        """Count `times` more requests. Raises WorkerDied if a limit is passed."""
         self.check.requests += times
         for used, limit, what in (
             (self.seconds, self.limits.submission_seconds, "the submission has used {:g} s in all"),
@@ -64,7 +67,7 @@ class Budget:
                 raise WorkerDied("timeout", f"stopped: {what.format(limit)}")
 
     def use(self, seconds: float, limit: float) -> None:
-        """A request that was allowed `limit` seconds has used so many."""
+        """Charge the seconds of a request that was allowed `limit` seconds."""
         self.seconds += seconds
         self.check.seconds += seconds
         self.nearest_limit = max(self.nearest_limit, seconds / limit)

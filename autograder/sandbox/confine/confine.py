@@ -1,6 +1,6 @@
-"""What a worker gives up before it reads a line of a submission. Runs in the forked child, in this order:
+"""The confinement of a worker before it reads a line of a submission.
 
-user, limits, no_new_privs, Landlock (files), seccomp (system calls). None of it can be taken back.
+It runs in the forked child, in this order: user, limits, no_new_privs, Landlock (files), seccomp (system calls). None of it can be undone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ LEVELS = ("namespaces", "landlock", "seccomp", "none")
 
 @dataclass(frozen=True)
 class Confinement:
-    """level: one of LEVELS. memory_bytes: what a submission may map beyond what is mapped at the fork. drop_user: become nobody's uid."""
+    """The confinement that a worker gets.
+
+    level: one of LEVELS. memory_bytes: bytes that a submission may map beyond those mapped at the fork. file_bytes: the largest file that
+    it may write. drop_user: change to an unprivileged user id, if we are root.
+    """
 
     level: str
     memory_bytes: int
@@ -45,7 +49,7 @@ SYSTEM = (
     "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache",
     "/etc/localtime", "/etc/fonts", "/etc/alternatives", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/zoneinfo",
 )  # fmt: skip
-"""Not all of /usr: nbgrader's exchange lies in /usr/local/share or wherever else an administrator has put it."""
+"""System paths that a worker may read, without all of /usr: nbgrader's exchange is in /usr/local/share or elsewhere."""
 OF_A_PREFIX = ("bin", "lib", "lib64", "fonts", "pyvenv.cfg")
 ROOT = Path(__file__).resolve().parents[3]
 SANDBOX = ROOT / "autograder" / "sandbox"
@@ -57,12 +61,15 @@ WORKER_MODULES = (
     "measure/__init__", "measure/op_counter", "measure/memory", "measure/meta", "measure/simulated_machine",
     "measure/trace_fingerprints", "measure/cuda_emulator",
 )  # fmt: skip
-"""Of SANDBOX: all that a worker imports of the grader."""
+"""All modules of SANDBOX that a worker imports."""
 
 
 @functools.cache
 def readable_paths() -> tuple[str, ...]:
-    """Files a worker needs to import Python, torch and the kit, and the models: no solution, check or specimen is among them."""
+    """Return the paths that a worker needs to import Python, torch and the kit, and the models.
+
+    No solution, check or specimen is among them.
+    """
     return *python_paths(), *own_paths()
 
 
@@ -90,7 +97,7 @@ def _prefixes() -> list[str]:
 
 
 def _more_packages() -> list[str]:
-    """Where packages lie that are under no prefix."""
+    """Return package folders that are under no prefix."""
     import torch
 
     found = {str(Path(torch.__file__).parents[1])}
@@ -99,7 +106,7 @@ def _more_packages() -> list[str]:
 
 @functools.cache
 def exposed_answers() -> tuple[str, ...]:
-    """Copies of the course among what a worker may read: it was installed without `-e`, or lies inside a Python."""
+    """Return the copies of the course that a worker may read: it was installed without `-e`, or is inside a Python."""
     places = {Path(path) for path in _more_packages()}
     for prefix in _prefixes():
         for pattern in ("lib/python*/*-packages", "lib64/python*/*-packages", "lib/python3/*-packages"):
@@ -112,7 +119,7 @@ def exposed_answers() -> tuple[str, ...]:
 
 
 def source_sha256() -> str:
-    """The checksum of the worker's own code."""
+    """Return the checksum of the worker's own code."""
     return hashlib.sha256(b"".join((SANDBOX / f"{name}.py").read_bytes() for name in WORKER_MODULES)).hexdigest()
 
 
@@ -120,19 +127,19 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def prepare(wanted: Confinement) -> None:
-    """Does, in the fork server, what each worker's `confine` needs: once, and while there is something to import from."""
+    """Prepare, once in the fork server, the results that each worker's `confine` needs, while imports still work."""
     readable_paths()
     if wanted.level != "none":
         syscalls.compiled()
 
 
 def die_with_parent() -> None:
-    """From now on the kernel kills this process when the thread that started it ends (Linux)."""
+    """Make the kernel kill this process when the thread that started it ends (Linux)."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def confine(wanted: Confinement, scratch: str, uid: int) -> None:
-    """Applies a level to this process. Raises OSError (or ImportError) if a layer cannot be had; the caller must then end."""
+    """Apply a level to this process. Raises OSError (or ImportError) if a layer is unavailable; the caller must then end."""
     libc = ctypes.CDLL(None, use_errno=True)
     die_with_parent()
     if wanted.drop_user and os.getuid() == 0:

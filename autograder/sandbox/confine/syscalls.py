@@ -1,7 +1,7 @@
-"""The system calls that a submission may make: an allow-list, loaded through libseccomp. Everything else answers EPERM.
+"""The system calls that a submission may make: an allow-list, loaded through libseccomp. All others return EPERM.
 
-What is missing says as much as what is there: no socket, no exec, no fork, no mount, no ptrace, no chmod, no links,
-no keyrings, no io_uring, no signal to anybody else; and no memfd_create, whose memory counts against no limit.
+The list deliberately lacks sockets, exec, fork, mount, ptrace, chmod, links, keyrings, io_uring, signals to other processes, and
+memfd_create, whose memory counts against no limit.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ OF_A_PROCESS = {
     "sched_getaffinity": 0, "sched_setaffinity": 0, "sched_getparam": 0, "sched_getscheduler": 0, "getpgid": 0, "getsid": 0,
     "getpriority": 1,
 }  # fmt: skip
-"""{system call: which of its arguments is the number}."""
+"""Map of a system call to the index of its argument that is a process id."""
 
 SOME_PID = 0x7FFFFF01
-"""Stands for the worker's process id in the compiled filter; above the kernel's largest."""
+"""Placeholder for the worker's process id in the compiled filter; above the kernel's largest."""
 JUMP_IF_EQUAL = 0x15
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 INSTRUCTION = struct.Struct("=HBBI")
-"""One of a classic BPF program: code, jump if true, jump if false, constant (linux/filter.h)."""
+"""Format of one classic BPF instruction: code, jump if true, jump if false, constant (linux/filter.h)."""
 
 
 class _Program(ctypes.Structure):
@@ -64,9 +64,9 @@ class _Program(ctypes.Structure):
 
 @functools.cache
 def compiled() -> bytes:
-    """The filter as libseccomp compiles it, with SOME_PID for the process's own id. Raises OSError or ImportError where that is missing.
+    """Return the filter that libseccomp compiles, with SOME_PID for the process's own id.
 
-    Compiling takes longer than a fork: it is done once, before.
+    Raises OSError or ImportError if libseccomp is missing. Compiling takes longer than a fork, so it is done once, in advance.
     """
     import pyseccomp as seccomp
 
@@ -99,7 +99,10 @@ def compiled() -> bytes:
 
 
 def of_process(program: bytes, pid: int) -> bytes:
-    """The compiled filter for this process. Raises OSError where it compares nothing with an id, or does else with it."""
+    """Return the compiled filter for this process.
+
+    Raises OSError if the filter does not compare with a process id, or uses the id in any other way.
+    """
     instructions = list(INSTRUCTION.iter_unpack(program))
     places = [index for index, each in enumerate(instructions) if each[3] == SOME_PID]
     if not places or any(instructions[index][0] != JUMP_IF_EQUAL for index in places):
@@ -111,7 +114,7 @@ def of_process(program: bytes, pid: int) -> bytes:
 
 
 def load_filter() -> None:
-    """Applies the filter to this process, for ever; needs no_new_privs. Raises OSError or ImportError where libseccomp is missing."""
+    """Apply the filter to this process forever; needs no_new_privs. Raises OSError or ImportError if libseccomp is missing."""
     program = of_process(compiled(), os.getpid())
     given = _Program(len(program) // INSTRUCTION.size, program)
     if _libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(given), 0, 0) != 0:

@@ -1,4 +1,4 @@
-"""How many threads torch takes while checks run."""
+"""The number of torch's threads while checks run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import torch
 def one_thread() -> Iterator[None]:
     """Give torch one thread in this process, as workers have.
 
-    More threads only wait for each other where submissions are graded side by side, and in a notebook on a busy machine; torch's threads
-    wait in a loop, which takes as much processor time as work.
+    More threads only wait for each other if submissions are graded in parallel, and in a notebook on a busy machine; torch's threads wait
+    in a loop, which takes as much processor time as work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""A clock for code in this process: it stops what does not end, by an exception that is raised in it again and again."""
+"""A time limit for code in this process: endless code is stopped by an exception, raised in it again and again."""
 
 from __future__ import annotations
 
@@ -20,45 +20,49 @@ from ..process.worker import Worker, is_student_file
 from .limits import stopped_after
 
 TICK_SECONDS = 0.1
-"""How often the clock is looked at."""
+"""Seconds between looks at the clock."""
 SAY_SECONDS = 5.0
-"""Where nothing can be stopped from within, a person is told after so long how to do it."""
+"""Seconds after which a person is told how to stop code that cannot be stopped from within."""
 MAX_LINES, MAX_FRAMES = 6, 100
 
 
 class TimeoutExpired(BaseException):
-    """No Exception: what a student's code catches by `except Exception` is not this."""
+    """The end of a call at its limit; not an Exception, so a student's `except Exception` does not catch it."""
 
 
 class _Moment:
-    """Thrown away at the end of the call that made it."""
+    """An object that is freed at the end of the call that made it."""
 
 
 class _Reminder(weakref.ref[Any]):
-    """Rings again at the moment at which its object is thrown away. For a TimeoutExpired that a bare `except:` has swallowed, that is the
-    line after, which no `try` of the same loop covers. Called by C with itself, and a number, so that no line of ours comes between."""
+    """A weak reference that rings the alarm again as soon as its object is freed.
+
+    For a TimeoutExpired that a bare `except:` has swallowed, that is the following line, which no `try` of the same loop covers. C calls it
+    with itself, and a number, so no line of ours runs in between.
+    """
 
     def __index__(self) -> int:
         return int(signal.SIGALRM)
 
 
 class Alarm:
-    """`with Alarm(3.0, 4.0, name, tell) as alarm:` stops a student's code inside after 3 s of this thread's processor time, or 12 s by
-    the wall.
+    """A time limit for a student's code.
 
-    Where there is no SIGALRM, or outside the main thread, it stops nothing and tells.
+    `with Alarm(3.0, 4.0, name, tell) as alarm:` stops the code inside after 3 s of this thread's processor time, or 12 s of wall time.
+
+    Without SIGALRM, or outside the main thread, it stops nothing and calls `tell` after SAY_SECONDS.
     """
 
     def __init__(self, seconds: float, wall_factor: float, name: str, tell: Callable[[str], None] | None = None) -> None:
         self.seconds, self.wall_factor, self.name, self.tell = seconds, wall_factor, name, tell
         self.message = ""
-        """Why it rang; empty where it did not."""
+        """The reason for the alarm; empty if it did not ring."""
         self.over, self.waiting = True, False
-        """Nothing runs under it; the checks' own functions do."""
+        """Two flags: no code runs under the alarm; the checks' own functions run."""
         self.lines: list[str] = []
         self.reminder: _Reminder | None = None
         self.rang_at = (0, 0)
-        """The frame, by its id, and the place in its code where a TimeoutExpired was raised last."""
+        """The frame's id and the place in its code of the latest TimeoutExpired."""
         self.timer: threading.Timer | None = None
 
     def __enter__(self) -> Alarm:
@@ -87,12 +91,12 @@ class Alarm:
                 signal.setitimer(signal.ITIMER_REAL, max(remaining - (time.monotonic() - self.wall), 1e-6), interval)
 
     def used(self) -> float:
-        """Seconds that count against the limit."""
+        """Return the seconds that count against the limit."""
         return max(time.thread_time() - self.cpu, (time.monotonic() - self.wall) / self.wall_factor)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Time in the checks' own functions is not the student's."""
+        """Pause the clock: time in the checks' own functions is not the student's."""
         cpu, wall = time.thread_time(), time.monotonic()
         self.waiting = True
         try:
@@ -103,7 +107,7 @@ class Alarm:
             self.wall += time.monotonic() - wall
 
     def ring(self, message: str, frame: FrameType) -> None:
-        """Stops the student's code, now and as often as it goes on. Raises TimeoutExpired."""
+        """Stop the student's code, now and as often as it continues. Raises TimeoutExpired."""
         if not self.message:
             self.message = message
             inside = itertools.takewhile(lambda each: each[0].f_code is not Worker.handle.__code__, traceback.walk_stack(frame))
@@ -118,7 +122,10 @@ class Alarm:
             del error  # its traceback holds this frame: it could not be thrown away
 
     def look_at(self, thread: int) -> None:
-        """As the signal does, for code in another thread: the exception is raised there by Python, as often as it goes on."""
+        """Stop code in another thread, as the signal does in this one.
+
+        Python raises the exception there, as often as the code continues.
+        """
         frame = sys._current_frames().get(thread)
         if self.over or self.waiting or frame is None or time.monotonic() - self.wall < self.seconds * self.wall_factor:
             return
@@ -140,15 +147,18 @@ class Alarm:
                 self.ring(stopped_after(self.seconds, waited=waited), frame)
 
     def _look_once_more(self) -> None:
-        """At the next jump. A TimeoutExpired raised here was swallowed, and would be again: Python 3.12 jumps from the end of an `except`
-        to the last line of its own `try`, and looks at signals there; 3.11 and 3.13 look at them outside."""
+        """Check again at the next jump, since a TimeoutExpired raised here was swallowed and would be again.
+
+        Python 3.12 jumps from the end of an `except` to the last line of its own `try`, and handles signals there; 3.11 and 3.13 handle
+        them outside.
+        """
         self.rang_at = 0, 0
         moment = _Moment()
         self.reminder = _Reminder(moment, _thread.interrupt_main)  # type: ignore[arg-type]
 
 
 def in_students_code(frame: FrameType) -> bool:
-    """Whether this frame works for a student's function, and not for a function of the checks that it calls."""
+    """Return whether this frame works for a student's function, and not for a function of the checks that it calls."""
     for outer, _ in traceback.walk_stack(frame):
         if outer.f_code is Worker.ask_back.__code__:
             return False

@@ -1,11 +1,11 @@
-"""A stand-in for CUDA, on the CPU: code that records a graph and replays it is rehearsed on machines without a GPU.
+"""A CUDA emulator on the CPU: code that records a graph and replays it runs on machines without a GPU.
 
-While `EmulatedCuda` is entered, the tensors that it was given say that they lie on `cuda:0`, and so does whatever is made of them
-or with `device="cuda"`. They hold real values, so that the result of a rehearsal is a result. What CUDA refuses is refused:
-tensors of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second
-recording inside the first, and a library's first product (it allocates, and a recording must not see that). What CUDA leaves to
-chance is refused too: to use what was put to be written into another stream, without having waited for that one. Recording runs
-nothing: what was recorded runs at `replay`, on the same memory and with the Python numbers of the recording, as on a GPU.
+While `EmulatedCuda` is entered, the tensors that it was given report that they are on `cuda:0`, and so do all tensors made from them or
+with `device="cuda"`. They hold real values, so the result of an emulated run is a result. Operations that CUDA refuses are refused: tensors
+of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second recording inside
+the first, and a library's first product (it allocates, which a recording must not see). Races that CUDA leaves undefined are refused too:
+the use of memory that another stream writes, without having waited for that stream. Recording runs nothing: the recorded operations run at
+`replay`, on the same memory and with the Python numbers of the recording, as on a GPU.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ ON = "_stands_in_for_cuda"
 
 @dataclass
 class Launches:
-    """captures: graphs that were recorded; replays: of them; launches: operations that were started one by one, outside a recording
-    and a replay; waits: for the device."""
+    """The counts of one emulated run.
+
+    captures: recorded graphs; replays: of those graphs; launches: operations started one by one, outside a recording and a replay; waits:
+    for the device.
+    """
 
     captures: int = 0
     replays: int = 0
@@ -48,10 +51,10 @@ class Launches:
 
 
 def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], then: list[list[Any]]) -> dict[str, Any]:
-    """What came of `function(*args, **kwargs)` with everything on the GPU, and of calling its result with each of `then`.
+    """Call `function(*args, **kwargs)` with everything on the GPU, then its result with each of `then`.
 
-    {"results": of these calls, as they are at the end; "made", "called": what was started for the first and for all others}. Raises
-    what the code raises.
+    Returns {"results": the results of those calls, as they are at the end; "made", "called": the counts of the first call and of all
+    others}. Raises the code's exceptions.
     """
     with EmulatedCuda() as gpu:
         args, kwargs, then = gpu.on_gpu(args), gpu.on_gpu(kwargs), gpu.on_gpu(then)
@@ -63,7 +66,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
 
 
 class EmulatedCuda(TorchFunctionMode):
-    """See the module. `launches` counts what was started."""
+    """Mode that emulates CUDA, see the module. `launches` counts the started operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +79,7 @@ class EmulatedCuda(TorchFunctionMode):
         self._patches = contextlib.ExitStack()
 
     def on_gpu(self, value: Any) -> Any:
-        """The same value, every tensor in it taken for one on the GPU, those of a model too."""
+        """Return the same value with every tensor in it marked as on the GPU, those of a model included."""
         if isinstance(value, list | tuple):
             return type(value)(map(self.on_gpu, value))
         if isinstance(value, dict):
@@ -136,7 +139,10 @@ class EmulatedCuda(TorchFunctionMode):
         self.written.clear()  # all of it is done
 
     def uses(self, tensors: list[Tensor], results: list[Tensor]) -> None:
-        """An operation is put into the current stream: it reads or writes `tensors`, and `results` are what it wrote."""
+        """Put an operation into the current stream: it reads or writes `tensors`, and `results` are its outputs.
+
+        Raises RuntimeError if another stream wrote one of the tensors and was not waited for.
+        """
         stream = self.streams[-1]
         for tensor in tensors:
             if (last := self.written.get(_memory(tensor))) and not stream.comes_after(last):
@@ -187,7 +193,7 @@ class EmulatedCuda(TorchFunctionMode):
         return tree_map(self._mark, value)
 
     def _asked_device(self, name: str, args: Any, kwargs: dict[str, Any]) -> tuple[str | None, Any, dict[str, Any]]:
-        """("cuda", "cpu" or None as it is asked for, the arguments for the CPU)."""
+        """Return (the requested device, "cuda", "cpu" or None, and the args and kwargs for the CPU)."""
         if name in ("cuda", "cpu"):
             return name, args[:1], {}
         places = [kwargs.get("device"), *(a for a in args[1:] if name == "to" and isinstance(a, str | torch.device))]
@@ -208,8 +214,10 @@ class EmulatedCuda(TorchFunctionMode):
 
 
 class Stream:
-    """A queue of operations. Here each is done at once; noted is what a stream may count on: `length` operations are in it, and
-    `done` says how many of each other one are over before its next begins."""
+    """A queue of operations, each of which runs at once here; it records the order that a stream may rely on.
+
+    `length` operations are in it, and `done` says how many of each other stream are over before its next one begins.
+    """
 
     def __init__(self, rehearsed: EmulatedCuda) -> None:
         self.rehearsed = rehearsed
@@ -231,7 +239,7 @@ class Stream:
 
 @dataclass
 class Written:
-    """Who wrote a memory last. It is held, so that no other tensor gets its address."""
+    """The last writer of a memory. The memory is referenced, so no other tensor gets its address."""
 
     stream: Stream
     place: int
@@ -239,11 +247,11 @@ class Written:
 
 
 class _Started(TorchDispatchMode):
-    """Counts the operations that are started on the GPU, and refuses a library's first product inside a recording."""
+    """Mode that counts the operations started on the GPU, and refuses a library's first product inside a recording."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """See `work.counting`."""
+        """Return False: see `op_counter.counting`."""
         return False
 
     def __init__(self, rehearsed: EmulatedCuda) -> None:
@@ -270,7 +278,7 @@ class Recording(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """See `work.counting`."""
+        """Return False: see `op_counter.counting`."""
         return False
 
     def __init__(self) -> None:
@@ -295,7 +303,7 @@ class Recording(TorchDispatchMode):
         return out
 
     def forget(self) -> None:
-        """A recording has run nothing: what it wrote is as it was, and what it made holds nothing yet."""
+        """Restore the memory that the recording wrote, and blank the tensors that it made: a recording runs nothing."""
         for whole, values in self.before.values():
             whole.copy_(values)
         for *_, results in self.steps:
@@ -311,7 +319,7 @@ class Recording(TorchDispatchMode):
 
 
 class Graph:
-    """torch.cuda.CUDAGraph."""
+    """The emulated torch.cuda.CUDAGraph."""
 
     recording: Recording | None = None
     rehearsed: EmulatedCuda
@@ -328,7 +336,7 @@ class Graph:
 
 @contextlib.contextmanager
 def _quiet(rehearsed: EmulatedCuda) -> Iterator[None]:
-    """What a replay runs is one launch, not many."""
+    """Stop counting launches: a replay is one launch, not many."""
     counts, rehearsed._counter.counts = rehearsed._counter.counts, False
     try:
         yield

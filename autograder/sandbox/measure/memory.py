@@ -1,7 +1,7 @@
-"""Counted memory: how much of what was made lives at one time, and what goes to and from memory that is too large to be fast.
+"""Counted memory: how many of the bytes made live at one time, and how many move to and from memory that is too large to be fast.
 
-A storage's size decides, never a view's. A view costs nothing until something reads it; then the elements that it names count, and an
-axis that is only expanded counts once.
+A storage's size decides, never a view's. A view costs nothing until it is read; then the elements that it names count, and an axis that is
+only expanded counts once.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ aten = torch.ops.aten
 ALLOCATES_ONLY = frozenset(
     (aten.empty, aten.empty_like, aten.empty_strided, aten.empty_permuted, aten.new_empty, aten.new_empty_strided, aten.resize_)
 )
-"""Operations that make room and write nothing into it."""
+"""Operations that allocate and write nothing."""
 FILLS_ANEW = (aten.zeros_like, aten.ones_like, aten.full_like, aten.rand_like, aten.randn_like, aten.randint_like)
 ASKS_FOR_A_SHAPE = ALLOCATES_ONLY | frozenset((*FILLS_ANEW, aten.new_zeros, aten.new_ones, aten.new_full))
 """Operations that look at a tensor's shape and dtype and at none of its values."""
 OVERWRITES = frozenset((aten.copy_, aten.fill_, aten.zero_, aten.uniform_, aten.normal_, aten.random_, aten.exponential_, aten.bernoulli_))
-"""Operations in place that do not read what was there."""
+"""Operations in place that do not read the old values."""
 
 
 class Living:
-    """Storages made while counting, from their making to their end, also where that comes outside of what is counted."""
+    """Storages made while counting, from their start to their end, even if that comes after the counting."""
 
     def __init__(self) -> None:
         self._bytes: dict[int, int] = {}
@@ -37,7 +37,7 @@ class Living:
         self.largest_bytes = 0
 
     def note(self, storage: torch.UntypedStorage, grown: int) -> None:
-        """`storage` is new, or has grown, by so many bytes."""
+        """Record that `storage` is new, or has grown, by so many bytes."""
         place = storage._cdata
         if place not in self._bytes:
             self._bytes[place] = 0
@@ -48,7 +48,10 @@ class Living:
         self.largest_bytes = max(self.largest_bytes, self._bytes[place])
 
     def known(self, storage: torch.UntypedStorage) -> int:
-        """How many bytes `storage` had when it was last looked at: one made here may have grown without an operation of torch's."""
+        """Return the size of `storage` when it was last looked at, in bytes.
+
+        One made here may have grown without an operation of torch's.
+        """
         return self._bytes.get(storage._cdata, storage.nbytes())
 
     def _forget(self, place: int) -> None:
@@ -56,7 +59,7 @@ class Living:
 
 
 def elements(tensor: Tensor) -> int:
-    """How many different elements a view names: an expanded axis has stride 0 and is read once."""
+    """Return the number of different elements of a view: an expanded axis has stride 0 and is read once."""
     number = 1
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         number *= size if stride else min(size, 1)
@@ -64,24 +67,24 @@ def elements(tensor: Tensor) -> int:
 
 
 def is_view(function: Any, given: set[int], made: list[Tensor]) -> bool:
-    """Whether nothing was moved: all that came out lies in a storage of what was given, and nothing was written."""
+    """Return whether an operation moved no data: every result is in a storage of the arguments, and nothing was written."""
     return not function._schema.is_mutable and all(storage_of(tensor) in given for tensor in made)
 
 
 def storage_of(tensor: Tensor) -> int:
-    """One number for each storage that lives; on the meta device, where all lie at address 0, too."""
+    """Return a number that is unique among living storages, also on the meta device, where all are at address 0."""
     return int(tensor.untyped_storage()._cdata)
 
 
 @functools.cache
 def _written_places(function: Any) -> tuple[tuple[int, str, bool], ...]:
-    """Of the arguments that an operation writes: index, name, and whether it is there to take the result only (`out=`)."""
+    """Return (index, name, whether it only takes the result, as `out=` does) of each argument that an operation writes."""
     arguments = enumerate(function._schema.arguments)
     return tuple((i, a.name, a.kwarg_only) for i, a in arguments if a.alias_info is not None and a.alias_info.is_write)
 
 
 def written_arguments(function: Any, args: Any, kwargs: Any) -> Iterator[tuple[Any, bool]]:
-    """The arguments that an operation writes, each with whether it reads what was there."""
+    """Yield the arguments that an operation writes, each with whether the operation reads its old values."""
     overwrites = function._overloadpacket in OVERWRITES
     for index, name, takes_result in _written_places(function):
         if index < len(args):

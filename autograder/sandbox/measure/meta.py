@@ -1,8 +1,8 @@
-"""A call on the meta device: tensors with shape and dtype but without values, on which a mistake of devices shows without a GPU.
+"""Calls on the meta device: tensors with shape and dtype but without values, which reveal a device error without a GPU.
 
-A tensor that the code makes on the CPU by mistake (`torch.arange(n)` without `device=`) meets the meta tensors and cannot be
-combined with them, just as it could not on a GPU. `rehearse` says on which line it was made. Code that asks a tensor for a
-value stops there, for there is none: that is told apart, since only some contracts forbid it.
+A tensor that the code makes on the CPU by mistake (`torch.arange(n)` without `device=`) meets the meta tensors and cannot be combined with
+them, just as it could not on a GPU. `rehearse` reports the line that made it. Code that asks a tensor for a value stops there, because
+there is none; this is reported separately, since only some contracts forbid it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from ..protocol.shared_objects import kit_dataclasses
 
 aten = torch.ops.aten
 MIXING = (aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_, aten.copy_, aten._to_copy)
-"""Operations that take tensors of two devices, on a GPU as here: a place may be named from the CPU, and a copy crosses over."""
+"""Operations that take tensors of two devices, here as on a GPU: an index may be on the CPU, and a copy crosses devices."""
 NO_VALUES = (
     "cannot be called on meta tensors", "meta tensor", "data-dependent", "data-independent", "_local_scalar_dense", "convert meta device",
 )  # fmt: skip
-"""Words of torch's errors where Python asked a tensor on the meta device for what it holds."""
+"""Words in torch's errors when Python asked a tensor on the meta device for its values."""
 
 
 IsStudents = Callable[[str], bool]
-"""Whether a file's name is that of a cell of the student's."""
+"""Predicate of a file's name, true for a cell of the student's."""
 
 
 def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], is_students: IsStudents) -> dict[str, Any]:
-    """What came of it, with shapes, dtypes and devices in place of tensors ("result"), the line that made a tensor elsewhere ("stray")
-    and the line that asked for a value ("asked"), "" where there is none.
+    """Call a function on the meta device and return {"result", "stray", "asked"}.
 
-    Raises what the code raises for any other reason.
+    "result": the result, with shapes, dtypes and devices in place of tensors; "stray": the line that made a tensor on another device;
+    "asked": the line that asked for a value. Both lines are "" if there is none.
+
+    Raises the code's exceptions for any other reason.
     """
     mode = _Noting(is_students)
     arguments, named = on_meta(args), on_meta(kwargs)
@@ -57,7 +59,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
 
 
 class GivenByTheChecks:
-    """Something that stayed with the grader and is called back. Values cross, so on the meta device zeros are sent for what has none."""
+    """An object that stayed with the grader and is called back. Values cross, so meta tensors are sent as zeros."""
 
     def on_meta(self) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +74,7 @@ def zeros(value: Any) -> Any:
 
 
 def on_meta(value: Any) -> Any:
-    """The same value with every tensor in it on the meta device."""
+    """Return the same value with every tensor in it on the meta device."""
     if isinstance(value, Tensor):
         return value.to("meta")
     if isinstance(value, list | tuple):
@@ -88,11 +90,11 @@ def on_meta(value: Any) -> Any:
 
 
 class _Noting(TorchDispatchMode):
-    """Remembers the line on which each tensor that is not on the meta device was made, until one of them meets those that are."""
+    """Mode that remembers the line that made each tensor on another device, until one of them meets a meta tensor."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """See `work.counting`."""
+        """Return False: see `op_counter.counting`."""
         return False
 
     def __init__(self, is_students: IsStudents) -> None:
@@ -119,7 +121,7 @@ class _Noting(TorchDispatchMode):
         return out
 
     def born_elsewhere(self, result: Any) -> str:
-        """The line that made a tensor of the result, if that lies elsewhere; its own scalars too."""
+        """Return the line that made a tensor of the result on another device, scalars included; "" without one."""
         for tensor in tree_leaves(result):
             if isinstance(tensor, Tensor) and not tensor.is_meta:
                 return self._line_of(tensor)
@@ -131,8 +133,10 @@ class _Noting(TorchDispatchMode):
 
 @contextmanager
 def _without_compiler() -> Iterator[None]:
-    """Torch's Python code for the meta device asks its compiler to look away from it, and would load it for that: seconds of a call's
-    time. Where it is not loaded, something that does nothing answers in its place."""
+    """Replace torch's compiler, if it is not loaded, by a module that does nothing.
+
+    Torch's Python code for the meta device asks the compiler to skip it, and would load it for that: seconds of a call's time.
+    """
     if "torch._dynamo" in sys.modules:
         yield
         return
@@ -150,7 +154,7 @@ def _without_compiler() -> Iterator[None]:
 
 
 def _is_stray(tensor: Tensor) -> bool:
-    """Not where the arguments are. A single number may be combined with tensors of any device."""
+    """Return whether a tensor is on another device than the arguments. A scalar may be combined with tensors of any device."""
     return not tensor.is_meta and tensor.dim() > 0
 
 
@@ -163,7 +167,7 @@ def _described(value: Any) -> Any:
 
 
 def _line_now(is_students: IsStudents) -> str:
-    """The student's line that is running, as "function, line 3: source", the innermost; "" if there is none."""
+    """Return the student's innermost running line, as "function, line 3: source"; "" if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_students(frame.f_code.co_filename):

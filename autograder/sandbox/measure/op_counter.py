@@ -1,8 +1,7 @@
-"""Counted work: what a piece of code had torch do, whatever its functions are called.
+"""Counted work: the operations that a piece of code had torch do, whatever its functions are called.
 
-The counter stands where torch hands each operation to its kernel, so it sees what is done and no names. It counts in the
-process that does the work: a submission that tears it out of torch is still held against a clock it cannot reach
-(`timing.py`).
+The counter intercepts each operation as torch hands it to its kernel, so it sees the work and no names. It counts in the process that does
+the work: a submission that removes it from torch is still measured by a clock that it cannot reach (`timing.py`).
 """
 
 from __future__ import annotations
@@ -28,15 +27,18 @@ aten = torch.ops.aten
 
 @dataclass
 class Work:
-    """flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every
-    write in place. positions: rows read out of the embedding tables of named models, which is one for each token fed.
-    grad_flops: those of the flops that ran while gradients were on. waits: how often Python asked a tensor for its value, or for
-    all of them at once: each time it would wait for a GPU. clock_reads: looks at the clock of a made-up machine (`simulated_machine.py`).
+    """The counts of one measurement.
 
-    peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage.
-    slow_bytes: read from and written to storages larger than `fast_bytes`, where that was given. What a gather takes and a partial
-    write puts counts, not the table; what other threads make, and numpy's work, is not seen, nor is memory that torch did not make.
-    python_bytes: the most bytes that Python's own memory grew by in a call, numpy's arrays among them, where that was asked for."""
+    flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every write in place.
+    positions: rows read out of the embedding tables of named models, which is one for each token fed. grad_flops: the flops that ran while
+    gradients were on. waits: how often Python asked a tensor for its value, or for all of them at once: each time it would wait for a GPU.
+    clock_reads: looks at the clock of a simulated machine (`simulated_machine.py`).
+
+    peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage. slow_bytes: read
+    from and written to storages larger than `fast_bytes`, if that was given. The entries that a gather reads and a partial write changes
+    count, not the whole table; the work of other threads and of numpy is not seen, nor is memory that torch did not make. python_bytes: the
+    most bytes that Python's own memory grew by in a call, numpy's arrays included, if that was requested.
+    """
 
     flops: int = 0
     written_bytes: int = 0
@@ -115,15 +117,18 @@ def is_made_of_others(function: Any) -> bool:
 
 
 class counting(TorchDispatchMode):
-    """Counts while it is entered; may be entered again and goes on. `with counting() as work:` gives the Work.
+    """Mode that counts while it is entered; it may be entered again and continues. `with counting() as work:` gives the Work.
 
-    Shapes alone are looked at, never values. fast_bytes: what fits into the fast memory; a larger storage is slow, and what is read
-    from it and written to it counts. python: whether Python's own memory is watched, which makes everything slower.
+    Only shapes are looked at, never values. fast_bytes: the size of the fast memory; a larger storage is slow, and its reads and writes
+    count. python: whether Python's own memory is watched, which makes everything slower.
     """
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Nothing here is compiled: torch would load its compiler at the first call to say so, which takes seconds."""
+        """Return False: nothing here is compiled, and torch would load its compiler at the first call to say so.
+
+        That takes seconds.
+        """
         return False
 
     def __init__(self, fast_bytes: int | None = None, *, python: bool = False) -> None:
@@ -152,7 +157,7 @@ class counting(TorchDispatchMode):
         super().__exit__(*error)
 
     def note_python(self) -> None:
-        """Python's memory is watched up to here."""
+        """Record the peak of Python's memory and stop watching it."""
         if self.python and tracemalloc.is_tracing():
             self.work.python_bytes = max(self.work.python_bytes, tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
@@ -205,7 +210,7 @@ class counting(TorchDispatchMode):
 
 
     def _note_storages(self, made: list[Tensor], sizes: dict[int, int]) -> None:
-        """sizes: of the storages that were there before, which an operation in place may make larger."""
+        """Record new and grown storages. sizes: of the earlier storages, which an operation in place may enlarge."""
         for tensor in made:
             storage = tensor.untyped_storage()
             grown = storage.nbytes() - sizes.get(storage_of(tensor), 0)
@@ -216,7 +221,7 @@ class counting(TorchDispatchMode):
 
     @staticmethod
     def _moved(function: Any, args: Any, kwargs: Any, given: list[Tensor], made: list[Tensor]) -> list[tuple[Tensor, int]]:
-        """What an operation that is no view reads and writes: tensors, each with how many of its numbers."""
+        """Return the tensors that an operation other than a view reads and writes, each with its number of entries moved."""
         packet = function._overloadpacket
         before = {storage_of(tensor) for tensor in given}
         written = list(written_arguments(function, args, kwargs))
@@ -239,7 +244,7 @@ def _view_of(tensor: Tensor) -> tuple[Any, ...]:
 
 
 class _Asked(TorchFunctionMode):
-    """Counts tensors that are asked for all of their values: no kernel is asked on the CPU, so the dispatcher sees nothing of it."""
+    """Mode that counts tensors asked for all of their values: on the CPU that calls no kernel, so the dispatcher misses it."""
 
     def __init__(self, work: Work) -> None:
         super().__init__()
@@ -252,7 +257,7 @@ class _Asked(TorchFunctionMode):
 
 
 def tensors_in(values: Any) -> Iterator[Tensor]:
-    """The tensors among arguments or results, also those in lists and tuples."""
+    """Yield the tensors among arguments or results, also those in lists and tuples."""
     for value in values:
         if isinstance(value, Tensor):
             yield value

@@ -1,4 +1,4 @@
-"""Work that a worker counts for the calls inside a `with`, over the line to it."""
+"""Counts of a worker's work for the calls inside a `with`, over its session."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from ..process.session import WorkerSession
 from .op_counter import Work
 
 UNCOUNTED_SECONDS, UNCOUNTED_SHARE = 0.001, 0.01
-"""So much of the processor's time may go by in other threads while work is counted: a worker has one thread for torch, and what the
-interpreter does beside it takes none, by the kernel's account. A thread that starts and does nothing takes a tenth of that."""
+"""Maximum processor time of other threads while work is counted: in seconds, plus a share of all.
+
+A worker has one thread for torch, and the interpreter takes no time beside it, by the kernel's account. A thread that starts and does
+nothing takes a tenth of that.
+"""
 
 
 def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] | None) -> None:
-    """Fails where counted calls used the processor in other threads than the one that is called: what they did was not counted."""
+    """Raise CheckFailed if counted calls used the processor in other threads than the called one: that work was not counted."""
     if start is None or end is None:
         return
     everything, main = end[0] - start[0], end[1] - start[1]
@@ -32,7 +35,10 @@ def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] |
 def counting_on(
     line: WorkerSession, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
 ) -> Iterator[Work]:
-    """machine: a made-up one, see `simulated_machine.py`. fast_bytes, python: see `Work`."""
+    """Count the work of the calls inside; the Work is filled in at the end.
+
+    machine: the rates of a simulated machine, see `simulated_machine.py`. fast_bytes, python: see `Work`.
+    """
     work = Work()
     line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
     line.counts = True
@@ -52,6 +58,6 @@ def counting_on(
 
 
 def _threads_seconds(line: WorkerSession) -> tuple[float, float] | None:
-    """Processor seconds so far (of all of the worker's threads, of the one that is called), by the kernel; None where it is mute."""
+    """Return processor seconds so far (of all of the worker's threads, of the called one); None if the kernel reports none."""
     everything, main = cpu_seconds(line.pid), main_thread_seconds(line.pid)
     return None if everything is None or main is None else (everything, main)

@@ -1,4 +1,4 @@
-"""A made-up machine: its clock moves by counted work and by nothing else, so a right stopwatch gives rates that are known beforehand.
+"""A simulated machine: only counted work moves its clock, so a correct stopwatch gives rates that are known beforehand.
 
 A real clock cannot tell a measurement from one that is wrong by a factor of two: a busy machine is off by more than that.
 """
@@ -19,20 +19,20 @@ from torch import Tensor
 from .op_counter import Work, counting, is_made_of_others, place_of, tensors_in
 
 READINGS = {"perf_counter": 1, "monotonic": 1, "time": 1, "process_time": 2}
-"""Python's clocks, and how many processors each adds up: the made-up machine has two."""
+"""Python's clocks, and how many processors each adds up: the simulated machine has two."""
 TICK_SECONDS = 0.0009765625
-"""What passes between two looks at the clock if no counted work was done between them: numpy's work is not seen."""
+"""Seconds between two looks at the clock if no work was counted between them: numpy's work is not seen."""
 SPEED = {torch.float64: 0.5, torch.float16: 2.0, torch.bfloat16: 2.0}
-"""Products in these types beside float32, as most hardware has it."""
+"""Speed of products in these types relative to float32, as on most hardware."""
 DISTURBED = 3.0
-"""How much longer work takes when something comes in between: always, but for every fourth time."""
+"""Factor on the time of disturbed work: all work but every fourth time."""
 
 
 class Clocked(counting):
-    """Counts, and knows how long the work takes: as long as the slower of its arithmetic and its bytes.
+    """Counter that also knows the work's time: the longer of its arithmetic and its bytes.
 
-    A sum is arithmetic too: the machine adds a little more than bandwidth / 4 numbers in a second, so that it keeps up with
-    float32, and not with smaller types.
+    A sum is arithmetic too: the machine adds a little more than bandwidth / 4 numbers in a second, so it keeps up with float32, and not
+    with smaller types.
     """
 
     def __init__(self, peak_flops: float, bandwidth: float) -> None:
@@ -65,13 +65,13 @@ class Clocked(counting):
 
 
 def _is_view(function: Any, args: Any, out: Any) -> bool:
-    """Whether nothing was moved: what came out lies where something given lies, and was not written."""
+    """Return whether an operation moved no data: its results are where the arguments are, and nothing was written."""
     given = {place_of(tensor) for tensor in tensors_in(args)}
     return not function._schema.is_mutable and all(place_of(tensor) in given for tensor in tensors_in((out,)))
 
 
 class SimulatedMachine:
-    """While it is entered, every clock of Python's that this thread reads is the made-up machine's."""
+    """Context in which the clocks of READINGS, as this thread reads them, are the simulated machine's."""
 
     def __init__(self, namespace: dict[str, Any], *, peak_flops: float, bandwidth: float) -> None:
         self._namespace = namespace

@@ -1,16 +1,16 @@
-"""Speed, graded fairly: ratios within one run, in processor time read from outside, with three outcomes.
+"""Fair grading of speed: ratios within one run, in processor time read from outside, with three outcomes.
 
-A student's version is held against two rivals that run in processes of their own under the same limits and with one thread:
-the reference, and a naive version that gives the same answer. It passes where it stays below the geometric mean of the two, so
-that both have room: with a naive version 6 times as slow as the reference, a right version may be 2.4 times as slow.
-Student and reference alternate; three rounds or more, until all rounds agree or time is up. Rounds that disagree to the end
-are `Inconclusive`, never a verdict: the run measures again with more rounds (`timing_phase.py`), and then asks a person.
+A student's version is compared with two rivals that run in processes of their own under the same limits and with one thread: the reference,
+and a naive version that gives the same answer. It passes if it stays below the geometric mean of the two, so both have room: with a naive
+version 6 times as slow as the reference, a correct version may be 2.4 times as slow. Student and reference alternate for three rounds or
+more, until all rounds agree or time is up. Rounds that still disagree at the end are `Inconclusive`, never a verdict: the run measures
+again with more rounds (`timing_phase.py`), and then asks a person.
 
-The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process
-cannot. Nothing that a student's process says of time is read.
+The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process cannot. Nothing
+that a student's process reports about time is read.
 
-Nothing is asked twice, so that no answer helps with a later one: every round draws inputs of its own from the run's seed and its
-number, the first call, which is also the warm-up, draws its own too, and each value is held against the reference's for that input.
+No input is used twice, so no answer helps with a later one: every round draws its own inputs from the run's seed and its number, the first
+call, which is also the warm-up, draws its own too, and each value is compared with the reference's for that input.
 """
 
 from __future__ import annotations
@@ -46,53 +46,53 @@ from ..submission import Cell
 MIN_ROUNDS = 3
 MAX_ROUNDS = 15
 HOPELESS = 3.0
-"""So far above the limit in the first round, nobody waits for two more."""
+"""Multiple of the limit above which the first round already decides."""
 SECONDS = 20.0
-"""Of the wall: after so long the rounds that there are must do."""
+"""Wall seconds after which the rounds so far must suffice."""
 PATIENCE = 3
-"""So many times as many rounds for what was inconclusive before."""
+"""Factor on the rounds and seconds of a check that was inconclusive before."""
 MAJORITY = 0.8
-"""Of the rounds, where they do not all agree at the end."""
+"""Share of the rounds that decides if they do not all agree at the end."""
 MIN_SPREAD = 4.0
-"""The naive version must be so many times as slow as the reference here and now; else nothing can be told apart."""
+"""Least ratio of the naive version's time to the reference's here and now; below it the two cannot be told apart."""
 CLEAR_SPREAD = 16.0
-"""So many times as slow in a first round is slow enough, whatever a second would say."""
+"""Ratio of a first round that is slow enough, whatever a second would give."""
 CURVE_SECONDS = 2.0
-"""For the picture of a cost that grows. It is drawn whole, and a second and third time while this is not spent."""
+"""Seconds for the plot of a growing cost. It is measured whole, and a second and third time while these are not spent."""
 SPREAD_SECONDS = 600.0
-"""How long the ratio of the two rivals, which no submission can change, is taken to hold."""
+"""Seconds for which the ratio of the two rivals, which no submission can change, is reused."""
 
 Call = Callable[..., Any]
-"""call(namespace, inputs) does the work and returns its value."""
+"""Work of one round: call(namespace, inputs) does it and returns its value."""
 Draw = Callable[[torch.Generator], Any]
-"""draw(generator) makes the inputs of one round."""
+"""Inputs of one round: draw(generator) makes them."""
 Agree = Callable[[Any, Any, Any], None]
-"""agree(inputs, got, wanted) fails where `got` is no right answer for the inputs, `wanted` being the reference's."""
+"""Comparison of two values: agree(inputs, got, wanted) fails if `got` is wrong for the inputs; `wanted` is the reference's."""
 
 
 class Inconclusive(Exception):
-    """The rounds do not agree, or the rivals cannot be told apart on this machine just now. No verdict on anybody."""
+    """Rounds that do not agree, or rivals that this machine cannot tell apart just now. No verdict on anybody."""
 
 
 class Race:
-    """What a timing check asks for as `race`. student: near or far. seed: of this run and check, for the inputs."""
+    """The `race` argument of a timing check. student: local or remote. seed: of this run and check, for the inputs."""
 
     def __init__(self, topic: str, student: Student, *, seed: str = "", patient: bool = False) -> None:
         self.topic, self.student = topic, student
         self.draws = Draws(f"{seed}/{patient}")
         self.max_rounds, self.seconds = (PATIENCE * MAX_ROUNDS, PATIENCE * SECONDS) if patient else (MAX_ROUNDS, SECONDS)
         self.ratios: list[float] = []
-        """Of the last measurement, what they were held against, and what they are ratios to."""
+        """Ratios of the last measurement; `limit` is their limit, and `of` names their denominator."""
         self.limit = math.nan
         self.of = ""
         self.times: dict[str, dict[str, float]] = {}
-        """For a picture of a lost race: of each size ("" where there is one), whose version -> multiples of the shortest time."""
+        """Data for a plot of a lost race: size ("" for a single one) -> version -> multiple of the shortest time."""
 
     def against(self, naive: str, draw: Draw, call: Call, *, agree: Agree | None = None, cause: str | None = None) -> None:
-        """Fails where `call(student, inputs)` takes more processor time than the geometric mean of reference and naive version.
+        """Raise CheckFailed if the student's call takes more processor time than the geometric mean of reference and naive version.
 
-        naive: Python source that runs after the reference module and redefines what is naive. agree: what is demanded of a value, where
-        it may differ from the reference's. Raises CheckFailed, Inconclusive.
+        The call is `call(student, inputs)`. naive: Python source that runs after the reference module and redefines the naive part. agree:
+        the requirement on a value, if it may differ from the reference's. Raises Inconclusive, too.
         """
         self.of = "the reference's processor time"
         agree = agree or _same
@@ -131,11 +131,13 @@ class Race:
         slow: float,
         cause: str | None = None,
     ) -> None:
-        """Fail if the work costs more than `limit` times as much at size `long` as at size `short`, or more than `slow` times the
-        reference's at size `long`: work that is equally slow at every size does not grow.
+        """Raise CheckFailed if the work's cost grows too much with its size.
 
-        draw(generator, size) makes the inputs; prepare(namespace, inputs) a state, and is not timed; call(namespace, inputs, state=state)
-        is, and returns a value, which must be the reference's. Raises CheckFailed, Inconclusive.
+        It may cost at most `limit` times as much at size `long` as at size `short`, and at most `slow` times the reference's at size
+        `long`: work that is equally slow at every size does not grow.
+
+        draw(generator, size) makes the inputs; prepare(namespace, inputs) makes a state, and is not timed; call(namespace, inputs,
+        state=state) is timed, and returns a value, which must be the reference's. Raises Inconclusive, too.
         """
         grown = Series(limit, f"its own processor time at size {short}, measured at size {long}")
         slower = Series(slow, f"the reference's processor time at size {long}")
@@ -160,7 +162,7 @@ class Race:
                 raise CheckFailed("the cost grows with the length", expected=expected, got=times, cause=cause)
 
     def _grows_little(self, work: GrowingWork, grown: Series, slower: Series) -> bool:
-        """Measure work against both limits and return whether it keeps them. Raises Inconclusive."""
+        """Measure work against both limits and return whether it stays below them. Raises Inconclusive."""
         if work.measure(grown, slower) > HOPELESS:  # the warm-up
             return False
         grown.ratios, slower.ratios = [], []
@@ -168,7 +170,7 @@ class Race:
         return well
 
     def _rounds(self, ratio: Callable[[bool], float], limit: float) -> tuple[list[float], bool]:
-        """Ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
+        """Return the ratios of all rounds, and whether they are below the limit. Raises Inconclusive."""
         self.ratios, self.limit = [], limit
         ratios = self.ratios
         until = time.monotonic() + self.seconds
@@ -199,7 +201,7 @@ class Draws:
 
 @dataclass
 class Series:
-    """Ratios of one kind, round after round, and what they are held against."""
+    """Ratios of one kind, round after round, with their limit and the name of their denominator."""
 
     limit: float
     of: str
@@ -207,7 +209,7 @@ class Series:
 
     @property
     def share(self) -> float:
-        """Their median as a share of the limit."""
+        """Return the ratios' median as a share of the limit."""
         return statistics.median(self.ratios) / self.limit
 
 
@@ -224,7 +226,7 @@ class GrowingWork:
     long: int
 
     def measure(self, grown: Series, slower: Series, *, flip: bool = False) -> float:
-        """Return by how much the nearer of the two limits is passed in one round, 1 being the limit; flip: the long size goes first."""
+        """Measure one round and return its larger ratio as a share of its limit, 1 at the limit; flip: the long size goes first."""
         yours: dict[int, float] = {}
         reference: dict[int, float] = {}
         for size in (self.long, self.short) if flip else (self.short, self.long):
@@ -246,7 +248,7 @@ class GrowingWork:
     def curve(self) -> dict[str, dict[str, float]]:
         """Return size -> version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
 
-        Empty if the student's version fails at one of them, in whatever way: the verdict is already known.
+        Empty if the student's version fails at one of them, in any way: the verdict is already known.
         """
         sizes = _doubling(self.short, self.long)
         seconds = {size: dict.fromkeys(self.versions, math.inf) for size in sizes}
@@ -274,7 +276,7 @@ class Rivals:
         self.spreads: dict[str, tuple[float, float]] = {}
 
     def get(self, naive: str) -> Any:
-        """The namespace of the reference module with `naive` run after it."""
+        """Return the namespace of the reference module with `naive` run after it."""
         if naive not in self.namespaces:
             source = solution_source(self.topic)
             if self.near:
@@ -291,7 +293,10 @@ class Rivals:
         return rival
 
     def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
-        """How many times the reference's time the naive version takes: the median of interleaved rounds."""
+        """Return the ratio of the naive version's time to the reference's: the median of interleaved rounds.
+
+        One round suffices if its ratio is at least CLEAR_SPREAD.
+        """
         key = f"{naive}\n{call.__module__}.{call.__qualname__}"
         measured, value = self.spreads.get(key, (-math.inf, 0.0))
         if time.monotonic() - measured > SPREAD_SECONDS:
@@ -316,11 +321,11 @@ class Rivals:
 
 
 LIMITS = Limits(call_seconds=60.0, check_seconds=math.inf, submission_seconds=math.inf)
-"""A rival is ours: a naive version may take its time."""
+"""Limits of a rival, which is ours: a naive version may take its time."""
 _ours: weakref.WeakSet[LocalStudent | RemoteStudent] = weakref.WeakSet()
 """All rivals of this process."""
 _alone = threading.RLock()
-"""One race at a time in this process."""
+"""Lock for one race at a time in this process."""
 
 
 @functools.cache
@@ -334,7 +339,7 @@ _zygote: ForkServer | None = None
 
 
 def _rival_zygote() -> ForkServer:
-    """A fork server of the rivals' own: their workers hold the answer, and no submission's worker is their sibling."""
+    """Return the rivals' own fork server: their workers hold the answer, and no submission's worker is their sibling."""
     global _zygote
     if _zygote is None or not _zygote.alive:
         _zygote = ForkServer(LIMITS, forkserver_pool.level())
@@ -343,7 +348,7 @@ def _rival_zygote() -> ForkServer:
 
 
 def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:
-    """(value, processor seconds of the process that did the work). A fault of a rival is ours."""
+    """Return (value, processor seconds of the process that did the work). Raises InfrastructureFault for a rival's exception."""
     start = namespace.clock()
     try:
         value = work(namespace)
@@ -355,8 +360,10 @@ def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:
 
 
 def _duel(one: Any, reference: Any, inputs: Any, call: Call, agree: Agree, *, flip: bool = False) -> float:
-    """How many times the reference's processor time the one takes for the same inputs, one directly after the other; flip: the
-    reference goes second. Fails where the one's value is wrong."""
+    """Return the ratio of one version's processor time to the reference's for the same inputs, one directly after the other.
+
+    flip: the reference goes second. Raises CheckFailed if the version's value is wrong.
+    """
     work = functools.partial(call, inputs=inputs)
     done = {id(namespace): _timed(namespace, work) for namespace in ((one, reference) if flip else (reference, one))}
     (got, seconds), (wanted, reference_seconds) = done[id(one)], done[id(reference)]
@@ -365,7 +372,7 @@ def _duel(one: Any, reference: Any, inputs: Any, call: Call, agree: Agree, *, fl
 
 
 def _doubling(short: int, long: int) -> list[int]:
-    """short, twice that, and so on, up to long."""
+    """Return short, twice that, and so on, up to long."""
     sizes = [short]
     while 2 * sizes[-1] < long:
         sizes.append(2 * sizes[-1])
@@ -373,7 +380,7 @@ def _doubling(short: int, long: int) -> list[int]:
 
 
 def _same(inputs: Any, got: Any, wanted: Any) -> None:
-    """Fails where the two values differ: a fast wrong answer wins no race."""
+    """Raise CheckFailed if the two values differ: a fast wrong answer wins no race."""
     what = "the raced call gives another answer than the reference"
     if isinstance(wanted, Tensor) and wanted.is_floating_point():
         close(got, wanted, atol=1e-3, rtol=1e-3, what=what)

@@ -1,8 +1,8 @@
-"""What a piece of code computed on its way: a print of every floating tensor that it made or read, in order.
+"""Fingerprints of every floating tensor that a piece of code made or read, in order.
 
-A print is [entries, sum, sum of squares, sum of magnitudes], in float64: the same for the same numbers in any order, so that
-heads before or behind tokens, a table or its transpose give one print. `checks/stages.py` looks in them for the stages of a
-known computation. Like `work.py` this stands where torch hands each operation to its kernel, and sees no names.
+A fingerprint is [entries, sum, sum of squares, sum of magnitudes], in float64: the same for the same numbers in any order, so heads before
+or after tokens, a table or its transpose give one fingerprint. `checking/helpers/stages.py` searches them for the stages of a known
+computation. Like `op_counter.py` this intercepts each operation as torch hands it to its kernel, and sees no names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 MAX_PRINTS = 4096
 MAX_ENTRIES = 1 << 24
-"""Of one tensor: a larger one is not looked at."""
+"""Maximum number of entries of a tensor: a larger one is ignored."""
 
 Fingerprint = list[float]
 
@@ -27,16 +27,16 @@ def print_of(values: Tensor) -> Fingerprint:
 
 
 def is_print(value: Any) -> bool:
-    """Whether what a worker sent is one."""
+    """Return whether a value that a worker sent is a fingerprint."""
     return isinstance(value, list) and len(value) == 4 and all(type(number) is float for number in value)
 
 
 class watching(TorchDispatchMode):
-    """Notes while it is entered. `with watching() as prints:` gives the list that fills."""
+    """Mode that records fingerprints while it is entered. `with watching() as prints:` gives the list that fills."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """See `work.counting`."""
+        """Return False: see `op_counter.counting`."""
         return False
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ class watching(TorchDispatchMode):
 
 
 def _floating(values: Any) -> list[Tensor]:
-    """The tensors with floating values among arguments or results."""
+    """Return the tensors with floating values among arguments or results."""
     leaves = (leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor))
     return [leaf for leaf in leaves if leaf.is_floating_point() and not leaf.is_meta and 0 < leaf.numel() <= MAX_ENTRIES]
 
 
 def _state(tensor: Tensor) -> tuple[int, int, int, int]:
-    """The same for a tensor and for its entries in another order, another after a write in place."""
+    """Return a key of a tensor: its entries in another order have the same key, a write in place changes it."""
     version = 0 if tensor.is_inference() else tensor._version
     return tensor.untyped_storage().data_ptr(), int(tensor.storage_offset()), tensor.numel(), version

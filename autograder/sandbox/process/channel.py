@@ -25,24 +25,25 @@ from .forkserver_client import FORK_SECONDS, ForkServer
 
 PIECE_BYTES = 65_536
 AHEAD_BYTES = 32_768
-"""Requests that are sent together are no longer than this, a sixth of what a Linux socket holds."""
+"""Size limit of requests that are sent together, a sixth of a Linux socket's buffer."""
 CREDENTIALS = struct.Struct("3i")
 MAX_SCRATCH_FILES = 20_000
 MAX_SCRATCH_DEPTH = 50
 LOOK_SECONDS = 0.25
-"""How often the grader looks at what a submission that keeps it waiting has written."""
+"""Seconds between looks at the files of a submission that keeps the grader waiting."""
 MAX_CALLBACKS = 100_000
 MAX_CALLBACK_BYTES = 4 * 1024 * 1024
 CALLBACK_SECONDS = 60.0
-"""What one call may ask back of the checks' own functions: how often, with how much, for how long. A clock of the student's
-would not see it: that work is done here."""
+"""Limits on the callbacks of one call to the checks' own functions: their number, their bytes, their seconds.
+
+The student's clock would not see that work, since it is done here.
+"""
 
 
 class WorkerChannel:
-    """One worker: requests out, replies in, each within a deadline. After `WorkerDied` it is of no more use.
+    """One worker: requests out, replies in, each within a deadline. It is unusable after `WorkerDied`.
 
-    budget: what each request is taken from; one of its own until it is given another. answering: a function that stayed here is being
-    called back.
+    budget: charged for each request; one of its own until it is given another. answering: a function that stayed here is being called back.
     """
 
     given, answering = 0, False
@@ -73,7 +74,7 @@ class WorkerChannel:
         self.writable.register(self.socket, select.POLLOUT)
 
     def _hello(self, forkserver: ForkServer) -> None:
-        """Waits for the worker's first frame: it has put up its walls. Learns its process id as this process sees it."""
+        """Wait for the worker's first frame, which says that it is confined, and learn its process id as this process sees it."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
             raise InfrastructureFault(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
@@ -96,7 +97,10 @@ class WorkerChannel:
             raise InfrastructureFault("a worker runs other code than this grader's: is another copy of the course installed?")
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
-        """Sends a request, answers the worker's callbacks, returns its reply. Raises WorkerDied, and WireError for what cannot be sent."""
+        """Send a request, answer the worker's callbacks, and return its reply.
+
+        Raises WorkerDied, and WireError for a value that cannot be sent.
+        """
         self.seq += 1
         frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         deadline = Deadline(self.pid, seconds, self.limits.wall_factor)
@@ -111,10 +115,10 @@ class WorkerChannel:
     def requests(
         self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
+        """Yield the replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
 
-        may_call_back: a function that is given goes along; from then on one request is sent at a time, for the worker reads its answer
-        where the next request would stand.
+        may_call_back: the requests may contain functions; from the first one on, one request is sent at a time, since the worker reads the
+        answer to a callback at the place of the next request.
 
         Two processes that wait for each other spend as much time on waking up as on the work.
         """
@@ -135,9 +139,9 @@ class WorkerChannel:
         yield from self._exchange(ahead, seconds)
 
     def _exchange(self, ahead: dict[int, bytes], seconds: float, *, may_call_back: bool = False) -> Iterator[dict[str, Any]]:
-        """Sends requests, by their numbers, and reads all replies before it gives the first: whoever asks need not ask for the last.
+        """Send requests, given by their numbers, and read all replies before yielding the first.
 
-        Nobody reads while they are sent, so together they must fit into the socket.
+        The caller need not ask for the last one. Nobody reads while they are sent, so together they must fit into the socket.
         """
         replies: list[dict[str, Any]] = []
         died = None
@@ -173,7 +177,7 @@ class WorkerChannel:
             raise
 
     def _reply(self, deadline: Deadline, seq: int, *, may_call_back: bool = True) -> dict[str, Any]:
-        """The reply to request number `seq`; callbacks before it are answered."""
+        """Return the reply to request number `seq`; callbacks before it are answered."""
         callbacks, seconds = 0, 0.0
         while True:
             received = self.budget.check.num_bytes
@@ -200,7 +204,7 @@ class WorkerChannel:
             self._send(answer, deadline)
 
     def close(self) -> None:
-        """Ends the worker. Once: later its process id may be another's."""
+        """Kill the worker. Safe to call twice: the process id, which may belong to another process later, is used only once."""
         if self.socket.fileno() == -1:
             return
         for target in (lambda: os.killpg(self.pid, signal.SIGKILL), lambda: os.kill(self.pid, signal.SIGKILL)):
@@ -209,8 +213,11 @@ class WorkerChannel:
         self.socket.close()
 
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """Calls a function that stayed here with the gradient mode of the student's call, takes the next item of an iterator, or asks or
-        sets the training flag of a module or of one of its parts."""
+        """Answer a callback, in the gradient mode of the student's call.
+
+        Calls a function that stayed here, takes the next item of an iterator, or reads or sets the training flag of a module or of one of
+        its parts.
+        """
         function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
         args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
         if function is None or not isinstance(args, list) or not isinstance(kwargs, dict):
@@ -251,7 +258,7 @@ class WorkerChannel:
         return self.given
 
     def _parts(self, module: torch.nn.Module) -> list[Any]:
-        """[name, number, parts] of each part of a module: each has a training flag of its own."""
+        """Return [name, number, parts] of each part of a module: each has a training flag of its own."""
         return [[name, self._give(part), self._parts(part)] for name, part in module.named_children()]
 
     def _send(self, value: Any, deadline: Deadline) -> None:
@@ -280,7 +287,10 @@ class WorkerChannel:
         return value
 
     def _read(self, n: int, deadline: Deadline) -> bytearray:
-        """The next n bytes. What came along behind them is kept: mostly a whole frame comes in one piece."""
+        """Return the next n bytes.
+
+        Further bytes that arrived with them are buffered: a whole frame usually arrives in one piece.
+        """
         while len(self.unread) < n:
             self._wait(deadline, writing=False)
             try:
@@ -306,7 +316,7 @@ class WorkerChannel:
             self.look()
 
     def look(self) -> None:
-        """Raises WorkerDied where the submission's folder holds more than it may."""
+        """Raise WorkerDied if the submission's folder holds more than it may."""
         start = time.monotonic()
         if writes_too_much(self.scratch):
             limit = f"{SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
@@ -316,7 +326,10 @@ class WorkerChannel:
 
 
 def at_once(value: Any) -> Any:
-    """A value, or what a coroutine of the checks' own returns. Raises TypeError where that waits: there is no loop here."""
+    """Return a value, or the result of a coroutine of the checks' own.
+
+    Raises TypeError if the coroutine waits: there is no loop here.
+    """
     if not inspect.iscoroutine(value):
         return value
     try:
@@ -328,7 +341,7 @@ def at_once(value: Any) -> Any:
 
 
 def writes_too_much(folder: str) -> bool:
-    """Whether a submission's folder holds more than it may. False where it cannot be looked into."""
+    """Return whether a submission's folder holds more than it may. False if it cannot be read."""
     files, total, folders, deepest = 0, 0, [folder] if folder else [], folder.count("/") + MAX_SCRATCH_DEPTH
     while folders:
         try:

@@ -1,11 +1,11 @@
-"""The fork server: one warm process that has imported what student code needs, and forks a worker for each submission.
+"""The fork server: one warm process that has imported the modules student code needs, and forks a worker for each submission.
 
-Started by exec (`python -m autograder.sandbox.process.forkserver FD OPTIONS`), never forked from the grader, so that no answer is in its
-memory; at level `namespaces`, inside a private root without network. It asserts that it has exactly one thread before each
-fork: a child forked from a threaded process can hang for ever.
+It is started by exec (`python -m autograder.sandbox.process.forkserver FD OPTIONS`), never forked from the grader, so its memory contains
+no answer; at level `namespaces` it runs inside a private root without network. It checks that it has exactly one thread before each fork: a
+child forked from a threaded process can hang forever.
 
-The control socket carries one message a fork: the worker's end of a socket pair, as a file descriptor. The reply is the
-child's process id, one JSON line. The child confines itself, says so with a first frame ("hello"), and then serves.
+The control socket carries one message per fork: the worker's end of a socket pair, as a file descriptor. The reply is the child's process
+id and scratch folder (or an error), one JSON line. The child confines itself, reports that in a first frame ("hello"), and then serves.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
 
 
 def serve(control: socket.socket, confinement: Confinement, scratch_root: str, scratches: dict[int, str]) -> None:
-    """Forks a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
+    """Fork a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
     gc.disable()  # until a worker is forked: imports leave next to no cycles, and to look for them takes a third of a fork server's start
     warm_up()
     prepare(confinement)
@@ -83,7 +83,10 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
 
 
 def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
-    """Ends what still runs and removes every scratch folder: the grader may have been killed and cannot do it."""
+    """Kill the children that still run and remove every scratch folder: the grader may have been killed and cannot do it.
+
+    Folders in a private root are in memory and end with it.
+    """
     for pid in scratches:
         if parent_of(pid) == os.getpid():
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -93,7 +96,10 @@ def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
 
 
 def emptiest(scratch_root: str, in_use: Iterable[str]) -> str:
-    """Where the next scratch folder goes: in the private root each has a file system of its own, so that nobody fills another's."""
+    """Return the folder for the next scratch folder.
+
+    In a private root there are several, each a file system of its own, so one submission cannot fill another's.
+    """
     taken = {os.path.dirname(folder) for folder in in_use}
     disks = places(scratch_root)
     return max([p for p in disks if p not in taken] or disks or [scratch_root], key=lambda p: os.statvfs(p).f_bfree)
@@ -105,8 +111,10 @@ def places(scratch_root: str) -> list[str]:
 
 
 def remove(folder: str, *, patience: float = 0.0) -> None:
-    """Removes a submission's folder; one that is not empty in a process of its own: millions of files take long, and folders can be
-    too deep for Python. patience: so many seconds its end is waited for."""
+    """Remove a submission's folder; one that is not empty is removed in a separate process.
+
+    Millions of files take long, and folders can be too deep for Python. patience: seconds to wait for that process.
+    """
     with contextlib.suppress(OSError):
         os.rmdir(folder)  # most have written nothing
         return
@@ -121,7 +129,7 @@ def remove(folder: str, *, patience: float = 0.0) -> None:
 
 
 def parent_of(pid: int) -> int | None:
-    """The parent of a process, None for one that has ended: its number may be another's by now."""
+    """Return the parent of a process, None for one that has ended: its id may belong to another process by now."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return int(file.read().rpartition(")")[2].split()[1])
@@ -130,7 +138,7 @@ def parent_of(pid: int) -> int | None:
 
 
 def warm_up() -> None:
-    """Imports what submissions and setup cells import, and makes torch read the machine's properties while /proc can still be read."""
+    """Import the modules of submissions and setup cells, and make torch read the machine's properties while /proc is readable."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"  # a function under @torch.compile runs as it is written: there is no compiler here to start
     import bdb  # noqa: F401 - IPython's, at the first cell
 
@@ -189,7 +197,7 @@ def count_threads() -> int:
 
 
 def remove_finished(scratches: dict[int, str]) -> None:
-    """Removes the scratch folders of children that have ended."""
+    """Remove the scratch folders of children that have ended."""
     for pid in list(scratches):
         try:
             os.kill(pid, 0)

@@ -1,4 +1,4 @@
-"""The warm process, seen from the grader: it is started here, and workers are forked from it (`forkserver.py` is what runs in it)."""
+"""The grader's end of the fork server: it is started here, and workers are forked from it (`forkserver.py` runs in it)."""
 
 from __future__ import annotations
 
@@ -26,29 +26,32 @@ from .forkserver import remove
 ZYGOTE_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
 REMOVE_SECONDS = 2.0
-"""So long the removal of all scratch folders is waited for; then it goes on by itself."""
+"""Seconds to wait for the removal of all scratch folders; after them it continues by itself."""
 
 _lasting = ThreadPoolExecutor(1, thread_name_prefix="forkserver-parent")
 
 
 def _in_a_lasting_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls in a thread that ends with the process.
+    """Call a function in a thread that ends with the process.
 
-    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a fork server started from a
-    thread of a pool would be killed when that pool is done.
+    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a fork server started from a thread of a
+    pool would be killed at the end of that pool.
     """
     return _lasting.submit(function, *args, **kwargs).result()
 
 
 class ForkServer:
-    """The warm process that workers are forked from. Safe to use from several threads. Raises InfrastructureFault if it does not start."""
+    """The warm process that workers are forked from. Safe to use from several threads.
+
+    Raises InfrastructureFault if it does not start.
+    """
 
     def __init__(self, limits: Limits, level: str) -> None:
         self.limits, self.level = limits, level
         self.source = source_sha256()
         self.lock = threading.Lock()
         self.broken = False
-        """It did not answer once: what it says later could be the answer to something else."""
+        """A flag: it failed to answer once, so a later reply could belong to an earlier request."""
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the fork server
         self.scratch = Path(tempfile.mkdtemp(prefix="autograder-"))
         self.scratch.chmod(0o711)
@@ -82,7 +85,7 @@ class ForkServer:
             raise
 
     def fork(self, connection: socket.socket) -> tuple[int, str]:
-        """Forks a worker that serves the other end of `connection`; returns its process id and folder as the fork server sees them."""
+        """Fork a worker that serves the other end of `connection`; return its process id and folder as the fork server sees them."""
         with self.lock:
             try:
                 fds = array.array("i", [connection.fileno()])

@@ -1,7 +1,7 @@
-"""Which forkserver this process's workers come from: the isolation level that is asked for, the best one that works, and the one process.
+"""The fork server of this process's workers: the requested isolation level, the best one that works, and the one process.
 
-There is one at a time. It is started at the first use, at the best level that its workers can put up, and is replaced where it died, or
-where another level or other limits are asked for.
+There is one fork server at a time. It starts at the first use, at the best level that its workers can set up, and is replaced if it died or
+if another level or other limits are requested.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from .channel import WorkerChannel
 from .forkserver_client import ForkServer
 
 SAFE_LEVELS = ("namespaces", "landlock")
-"""Fit for a class: submissions can neither read files nor use the network."""
+"""Levels fit for a class: submissions can neither read files nor use the network."""
 
 
 class Source:
-    """Where workers come from. Safe to use from several threads.
+    """The source of workers. Safe to use from several threads.
 
-    wanted: `auto` or one of LEVELS. reached: the level that answered, None before one did. refusals: {level: why it could not be had}.
+    wanted: `auto` or one of LEVELS. reached: the level that works, None before the first start. refusals: {level: the reason why it did not
+    work}.
     """
 
     def __init__(self) -> None:
@@ -34,7 +35,7 @@ class Source:
         self._lock = threading.Lock()
 
     def want(self, level: str) -> None:
-        """Sets the level for this command: `auto` (the best that works) or one of LEVELS. Raises CourseError."""
+        """Set the level for this command: `auto` (the best that works) or one of LEVELS. Raises CourseError."""
         if level not in ("auto", *LEVELS):
             raise CourseError(f"no isolation level {level!r}; there are auto, {', '.join(LEVELS)}")
         with self._lock:
@@ -42,11 +43,14 @@ class Source:
                 self.wanted, self.reached = level, None
 
     def level(self) -> str:
-        """The level submissions are run at, found by starting a fork server if none has run yet. Raises InfrastructureFault."""
+        """Return the level at which submissions run.
+
+        Starts a fork server to find it if none has run yet. Raises InfrastructureFault.
+        """
         return self.reached or self.forkserver().level
 
     def require_safe(self) -> str:
-        """The level, if it is fit for a class; below `landlock` only if it was asked for by name. Raises CourseError."""
+        """Return the level if it is fit for a class; below `landlock` only if it was requested by name. Raises CourseError."""
         found = self.level()
         if found not in SAFE_LEVELS and self.wanted != found:
             raise CourseError(
@@ -56,7 +60,7 @@ class Source:
         return found
 
     def forkserver(self, limits: Limits | None = None) -> ForkServer:
-        """The fork server at the best level there is. Raises InfrastructureFault where none can be started."""
+        """Return the fork server at the best available level. Raises InfrastructureFault if none can be started."""
         with self._lock:
             levels = self._candidates()
             # levels[0]: where any level will do, one that was once asked for by name is not kept in place of a better one.
@@ -77,7 +81,7 @@ class Source:
             self.running = None
 
     def _candidates(self) -> list[str]:
-        """Levels to try, best first; only the one asked for if one was."""
+        """Return the levels to try, best first; only the requested one if there is one."""
         if self.reached is not None:
             return [self.reached]
         if self.wanted != "auto":
@@ -85,7 +89,7 @@ class Source:
         return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
 
     def _first_that_works(self, levels: list[str], limits: Limits) -> ForkServer:
-        """A fork server whose workers can put up the walls of its level: shown by forking one."""
+        """Return a fork server whose workers can set up the confinement of its level, checked by forking one."""
         for level in levels:
             try:
                 started = ForkServer(limits, level)
@@ -108,7 +112,7 @@ class Source:
 
 
 source = Source()
-"""This process's. Its methods are this module's functions."""
+"""The source of this process. Its methods are this module's functions."""
 atexit.register(source.close)
 
 want, level, require_safe = source.want, source.level, source.require_safe

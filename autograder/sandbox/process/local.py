@@ -1,7 +1,7 @@
-"""What a check calls `student` where the student's functions are in this process: a notebook, or the reference itself.
+"""The `student` of a check when the student's functions are in this process: a notebook, or the reference itself.
 
-LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: arguments and results cross
-as the same bytes, so a function sees copies, and a notebook gives the verdicts that grading gives.
+LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: arguments and results cross as
+the same bytes, so a function sees copies, and a notebook gives the same verdicts as grading.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .session import WorkerSession, worker_seed
 from .worker import Worker
 
 CALLBACK_SECONDS = 15.0
-"""How long the checks' own functions may work for one call here: a person waits for it."""
+"""Seconds that the checks' own functions may work for one call here: a person waits for it."""
 
 
 class LocalStudent(RemoteStudent):
-    """The student's functions in this process. `namespace` stays the notebook's own: a function that is defined anew is seen."""
+    """The student's functions in this process. `namespace` remains the notebook's own, so a redefined function is used."""
 
     _line: LocalSession
 
@@ -47,12 +47,15 @@ class LocalStudent(RemoteStudent):
         tell: Callable[[str], None] | None = None,
         on_check: Callable[[], None] | None = None,
     ) -> None:
-        """tell: says a sentence to whoever waits for a call that cannot be stopped from here. on_check: called as a check begins."""
+        """Prepare a session in this process.
+
+        tell: shows a sentence to the person who waits for a call that cannot be stopped from here. on_check: called as a check begins.
+        """
         self._line = LocalSession(namespace, limits, seed, tell)
         self._on_check = on_check
 
     def clock(self) -> float:
-        """Processor seconds that this process has used."""
+        """Return the processor seconds that this process has used."""
         return time.process_time()
 
     def begin_check(self) -> None:
@@ -61,13 +64,13 @@ class LocalStudent(RemoteStudent):
             self._on_check()
 
     def interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
-        """What the check says that a person stopped, or one that comes after it. From then on nothing is asked."""
+        """Return the message and lines of a check that a person stopped, or of a later one. No request is sent after that."""
         before, self._line.interrupted = self._line.interrupted, True
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
 
 class LocalSession(WorkerSession):
-    """To a worker in this process. state: torch's, as the worker has it. interrupted: a person wants nothing more asked."""
+    """A session with a worker in this process. state: torch's state in the worker. interrupted: a person stopped the checks."""
 
     def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:
         super().__init__("", [], {}, limits=limits, seed=seed)
@@ -83,13 +86,16 @@ class LocalSession(WorkerSession):
             yield connection
 
     def peer(self) -> LocalSession:
-        """Another line to the same namespace, for what is a rank far away: what ranks have in common here, only grading can tell."""
+        """Return another session with the same namespace, which plays a remote rank.
+
+        Only grading can detect a state that ranks share here.
+        """
         other = LocalSession(self.namespace, self.limits, self.seed, self.tell)
         other.budget = self.budget
         return other
 
     def look_from_outside(self, thread: threading.Thread) -> None:
-        """Stops the call that another thread makes, where it has used its time: no signal reaches it there."""
+        """Stop a call that another thread makes if it has used its time: no signal reaches it there."""
         alarm = getattr(self.connection, "alarm", None)
         if alarm is not None and thread.ident is not None:
             alarm.look_at(thread.ident)
@@ -101,7 +107,7 @@ class LocalSession(WorkerSession):
 
 
 class Stopped(WorkerDied):
-    """A call that was ended at its time limit. lines: where it was then."""
+    """The end of a call at its time limit. lines: the student's lines that were running."""
 
     def __init__(self, message: str, lines: list[str]) -> None:
         super().__init__("timeout", message)
@@ -109,7 +115,7 @@ class Stopped(WorkerDied):
 
 
 class Interrupted(KeyboardInterrupt):
-    """A person stopped the student's code. lines: where it was then."""
+    """The end of the student's code when a person stops it. lines: the student's lines that were running."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__()
@@ -118,7 +124,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class State:
-    """What torch keeps for a whole process, and a worker therefore has to itself."""
+    """The state that torch has once per process, and a worker process therefore has to itself."""
 
     grad: bool
     dtype: torch.dtype
@@ -135,7 +141,7 @@ class State:
 
 
 class Loopback(WorkerChannel):
-    """A worker in this process, and what a socket does for it: `sendall` and `recv`."""
+    """A worker in this process, with the two socket methods that it uses: `sendall` and `recv`."""
 
     pid = -1
 
@@ -146,14 +152,14 @@ class Loopback(WorkerChannel):
         self.seq = 0
         self.worker = InProcess(self, SimpleNamespace(user_ns=near.namespace))
         self.frames = bytearray()
-        """On their way to the worker."""
+        """Bytes on their way to the worker."""
         self.reply: dict[str, Any] = {}
         self.here: dict[int, Tensor] = {}
-        """Tensors on another device, on their way: they do not go through bytes."""
+        """Tensors on another device, on their way: they are not sent as bytes."""
         self.ours = State.now()
 
     def request(self, op: str, seconds: float, **fields: Any) -> dict[str, Any]:
-        """The worker's reply; what it calls back is answered. Raises WorkerDied, Interrupted."""
+        """Return the worker's reply; its callbacks are answered. Raises WorkerDied, Interrupted."""
         self.seq += 1
         self.callbacks, self.callback_seconds = 0, 0.0
         self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
@@ -179,19 +185,19 @@ class Loopback(WorkerChannel):
     def requests(
         self, op: str, seconds: float, many: Iterable[dict[str, Any]], *, may_call_back: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The replies, each made when it is asked for."""
+        """Yield the replies, each computed when it is requested."""
         for fields in many:
             if not may_call_back:
                 wire.encode(fields, lambda value: None)  # a function is refused, as where requests are sent together
             yield self.request(op, seconds, **fields)
 
     def close(self) -> None:
-        """A worker that is not asked any more needs no ending."""
+        """Do nothing: a worker in this process needs no end."""
 
     # The socket, as the worker sees it
 
     def recv(self, n: int) -> bytes:
-        """All there is. Nothing means that the worker has answered, and is let go until the next request."""
+        """Return all buffered bytes. No bytes mean that the worker has answered, and its loop ends until the next request."""
         taken, self.frames = bytes(self.frames), bytearray()
         return taken
 
@@ -227,7 +233,7 @@ class Loopback(WorkerChannel):
         return super()._extra(value)
 
     def leave(self, tensor: Tensor) -> dict[str, Any]:
-        """The tree of a tensor that stays on its device."""
+        """Return the tree of a tensor that stays on its device."""
         self.here[id(tensor)] = tensor
         return {"$": "here", "id": id(tensor)}
 
@@ -256,7 +262,7 @@ class Loopback(WorkerChannel):
 
 
 class InProcess(Worker):
-    """A worker among others in one process, which goes on when it is gone: what it is given by name is a copy of its own."""
+    """A worker that shares its process with others and is outlived by it: a named model or tokenizer is a copy of its own."""
 
     connection: Any
 

@@ -1,7 +1,7 @@
-"""Ranks: each is a worker of its own, and the grader is the switch between them. No socket, no memory in common: what is sent passes here
-and is counted here.
+"""Ranks: each is a worker of its own, and the grader is the switch between them.
 
-One rank runs at a time, so that a run is the same every time, and that nobody can go on is seen at once.
+They share no socket and no memory: every message passes through here and is counted here. One rank runs at a time, so a run is the same
+every time, and a deadlock is noticed at once.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ POLL_SECONDS = 0.1
 
 
 class Ranks:
-    """The student's functions on several ranks: `results, traffic = student.ranks(4).each("ring_all_reduce", [(x,) for x in xs])`."""
+    """The student's functions on several ranks.
+
+    `results, traffic = student.ranks(4).each("ring_all_reduce", [(x,) for x in xs])`.
+    """
 
     def __init__(self, lines: Sequence[WorkerSession]) -> None:
         self._lines = lines
 
     def counting(self, rank: int) -> AbstractContextManager[Work]:
-        """`with ranks.counting(0) as work:` counts what that rank does in the calls inside."""
+        """Count the work of one rank in the calls inside: `with ranks.counting(0) as work:`."""
         return counting_on(self._lines[rank])
 
     def each(
         self, name: str, args_of_rank: Sequence[Sequence[Any]], *, _unchanged: bool = False, _arguments: bool = False
     ) -> tuple[list[Any], Traffic]:
-        """Calls a function on every rank, with that rank's arguments and a `Communicator` behind them.
+        """Call a function on every rank, with that rank's arguments followed by a `Communicator`.
 
-        _unchanged: it also fails if a rank changed an argument in place. _arguments: each result is (result, its arguments after the call).
-        Raises CheckFailed where nobody can go on, or a message is never received, and what a rank raised by itself.
+        _unchanged: also fail if a rank changed an argument in place. _arguments: each result is (result, its arguments after the call).
+        Raises CheckFailed if no rank can continue or a message is never received, and the exception that a rank raised by itself.
         """
         world = len(self._lines)
         if len(args_of_rank) != world:

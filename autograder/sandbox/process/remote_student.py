@@ -1,4 +1,4 @@
-"""What a check calls `student` where the student's functions are in a worker.
+"""The `student` of a check when the student's functions are in a worker.
 
 LocalStudent and RemoteStudent answer the same way: `student.f(x)`, `student.f.each(inputs)`, `_unchanged=True`, `_rng_unchanged=True`,
 `_arguments=True`, `student.generator(seed)`, `student.model(name)`, `student.tokenizer(name)`.
@@ -41,7 +41,7 @@ class Named:
 
 
 class RemoteStudent:
-    """The student's functions in a worker process. Whatever is no method here is a name of the student's."""
+    """The student's functions in a worker process. An attribute that is no method here is a name of the student's."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class RemoteStudent:
         threads: int = 1,
         parent: Callable[[], ForkServer] | None = None,
     ) -> None:
-        """What a `WorkerSession` is made with."""
+        """Prepare a `WorkerSession` with these arguments."""
         self._line = WorkerSession(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -63,16 +63,18 @@ class RemoteStudent:
         return RemoteFunction(self._line, name)
 
     def value(self, name: str) -> Any:
-        """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
+        """Return the value of a name of the student's that is no function: data, or a handle of a class or an object."""
         return self._line.ask("value", function=name, name=name)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
-        """What came of each step of a story. stop: after one that raises none is played; else those that do not use its result are."""
+        """Return the outcome of each step of a batch. stop: skip every step after one that raises; else skip those that use its result."""
         return self._line.play(story, stop=stop)
 
     def scene(self, name: str, *given: Any) -> Awaited:
-        """Plays a scene of `async_harness.py` where the student's code is, around functions or classes of his: `student.scene("serve",
-        student.AsyncEngine, ...)`."""
+        """Play a scene of `async_harness.py` in the process of the student's code, around the student's functions or classes.
+
+        `student.scene("serve", student.AsyncEngine, ...)`.
+        """
         played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
         things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
         return awaited(self._line, self._line.ask("await", function=played, target=Scenario(name), args=things, kwargs={}))
@@ -81,27 +83,31 @@ class RemoteStudent:
         return self._line.ask("generator", seed=seed)
 
     def gradients(self, on: bool | None = None) -> str:
-        """torch's gradient mode in the worker, as it was: "on", "off" or "inference". Then it is set, unless `on` is None."""
+        """Return torch's gradient mode in the worker ("on", "off" or "inference"), then set it unless `on` is None."""
         return str(self._line.ask("gradients", on=on))
 
     def forget(self, thing: Any) -> None:
-        """Lets go of something that stayed in the worker, as a caller does who drops it."""
+        """Drop an object that stayed in the worker, as a caller without further use for it does."""
         if isinstance(thing, Handle):
             self._line.ask("forget", number=thing.wire_tree["id"])
 
     def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
-        """`with student.counting() as work:` counts what torch does in the worker for the calls inside; work is filled in at the end.
-        fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`."""
+        """Count the work of torch in the worker for the calls inside: `with student.counting() as work:`.
+
+        `work` is filled in at the end. fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`.
+        """
         return counting_on(self._line, fast_bytes=fast_bytes, python=python)
 
     def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
-        """As `counting`, on a made-up machine: the clocks that the calls read show how long it takes for what is counted."""
+        """Count as `counting` does, on a simulated machine: the clocks that the calls read show its time for the counted work."""
         return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
     @contextmanager
     def watching(self) -> Iterator[list[Fingerprint]]:
-        """`with student.watching() as prints:` notes prints of what torch computes in the worker for the calls inside, see `watch.py`;
-        the list is filled at the end."""
+        """Record fingerprints of the tensors that torch computes in the worker for the calls inside.
+
+        `with student.watching() as prints:`; the list is filled at the end. See `trace_fingerprints.py`.
+        """
         prints: list[Fingerprint] = []
         self._line.ask("watching", on=True)
         self._line.counts = True
@@ -115,7 +121,7 @@ class RemoteStudent:
         prints += noted
 
     def clock(self) -> float:
-        """Processor seconds that the worker has used, read from outside; by the wall where the system does not tell."""
+        """Return the processor seconds that the worker has used, read from outside; wall seconds if the system does not report them."""
         if self._line.connection is None:
             self.start()
         assert self._line.connection is not None
@@ -129,7 +135,7 @@ class RemoteStudent:
         return Named("tokenizer", {"name": name})
 
     def ranks(self, world: int) -> Ranks:
-        """So many workers of their own, which are kept, and the grader between them."""
+        """Return `world` ranks: workers of their own, which later calls reuse, with the grader between them."""
         while len(self._peers) < world:
             self._peers.append(self._line.peer())
         return Ranks(self._peers[:world])
@@ -139,24 +145,24 @@ class RemoteStudent:
         return []
 
     def begin_check(self) -> None:
-        """The next check has all its time again."""
+        """Begin the next check: its use of time, requests and bytes starts at zero."""
         self._line.budget.begin_check()
 
     def start(self) -> None:
-        """Starts a worker and runs the cells in it; cells that failed are in `cell_outcomes`."""
+        """Start a worker and run the cells in it; cells that failed are in `cell_outcomes`."""
         self._line.start()
 
     def close(self) -> None:
-        """Ends the worker, and those of ranks. Whatever is asked next starts one again."""
+        """End the worker, and those of ranks. The next request starts one again."""
         for line in (self._line, *self._peers):
             line.close()
 
     @property
     def cell_outcomes(self) -> dict[str, CellOutcome]:
-        """Cells that did not run to their end, by name."""
+        """Return the outcomes of the cells that did not run to their end, by name."""
         return self._line.cell_outcomes
 
     @property
     def nearest_limit(self) -> float:
-        """The largest share of its time that a cell or call has used."""
+        """Return the largest share of its time that a cell or call has used."""
         return self._line.budget.nearest_limit

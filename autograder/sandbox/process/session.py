@@ -1,4 +1,4 @@
-"""The line to a submission's worker: it runs the cells, asks, and starts a worker anew where one died."""
+"""The session with a submission's worker: it runs the cells, sends requests, and starts another worker if one died."""
 
 from __future__ import annotations
 
@@ -26,20 +26,25 @@ from .forkserver_client import ForkServer
 
 MAX_CELL_CHARS = 1_000_000
 MAX_DEATHS = 20
-"""Cells that may end the process before the rest is not tried any more: each costs a new worker and all cells again."""
+"""Number of cells that may end the process; after one more, the other cells are not run.
+
+Each costs a new worker and all cells again.
+"""
 SLOW_TO_LOAD = {"torch._dynamo": ("FlopCounterMode", "TorchDispatchMode", "torch.compile")}
-"""Modules that torch loads at the first use of what is named here, in seconds of a processor: not the student's, so they are loaded
-before the clock runs, where a submission names them."""
+"""Modules that torch loads at the first use of the names here, which takes seconds of processor time.
+
+That load is not the student's, so they are loaded before the clock runs if a submission mentions such a name.
+"""
 
 
 def worker_seed(seed: int) -> int:
-    """What the worker's own random state is seeded with: nobody comes back from it to the run's seed, of which the checks draw."""
+    """Return the seed of the worker's own random state, which does not reveal the run's seed, from which the checks draw."""
     return int.from_bytes(hashlib.sha256(f"the worker's, of {seed}".encode()).digest()[:7], "big")
 
 
 @dataclass
 class CellOutcome:
-    """How a cell ended, if not well. outcome: error, timeout, memory, crashed."""
+    """The end of a cell that failed. outcome: error, timeout, memory, crashed."""
 
     outcome: str
     message: str
@@ -47,12 +52,12 @@ class CellOutcome:
 
 
 class WorkerSession:
-    """To one worker at a time. One that dies is replaced, and the cells run again without the one that killed it.
+    """A session with one worker at a time. A dead worker is replaced, and the cells run again without the one that killed it.
 
-    home: the line that this one is a peer of; what ran to its end there is no submission's fault if it does not here.
+    home: the session that this one is a peer of; a cell that ran to its end there and does not here is not the submission's fault.
 
-    generation: how many workers there were. counts: work is counted just now, which takes longer. cell_outcomes: of the cells that did not
-    run to their end, by name.
+    generation: how many workers there were. counts: work is being counted, which takes longer. cell_outcomes: outcomes of the cells that
+    did not run to their end, by name.
     """
 
     def __init__(
@@ -66,7 +71,10 @@ class WorkerSession:
         threads: int = 1,
         parent: Callable[[], ForkServer] | None = None,
     ) -> None:
-        """limits: of cells and calls. parent: gives the fork server that workers come from, if not this process's."""
+        """Prepare a session; `start` starts the worker.
+
+        limits: limits of cells and calls. parent: returns the fork server for the workers, if it is not this process's.
+        """
         self.topic, self.cells, self.earlier, self.seed, self.threads, self.parent = topic, cells, earlier, seed, threads, parent
         self.limits = limits or Limits()
         self.budget = Budget(self.limits)
@@ -80,7 +88,10 @@ class WorkerSession:
         self._ran: set[int] = set()
         self._deaths = 0
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
-        """Those that are still held, each by itself: two of the same object are equal, and the one that is left must count."""
+        """Handles that are still referenced, each by its own id.
+
+        Two handles of one object are equal, and the remaining one must count.
+        """
 
     @property
     def pid(self) -> int:
@@ -91,7 +102,7 @@ class WorkerSession:
         return self.limits.call_seconds * (self.limits.counted_factor if self.counts else 1.0)
 
     def start(self) -> None:
-        """Starts a worker and runs the cells in it; cells that failed are in `cell_outcomes`."""
+        """Start a worker and run the cells in it; cells that failed are in `cell_outcomes`."""
         for _ in range(len(self.cells) + 1):
             if self._start_once():
                 return
@@ -103,7 +114,7 @@ class WorkerSession:
             self.connection = None
 
     def _start_once(self) -> bool:
-        """False if a cell killed the worker; that cell is then left out for good."""
+        """Start a worker and run the cells; return False if a cell killed it. That cell is not run again."""
         self.close()
         self.generation += 1
         forkserver = self.parent() if self.parent is not None else forkserver_pool.forkserver(self.limits)
@@ -147,7 +158,7 @@ class WorkerSession:
         return True
 
     def _refused(self, cell: Cell) -> CellOutcome | None:
-        """Why a cell is not run at all, or None."""
+        """Return an outcome with the reason if a cell must not run, else None."""
         if len(cell.source) > MAX_CELL_CHARS:
             return CellOutcome("error", f"not run: {len(cell.source):,} characters are more than a cell may have ({MAX_CELL_CHARS:,})")
         if self._deaths > MAX_DEATHS:
@@ -157,7 +168,7 @@ class WorkerSession:
         return None
 
     def peer(self) -> WorkerSession:
-        """A line to another worker of the same submission, on the same budget."""
+        """Return a session with another worker of the same submission, on the same budget."""
         other = WorkerSession(
             self.topic, self.cells, self.earlier, limits=self.limits, seed=self.seed, threads=self.threads, parent=self.parent
         )
@@ -165,16 +176,22 @@ class WorkerSession:
         return other
 
     def look_from_outside(self, thread: threading.Thread) -> None:
-        """Is called now and then while another thread asks: nothing is to be done, for a worker's deadline is kept where it is asked."""
+        """Do nothing: the thread that sends a request also watches its worker's deadline.
+
+        `Ranks` calls this now and then while that thread waits.
+        """
 
     def ask(self, op: str, *, function: str = "", **fields: Any) -> Any:
-        """What the worker answers; `function` is what it works at. Raises WorkerDied, and what the student's code raised."""
+        """Return the worker's answer; `function` is the function that it runs.
+
+        Raises WorkerDied, and the exception of the student's code.
+        """
         with self._ready(function) as connection:
             reply = connection.request(op, self.call_seconds, **fields)
         return self._value(reply)
 
     def ask_each(self, op: str, many: Iterable[dict[str, Any]], *, function: str) -> Iterator[Any]:
-        """The answers to many requests, none of which gives a function along."""
+        """Yield the answers to many requests, none of which contains a function."""
         with self._ready(function) as connection:
             replies = connection.requests(op, self.call_seconds, many)
         while self.connection is connection:
@@ -188,9 +205,9 @@ class WorkerSession:
         raise WorkerDied("crashed", LOST)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
-        """What came of each step. stop: after one that raises none is played; else those that do not use its result are.
+        """Return the outcome of each step. stop: skip every step after one that raises; else skip those that use its result.
 
-        Each step is a request of its own to the budget, with the time of a call. Raises WorkerDied.
+        Each step is charged to the budget as a request of its own, with the time of a call. Raises WorkerDied.
         """
         check_generation(self, tuple(leaves(story.steps)), {})
         many = [{"number": number, "request": step, "stop": stop} for number, step in enumerate(story.steps)]
@@ -210,7 +227,10 @@ class WorkerSession:
 
     @contextmanager
     def _ready(self, function: str) -> Iterator[WorkerChannel]:
-        """There is a worker to ask; if it dies now, this function is what it died of."""
+        """Provide a worker for a request; a timeout in it is remembered for this function.
+
+        A function that has timed out is not called again.
+        """
         if function in self._hung:
             raise self._hung[function]
         if self.connection is not None and self.connection.answering:
@@ -229,7 +249,7 @@ class WorkerSession:
             raise
 
     def _value(self, reply: dict[str, Any]) -> Any:
-        """What was answered. Raises what the student's code raised."""
+        """Return the value of a reply. Raises the exception of the student's code."""
         if "stop" in reply:
             raise StopIteration
         if "error" in reply:
@@ -242,7 +262,7 @@ class WorkerSession:
         return reply["ok"]
 
     def nonsense(self, what: str) -> WorkerDied:
-        """The end of a worker that breaks the protocol."""
+        """Close the session and return the WorkerDied for a worker that breaks the protocol."""
         self.close()
         return nonsense(what)
 

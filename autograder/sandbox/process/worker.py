@@ -1,7 +1,7 @@
 """The worker: the process that runs a student's code and answers calls. It holds no answer, no clock and no score.
 
-Requests come in one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error".
-While a call runs, the worker may ask back ("callback") for a function that stayed with the grader, or for its training flag.
+Requests arrive one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error". While a call runs,
+the worker may call back ("callback") a function that stayed with the grader, or ask for its training flag.
 
     start     earlier: {topic: source}, seed, threads,       -> None
               load: modules that take long to load
@@ -10,27 +10,29 @@ While a call runs, the worker may ask back ("callback") for a function that stay
                                                              is {"result", "args", "rng"}: the arguments as they are after the
                                                              call, torch's random state before and after; the grader compares
     again     name, args, kwargs, then                       two calls, `then` written into the memory of `args` in between: both results
-    series    name, args, kwargs, then                       what the call's result gives for each of `then`, as all are at the end
+    series    name, args, kwargs, then                       the results of calling the call's result with each of `then`, all as they
+                                                             are at the end
     meta      name or target, args, kwargs                   a call with every tensor on the meta device: see `meta.rehearse`
-    gpu       name, args, kwargs, then                       `series` on a stand-in for CUDA: see `gpu.rehearse`
+    gpu       name, args, kwargs, then                       `series` on a CUDA emulator: see `cuda_emulator.rehearse`
     await     name or target, args, kwargs                   a coroutine or async generator on a loop of its own: see `awaited`
-    step      number, request, stop                          one of a story: another request, that may name results of earlier ones; not
-                                                             done if one of them is missing, or with `stop` if an earlier one raised
+    step      number, request, stop                          one step of a batch: another request, which may name results of earlier steps;
+                                                             skipped if one of them is missing, or with `stop` if an earlier step raised
     method    target, name, args, kwargs                     calls a method
     apply     target (a handle), args, kwargs                calls a handle
     attr      target, name                                   an attribute
-    setattr   target, name, value                            sets one
-    dunder    target, name, args                             one of a fixed list: see DUNDERS
-    value     name                                           what a name stands for
+    setattr   target, name, value                            sets an attribute
+    dunder    target, name, args                             an operator from a fixed list: see DUNDERS
+    value     name                                           the value of a name
     generator seed                                           a torch.Generator here
     rng_state                                                torch's global random state
-    gradients on                                             torch's gradient mode, as it was; then it is set, unless `on` is None
-    forget    number                                         lets go of a handle: what nobody else holds ends here
-    defined   names                                          which of them exist
-    counting  on, machine, fast_bytes, python                from now on the work of calls is counted; off: what was counted.
-                                                             machine: the rates of a made-up machine whose clock the calls read;
+    gradients on                                             torch's gradient mode before the request; then it is set, unless `on` is None
+    forget    number                                         drops a handle: an object without other references ends here
+    defined   names                                          the names among them that exist
+    counting  on, machine, fast_bytes, python                on: counts the work of later calls; off: returns the counts.
+                                                             machine: the rates of a simulated machine whose clock the calls read;
                                                              fast_bytes: the size of the fast memory; python: watch Python's own memory too
-    watching  on                                             likewise prints of what is computed: see `watch.watching`
+    watching  on                                             the same for fingerprints of computed tensors: see
+                                                             `trace_fingerprints.watching`
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def _delete_item(target: Any, key: Any) -> None:
 
 
 def _exit(target: Any, name: str, message: str) -> None:
-    """Leaves a context, with an exception of the builtin class of this name, or with none."""
+    """Leave a context, with an exception of the builtin class of this name, or with none."""
     kind = vars(builtins).get(name)
     error = kind(message) if isinstance(kind, type) and issubclass(kind, Exception) else Exception(message) if name else None
     type(target).__exit__(target, None if error is None else type(error), error, None)
@@ -102,7 +104,10 @@ _identity = id
 
 
 def gradients(on: bool | None = None) -> str:
-    """torch's gradient mode as it was: "on", "off", or "inference", which no switch ends. Then it is set, unless `on` is None."""
+    """Return torch's gradient mode, then set it unless `on` is None.
+
+    The mode is "on", "off", or "inference", which no switch ends.
+    """
     mode = "inference" if _inference_mode() else "on" if _is_grad_enabled() else "off"
     if on is not None:
         _set_grad_enabled(on)
@@ -115,7 +120,10 @@ def leave(*ignored: Any) -> None:
 
 @contextlib.contextmanager
 def leaving_raises(namespace: dict[str, Any], op: str) -> Iterator[None]:
-    """Make `exit()` and `quit()` in a function end its call, as `sys.exit()` does: IPython's return, and end the kernel after the cell."""
+    """Make `exit()` and `quit()` in a function end its call, as `sys.exit()` does.
+
+    IPython's own return, and end the kernel after the cell.
+    """
     stock = {} if op == "cell" else {n: v for n in ("exit", "quit") if type(v := namespace.get(n)).__name__ in EXITS}
     namespace.update(dict.fromkeys(stock, leave))
     try:
@@ -128,7 +136,7 @@ EXITS = ("ExitAutocall", "ZMQExitAutocall")
 
 
 class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports `solutions.<topic>` for earlier days from source that the grader sent; no other solution exists here."""
+    """Importer of `solutions.<topic>` for earlier days, from source that the grader sent; no other solution exists here."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
@@ -153,7 +161,7 @@ class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def student_stub() -> types.ModuleType:
-    """What `autograder.student` is inside a worker: the same names, doing nothing, but for `earlier`."""
+    """Return the `autograder.student` module for a worker: the same names, which do nothing, except for `earlier`."""
     module = types.ModuleType("autograder.student")
 
     def earlier(topic: str) -> types.ModuleType:
@@ -181,9 +189,9 @@ class Worker:
         self.watcher: watching | None = None
         self.threads = 0
         self.results: dict[int, Any] = {}
-        """Of the story that is played."""
+        """Results of the steps of the current batch, by number."""
         self.raised, self.lacking = False, False
-        """A step of it raised; the request that came last names a result that there is not."""
+        """Two flags: a step of the batch raised; the latest request names a result that does not exist."""
 
     # The loop
 
@@ -272,7 +280,7 @@ class Worker:
             torch.set_num_threads(self.threads)
 
     def cell(self, name: str, source: str) -> None:
-        """Runs a cell as a notebook would: magics, displays and a top-level await work; what it prints goes nowhere."""
+        """Run a cell as a notebook would: magics, displays and a top-level await work; printed output is discarded."""
         result = self.shell.run_cell(source, store_history=False, silent=True)
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
@@ -305,7 +313,10 @@ class Worker:
         }
 
     def again(self, request: dict[str, Any]) -> list[Any]:
-        """Both results of two calls, the second with other values in the memory of the first's arguments. As they are at the end."""
+        """Return the results of two calls, as they are at the end.
+
+        Before the second call, other values are written into the memory of the first one's arguments.
+        """
         function, args, kwargs = self.function(request["name"]), request["args"], request["kwargs"]
         first = function(*args, **kwargs)
         with torch.no_grad():
@@ -313,7 +324,7 @@ class Worker:
         return [first, function(*args, **kwargs)]
 
     def series(self, request: dict[str, Any]) -> list[Any]:
-        """What the result of a call gives for one input after the other, all as they are at the end."""
+        """Return the results of calling a call's result with one input after the other, all as they are at the end."""
         step = self.function(request["name"])(*request["args"], **request["kwargs"])
         return [step(*each) for each in request["then"]]
 
@@ -346,7 +357,7 @@ class Worker:
         return watcher.prints if watcher is not None else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
-        """An exception as names (most derived first), message, and the student's own lines of the traceback."""
+        """Describe an exception: names (most derived first), message, and the student's own lines of the traceback."""
         lines = []
         for frame in traceback.extract_tb(error.__traceback__):
             if is_student_file(frame.filename):
@@ -375,7 +386,10 @@ class Worker:
         return wire.decode(header, payload, self.resolve)
 
     def read(self, n: int) -> bytearray | None:
-        """The next n bytes, None at the end. What came along behind them is kept: mostly a whole frame comes in one piece."""
+        """Return the next n bytes, None at the end.
+
+        Further bytes that arrived with them are buffered: a whole frame usually arrives in one piece.
+        """
         while len(self.unread) < n:
             piece = self.connection.recv(max(65_536, min(n - len(self.unread), 1 << 20)))
             if not piece:
@@ -443,15 +457,18 @@ class Callback(GivenByTheChecks):
 
 
 class AsyncCallback(Callback):
-    """A coroutine function of the grader's: it is awaited, and answers at once."""
+    """A coroutine function that stayed with the grader: it is awaited, and answers at once."""
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs)
 
 
 class Module(torch.nn.Module, GivenByTheChecks):
-    """A torch module that stayed with the grader, as the student's code sees it. Each of its parts is one too, and their training flags
-    lie with the grader: `eval`, `train`, `modules` and a flag that is set by hand do there what they do to any module."""
+    """A torch module that stayed with the grader, as the student's code sees it.
+
+    Each of its parts is a `Module` too, and their training flags stay with the grader: `eval`, `train`, `modules` and a flag that is set by
+    hand act there as they act on any module.
+    """
 
     _worker: Worker | None = None
 
@@ -479,7 +496,10 @@ class Module(torch.nn.Module, GivenByTheChecks):
 
 
 def awaited(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What comes of a call, or of an object, that has to be awaited, on an event loop of its own. An async generator is read to its end."""
+    """Await a call or an object on an event loop of its own, and return its result, the seconds and the times of its items.
+
+    An async generator is read to its end.
+    """
     times: list[float] = []
 
     async def main() -> Any:
@@ -503,7 +523,11 @@ def is_student_file(filename: str) -> bool:
 
 
 def overwritten(old: Any, new: Any) -> Any:
-    """`old` with what `new` holds: in the same memory where tensors are of one shape and dtype, in the same list or object."""
+    """Write the values of `new` into `old` and return it.
+
+    Tensors of one shape and dtype keep their memory, lists and objects with weights stay the same object; anything else is replaced by
+    `new`.
+    """
     if type(old) is not type(new):
         return new
     if isinstance(old, Tensor):
@@ -523,7 +547,7 @@ def _leave() -> None:
 
 
 def make_shell() -> Any:
-    """IPython without history, threads or terminal: what runs cells as a notebook does."""
+    """Return an IPython shell without history, threads or terminal, which runs cells as a notebook does."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 

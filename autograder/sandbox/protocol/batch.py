@@ -1,4 +1,4 @@
-"""Many calls that are played in one go, each of which may use what an earlier one gave: sent together, judged afterwards.
+"""Batches of calls that are sent together and judged afterwards; each call may use the result of an earlier one.
 
     story = CallBatch()
     pool = story.call("BlockPool", 6)
@@ -8,7 +8,7 @@
     outcomes = student.play(story)
     outcomes[blocks.step].value
 
-Every answer is what it was after its step, whatever later steps do.
+Every answer is the value after its step, whatever later steps do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Result:
-    """What a step gives, for later steps."""
+    """The result of a step, for use in later steps."""
 
     step: int
 
@@ -31,7 +31,7 @@ class Result:
 
 @dataclass
 class Outcome:
-    """What came of a step: data or a handle; or an exception of the student's; or it was not played."""
+    """The outcome of a step: a value or a handle; or an exception of the student's; or skipped."""
 
     value: Any = None
     error: Exception | None = None
@@ -45,7 +45,7 @@ class CallBatch:
     steps: list[dict[str, Any]] = field(default_factory=list)
 
     def call(self, function: str, *args: Any, **kwargs: Any) -> Result:
-        """Calls a function or a class by its name."""
+        """Add a call of a function or a class by its name."""
         request = {"op": "call", "name": function, "args": list(args), "kwargs": kwargs, "unchanged": False, "rng_unchanged": False}
         return self._step(request)
 
@@ -53,7 +53,7 @@ class CallBatch:
         return self._step({"op": "method", "target": target, "name": name, "args": list(args), "kwargs": kwargs})
 
     def get(self, target: Any, name: str) -> Result:
-        """An attribute, as it is then."""
+        """Add a read of an attribute, with its value at that step."""
         return self._step({"op": "attr", "target": target, "name": name})
 
     def set(self, target: Any, name: str, value: Any) -> Result:
@@ -64,12 +64,12 @@ class CallBatch:
         return Result(len(self.steps) - 1)
 
     def leans_on(self, step: int) -> Set[int]:
-        """The steps whose results a step uses."""
+        """Return the steps whose results a step uses."""
         return {each.step for each in leaves(self.steps[step]) if isinstance(each, Result)}
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What stands in lists, tuples and dicts, however deep."""
+    """Yield the entries of nested lists, tuples and dicts, however deep."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Whether an argument is as it was before a call. The checks' side alone asks this: nothing here is the worker's."""
+"""The comparison of an argument before and after a call. It runs on the checks' side only, never in the worker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .shared_objects import holds_tensors, kit_dataclasses
 
 
 def snapshot(value: Any) -> Any:
-    """A copy deep enough to see a change in place of tensors, lists and dicts."""
+    """Copy a value deeply enough to notice a change of tensors, lists and dicts in place."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, list | tuple):
@@ -22,7 +22,10 @@ def snapshot(value: Any) -> Any:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether an argument is as it was: nan is nan, -inf is no large number. Objects that do not cross as data count as the same."""
+    """Return whether an argument is unchanged: nan equals nan, and -inf equals only -inf.
+
+    Objects that do not cross as data count as unchanged.
+    """
     if isinstance(old, Tensor):
         if not isinstance(new, Tensor) or old.shape != new.shape or old.dtype != new.dtype:
             return False

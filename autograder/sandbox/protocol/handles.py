@@ -1,4 +1,4 @@
-"""What stands for a student's functions and objects in the grader: calls go over the wire, objects stay where they are."""
+"""The grader's proxies for a student's functions and objects: calls go over the wire, objects stay in the worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .worker_errors import LOST, WorkerDied, builtin_name, compare_arguments, co
 
 
 class Asks(Protocol):
-    """Whom functions and handles ask: a `WorkerSession`. generation: how many workers there were, for a handle is one worker's own."""
+    """The interface that functions and handles send requests to: a `WorkerSession`.
+
+    generation: how many workers there were; a handle belongs to one worker.
+    """
 
     generation: int
 
@@ -28,8 +31,11 @@ class Asks(Protocol):
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of a call on the meta device. result: {shape, dtype, device} in place of each tensor. stray: the student's line that
-    made a tensor elsewhere; asked: the one that asked for a value, where the call ended. Both "" where there is none."""
+    """The outcome of a call on the meta device. result: {shape, dtype, device} in place of each tensor.
+
+    stray: the student's line that made a tensor on another device; asked: the student's line that asked for a value, where the call ended.
+    Both are "" if there is none.
+    """
 
     result: Any
     stray: str
@@ -38,8 +44,10 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Awaited:
-    """What a coroutine returned, or the list of what an async generator gave. seconds: on the loop's clock, in the end; times: on the
-    same clock, when each item of a generator came."""
+    """The result of a coroutine, or the list of an async generator's items.
+
+    seconds: the loop's clock at the end; times: the same clock at each item of a generator.
+    """
 
     result: Any
     seconds: float
@@ -47,10 +55,10 @@ class Awaited:
 
 
 class RemoteFunction:
-    """A name of the student's, called over the pipe. Where it is a class, its attributes can be read: `student.State.empty(shape)`."""
+    """A name of the student's, called over the pipe. A class's attributes can be read: `student.State.empty(shape)`."""
 
     wire_tree = None
-    """It does not cross: `student.value(name)` does."""
+    """No tree: a function does not cross, but `student.value(name)` does."""
 
     def __init__(self, line: Asks, name: str) -> None:
         self._line = line
@@ -70,21 +78,24 @@ class RemoteFunction:
         return getattr(self._line.ask("value", function=self._name, name=self._name), name)
 
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
-        """A call of a coroutine function or of an async generator, on an event loop without sockets whose clock jumps to the next timer."""
+        """Call and await a coroutine function or async generator, on an event loop without sockets whose clock jumps to the next timer."""
         check_generation(self._line, args, kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
         return awaited(self._line, self._line.ask("await", function=self._name, **fields))
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
-        """The results of two calls. `then` is written into the tensors, lists and weights of `args` before the second: what a function
-        remembers of them is stale, by whatever it knows them again, and a result in memory that it kept is written over."""
+        """Return the results of two calls; `then` is written into the tensors, lists and weights of `args` before the second.
+
+        A cached result for the same arguments is then stale, however the function recognizes them, and a result in reused memory is
+        overwritten.
+        """
         match self._several("again", args, then, kwargs):
             case [first, second]:
                 return first, second
         raise self._line.nonsense("one result of two calls")
 
     def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
-        """The results of calling what one call gave with each of `then`, all as they are at the end."""
+        """Return the results of calling one call's result with each of `then`, all as they are at the end."""
         results = self._several("series", args, then, kwargs)
         if isinstance(results, list) and len(results) == len(then):
             return results
@@ -96,20 +107,23 @@ class RemoteFunction:
         return self._line.ask(op, function=self._name, **fields)
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
-        """One call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
+        """Make one call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
         check_generation(self._line, args, kwargs)
         reply = self._line.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
         return _rehearsal(self._line, reply)
 
     def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
-        """One call on a stand-in for CUDA, and calls of its result with each of `then`: see `gpu.rehearse`."""
+        """Make one call on a CUDA emulator, and calls of its result with each of `then`: see `cuda_emulator.rehearse`."""
         match self._several("gpu", args, then, kwargs):
             case {"results": list(), "made": dict(), "called": dict()} as reply:
                 return dict(reply)
         raise self._line.nonsense("a rehearsal without its results")
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
-        """(input, result) of one call for each input, its only argument: data, no function. Quicker than one call after the other."""
+        """Yield (input, result) of one call for each input, its only argument: data, no function.
+
+        This is faster than one call after the other.
+        """
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
         requests = [call.request() for call in calls]
         replies = self._line.ask_each("call", requests, function=self._name)
@@ -125,7 +139,7 @@ def awaited(line: Asks, reply: Any) -> Awaited:
 
 
 def _is_clock(readings: list[Any]) -> bool:
-    """Whether these are numbers of seconds, none before the one that came earlier."""
+    """Return whether these are finite numbers of seconds that never decrease."""
     return all(type(each) is float and math.isfinite(each) for each in readings) and readings == sorted(readings)
 
 
@@ -137,7 +151,7 @@ def _rehearsal(line: Asks, reply: Any) -> Rehearsal:
 
 
 class _Call:
-    """One call of a student's function: what is sent for it, and what is made of the reply."""
+    """One call of a student's function: its request, and the result from its reply."""
 
     def __init__(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], unchanged: bool, rng_unchanged: bool, arguments: bool = False
@@ -153,7 +167,7 @@ class _Call:
         }  # fmt: skip
 
     def result(self, line: Asks, reply: Any) -> Any:
-        """Raises CheckFailed where the call had a side effect that it must not have."""
+        """Return the result of a reply. Raises CheckFailed if the call had a forbidden side effect."""
         if not (self.unchanged or self.rng_unchanged or self.arguments):
             return reply
         # The worker says how its arguments are now; the comparison is made here. A worker that lies about them lies about
@@ -173,11 +187,11 @@ class _Call:
 class Handle:
     """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded.
 
-    Two handles are equal if they are of one object of one worker: that is known here. What the object's own `==` would say is its word.
+    Two handles are equal if they are of one object of one worker. The grader knows that itself; the object's own `==` is not trusted.
     """
 
     OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
-    """Attributes of the handle, and not of the object."""
+    """Attributes of the handle itself, not of the object."""
 
     def __init__(self, line: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
         self._line, self._number, self.type_name, self._generation = line, number, type_name, generation
@@ -193,7 +207,7 @@ class Handle:
         return self._ask("attr", name=name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute of the object: to data, another handle, or a function that stays here. Raises TypeError for anything else."""
+        """Set an attribute of the object: to data, another handle, or a function that stays here. Raises TypeError for anything else."""
         if name in self.OWN:
             object.__setattr__(self, name, value)
             return
@@ -220,17 +234,23 @@ class Handle:
         return self._ask("apply", args=list(args), kwargs=kwargs)
 
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
-        """A call of this object, or the object itself where it is a coroutine or an async generator. See `RemoteFunction.awaited`."""
+        """Call and await this object, or await the object itself if it is a coroutine or an async generator.
+
+        See `RemoteFunction.awaited`.
+        """
         check_generation(self._line, args, kwargs)
         return awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
-        """A call of this object with every tensor on the meta device. See `RemoteFunction.on_meta`."""
+        """Call this object with every tensor on the meta device. See `RemoteFunction.on_meta`."""
         check_generation(self._line, args, kwargs)
         return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
 
     def __len__(self) -> int:
-        """Raises CheckFailed for a length that no answer has: `list` and its like make room for it before they look."""
+        """Return the object's length. Raises CheckFailed if it is too long for an answer.
+
+        `list` and similar functions allocate that much before they iterate.
+        """
         length = self._dunder("len")
         if type(length) is not int or not 0 <= length <= MAX_REPLY_NODES:
             raise CheckFailed(f"len() of a {self.type_name} is {show(length)}, more than an answer may have ({MAX_REPLY_NODES:,})")
@@ -256,7 +276,10 @@ class Handle:
         return self._dunder("enter")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """The object is told of an exception by its nearest builtin class and its text. It swallows none: a check's verdict is one."""
+        """Report an exception to the object by its nearest builtin class and its text.
+
+        The object cannot swallow it: it may be a check's verdict.
+        """
         self._dunder("exit", builtin_name(error), "" if error is None else str(error)[:2000])
 
     def __bool__(self) -> bool:

@@ -1,6 +1,6 @@
-"""Things a check gives to the student's functions that do not travel as data: named models and tokenizers, kit dataclasses.
+"""Arguments of the student's functions that do not travel as data: named models and tokenizers, kit dataclasses.
 
-The same on both sides of the pipe, and in a notebook.
+They are the same on both sides of the pipe, and in a notebook.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 
 class TokenizerView:
-    """A tokenizer's tables without its encode and decode: what Day 2 works with."""
+    """A tokenizer's tables without its encode and decode, for the exercises of Day 2."""
 
     _ATTRIBUTES = (
         "name", "vocab", "ranks", "special_tokens", "byte_to_symbol", "symbol_to_byte", "id_to_token",
@@ -33,7 +33,7 @@ class TokenizerView:
 
 @functools.cache
 def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
-    """A model without its forward pass, or a tokenizer's tables, loaded once a process."""
+    """Return a model without its forward pass, or a tokenizer's tables, loaded once per process."""
     from course.kit import load_model, load_tokenizer
 
     if kind == "tokenizer":
@@ -46,7 +46,7 @@ def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str 
 
 
 def own_copy(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
-    """What `named` gives, copied as far as it can be changed: a notebook's process lives longer than one check."""
+    """Return a copy of the result of `named`, as deep as it can be changed: a notebook's process outlives one check."""
     thing = named(kind, name, dtype, device)
     if kind == "tokenizer":
         view = copy.copy(thing)
@@ -63,13 +63,13 @@ _embedding_tables: set[int] = set()
 
 
 def embedding_tables() -> set[int]:
-    """Where the embedding tables of the named models of this process lie in memory."""
+    """Return the memory addresses of the embedding tables of this process's named models."""
     return _embedding_tables
 
 
 @functools.cache
 def kit_dataclasses() -> dict[str, type]:
-    """The dataclasses of course.kit that may cross as data, and `Scenario`, by name."""
+    """Return the dataclasses of course.kit that may cross as data, and `Scenario`, by name."""
     import dataclasses
 
     import course.kit as kit
@@ -85,5 +85,5 @@ def kit_dataclasses() -> dict[str, type]:
 
 
 def holds_tensors(value: Any) -> bool:
-    """A dataclass of weights: it stays with the worker when it has crossed, and `==` has no answer for it."""
+    """Return whether a value is a dataclass of weights, which stays with the worker once it has crossed and has no usable `==`."""
     return type(value).__name__ in ("Weights", "LayerWeights")

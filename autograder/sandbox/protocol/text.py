@@ -1,7 +1,7 @@
-"""The border for text: every string that comes off the wire, out of a notebook or out of a record can be written as UTF-8.
+"""The border for text: every string from the wire, a notebook or a record can be written as UTF-8.
 
-Python and JSON can hold half of a surrogate pair ("\\udcff"), which no encoding has: one such string would end every page, table and
-export that it reaches. Values are compared after the border, too: a half pair that was written out equals no right answer.
+Python and JSON can hold half of a surrogate pair ("\\udcff"), which no encoding has: one such string would break every page, table and
+export that it reaches. Values are compared after the border, too: an escaped half pair equals no right answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def encodable(text: str) -> str:
 
 
 def all_encodable(value: Any) -> Any:
-    """Return a value of JSON, or a dataclass's table, with every string in it encodable. Lists and dicts are copied."""
+    """Return a JSON value, or a dataclass's table, with every string in it encodable. Lists and dicts are copied."""
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, list):
@@ -26,5 +26,5 @@ def all_encodable(value: Any) -> Any:
 
 
 def json_may_hold_a_half_pair(raw: bytes) -> bool:
-    """Return whether JSON may hold one: only an escape in it can be half of a pair."""
+    """Return whether JSON may hold half of a surrogate pair: only an escape in it can be one."""
     return b"\\ud" in raw or b"\\uD" in raw

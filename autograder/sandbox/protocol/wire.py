@@ -1,4 +1,4 @@
-"""The wire between grader and worker: how values become bytes and come back.
+"""The wire between grader and worker: values become bytes and come back.
 
 A frame is
 
@@ -16,21 +16,21 @@ else is an object {"$": kind, ...}:
     tuple      {"v": [...]}
     dict       {"v": [[key, value], ...]}
     bytes      {"at": offset, "n": length}
-    tensor     {"dtype": "float32", "shape": [...], "at": offset, "n": bytes, "grad": bool}; a transposed one as it lies in memory,
+    tensor     {"dtype": "float32", "shape": [...], "at": offset, "n": bytes, "grad": bool}; a transposed one in its memory order,
                with "order": [...], the dimension of the tensor that each dimension of "shape" is
     dtype      {"v": "float32"}             device {"v": "cpu"}
-    data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit
+    data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit, or `Scenario`
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
     callable   {"id": n, "parts": null | [[name, n, parts], ...], "waits": bool}    a function that stays with the grader; a torch module
                has parts; one that waits is a coroutine function
-    result     {"id": n}                    what step n of a story gave
-    named      {"kind": "model" | "tokenizer", "v": {...}}  something the worker loads for itself
+    result     {"id": n}                    the result of step n of a batch
+    named      {"kind": "model" | "tokenizer", "v": {...}}  a model or tokenizer that the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
 
-Nothing is ever pickled, and no method of a value's own class is called: what is sent is what lies in a list, not what its class
-would say. `decode` believes nothing it reads: lengths, dtypes, shapes, offsets, depth and the number
-of nodes are checked before a byte is allocated for them, and any lie raises `WireError`. No byte of the payload may be
-used twice, so that a frame never grows when it is read. What a worker sends has smaller limits than what it is sent.
+Nothing is ever pickled, and no method of a value's own class is called: the entries that a list really holds are sent, whatever its class
+claims. `decode` trusts nothing it reads: lengths, dtypes, shapes, offsets, depth and the number of nodes are checked before a byte is
+allocated for them, and any false one raises `WireError`. No byte of the payload may be used twice, so a frame never grows when it is read.
+A worker's frames have smaller limits than the frames sent to it.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ MAX_REPLY_PAYLOAD_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 24
 MAX_NODES = 1_000_000
 MAX_REPLY_NODES = 100_000
-"""What a worker may send in one frame; each value costs the grader some microseconds, in more places than this one."""
+"""Maximum number of values in a worker's frame; each costs the grader some microseconds, in more places than this one."""
 MAX_DIMENSIONS = 16
 MAX_NUMBER_KEYS = 4_096
-"""Dict keys that are not text: numbers with equal hashes can be made, and would make a dict quadratic."""
+"""Maximum number of dict keys that are not text: numbers with equal hashes can be made, and would make a dict quadratic."""
 SAFE_INTEGER = 2**53
 
 DTYPES: dict[str, torch.dtype] = {
@@ -73,10 +73,13 @@ DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 UNKNOWN_TO_NUMPY = {dtype: torch.int16 if dtype.itemsize == 2 else torch.uint8 for name, dtype in DTYPES.items()
                     if name == "bfloat16" or name.startswith("float8")}  # fmt: skip
-"""And what such a tensor's bytes are read as."""
+"""Dtypes that numpy does not have, and the dtype as which such a tensor's bytes are read."""
 STRUCTURE = (b"[", b"{", b",")
 PARTS_PER_NODE = 8
-"""So many of these a value has at most: a tensor with its seven fields and two lists; long texts have more, and fewer values."""
+"""Maximum number of opening brackets and commas of JSON per value: a tensor has seven fields and two lists.
+
+Long texts may have more, and then hold fewer values.
+"""
 PLAIN_JSON = frozenset({type(None), bool, str, int, float})
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -84,7 +87,7 @@ DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _no_torch_function = torch._C.DisableTorchFunction
 _requires_grad = vars(torch._C.TensorBase)["requires_grad"].__get__
 _as_subclass, _own_dispatch = Tensor.as_subclass, Tensor.__torch_dispatch__
-"""Torch's own, whatever a class of the student's would do instead."""
+"""Torch's own functions, which no class of the student's can replace."""
 
 
 class WireError(Exception):
@@ -96,9 +99,9 @@ Resolve = Callable[[dict[str, Any]], Any]
 
 
 def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
-    """The frame for `value`. `extra(value)` gives the tree of anything that is not plain data, or None to refuse it.
+    """Return the frame for `value`. `extra(value)` returns the tree of anything that is not plain data, or None to refuse it.
 
-    reply: within the limits for what a worker sends.
+    reply: whether the smaller limits of a worker's frames apply.
     """
     encoder = _Encoder(extra, MAX_REPLY_NODES if reply else MAX_NODES)
     header = _write_json(encoder.tree(value, 0)).encode()
@@ -110,12 +113,12 @@ def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
 
 
 def limits(reply: bool) -> tuple[int, int]:
-    """(header bytes, payload bytes) that a frame may have at most."""
+    """Return the largest (header bytes, payload bytes) that a frame may have."""
     return (MAX_REPLY_HEADER_BYTES, MAX_REPLY_PAYLOAD_BYTES) if reply else (MAX_HEADER_BYTES, MAX_PAYLOAD_BYTES)
 
 
 def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
-    """(header bytes, payload bytes) announced by the first HEAD.size bytes of a frame."""
+    """Return the (header bytes, payload bytes) announced by the first HEAD.size bytes of a frame. Raises WireError."""
     if len(head) != HEAD.size:
         raise WireError("half a frame")
     magic, header_bytes, payload_bytes = HEAD.unpack(head)
@@ -128,9 +131,10 @@ def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
 
 
 def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve, *, reply: bool = False) -> Any:
-    """The value of a frame. `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError.
+    """Return the value of a frame.
 
-    reply: within the limits for what a worker sends.
+    `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError. reply: whether the smaller limits of
+    a worker's frames apply.
     """
     max_nodes = MAX_REPLY_NODES if reply else MAX_NODES
     if sum(map(header.count, STRUCTURE)) > PARTS_PER_NODE * max_nodes:
@@ -337,20 +341,25 @@ class _Decoder:
 
 
 def _plain_tensor(value: Tensor) -> Tensor:
-    """The same tensor without its class. Raises WireError for one whose class would make the values only now."""
+    """Return the same tensor without its class. Raises WireError if its class would compute the values only on access."""
     if type(value).__torch_dispatch__ is not _own_dispatch:
         raise WireError(f"a {type(value).__name__} cannot be sent: a plain tensor can")
     return _as_subclass(value, Tensor)
 
 
 def nodes_of_empty(shape: Sequence[int]) -> int:
-    """As how many values a tensor without any counts: (20000000, 0) has no byte, and as a list twenty million lists."""
+    """Return the number of values that a tensor without entries counts for, 0 for any other.
+
+    (20000000, 0) has no byte, but is twenty million lists as a list.
+    """
     return math.prod(size for size in shape if size) if 0 in shape else 0
 
 
 def _order_in_memory(data: Tensor) -> list[int] | None:
-    """The dimensions of a transposed tensor in the order of its memory: it arrives transposed too, so that a function meets what `.T`
-    gives. None for one that is contiguous, or has gaps, which arrives contiguous."""
+    """Return the dimensions of a transposed tensor in the order of its memory, so that it arrives transposed like a `.T`.
+
+    None for a tensor that is contiguous, or has gaps: it arrives contiguous.
+    """
     if data.is_contiguous():
         return None
     order = sorted(range(data.dim()), key=data.stride, reverse=True)
@@ -364,7 +373,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def data_tree(value: Any, allowed: dict[str, type]) -> dict[str, Any] | None:
-    """The tree of a dataclass among `allowed`, or None."""
+    """Return the tree of a dataclass among `allowed`, or None."""
     name = type(value).__name__
     if allowed.get(name) is not type(value) or not dataclasses.is_dataclass(value):
         return None
@@ -372,7 +381,7 @@ def data_tree(value: Any, allowed: dict[str, type]) -> dict[str, Any] | None:
 
 
 def data_value(tree: dict[str, Any], allowed: dict[str, type]) -> Any:
-    """The dataclass of a tree, if it is among `allowed`."""
+    """Return the dataclass of a tree. Raises WireError if it is not among `allowed`."""
     if tree.get("type") not in allowed:
         raise WireError(f"an unknown dataclass {str(tree.get('type'))[:40]!r}")
     return allowed[tree["type"]](**tree["v"])

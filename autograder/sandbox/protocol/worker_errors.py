@@ -1,4 +1,4 @@
-"""What came of a student's code besides a result: its exceptions, its process's end, and its side effects."""
+"""Outcomes of a student's code besides a result: its exceptions, its process's end, and its side effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOST = "the submission's process ended while this check held an object of it"
 
 
 class WorkerDied(Exception):
-    """The student's process ended: by itself, by a crash, or by our kill at a deadline. `outcome` says which."""
+    """The end of the student's process: by itself, by a crash, or by a kill at a deadline. `outcome` says which."""
 
     def __init__(self, outcome: str, message: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class WorkerDied(Exception):
 
 
 def nonsense(what: str) -> WorkerDied:
-    """A worker that breaks the protocol is a submission's doing, never a fault of ours: it is ended."""
+    """Return the WorkerDied for a worker that breaks the protocol: the fault is the submission's, never ours."""
     return WorkerDied("crashed", f"the submission's process sent nonsense ({what})")
 
 
@@ -39,7 +39,7 @@ class StudentRaised(Exception):
 
 
 def student_raised(names: list[str], message: str, lines: list[str]) -> StudentRaised:
-    """An exception that is a StudentRaised and also the nearest builtin class, so that `except ValueError` works in a check."""
+    """Return an exception that is a StudentRaised and also the nearest builtin class, so `except ValueError` works in a check."""
     base = next((ALLOWED_EXCEPTIONS[name] for name in names if name in ALLOWED_EXCEPTIONS), Exception)
     if base in (StopIteration, StopAsyncIteration):
         base = RuntimeError
@@ -54,19 +54,19 @@ def student_raised(names: list[str], message: str, lines: list[str]) -> StudentR
 
 
 def builtin_name(error: BaseException | None) -> str:
-    """The nearest builtin class of an exception, "" for none."""
+    """Return the nearest builtin class of an exception, "" for none."""
     return next((cls.__name__ for cls in type(error).__mro__ if vars(builtins).get(cls.__name__) is cls), "") if error is not None else ""
 
 
 def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
-    """Raises CheckFailed if an argument is not as it was."""
+    """Raise CheckFailed if an argument has changed."""
     for position, (old, new) in enumerate(zip(before, after, strict=True)):
         if not same(old, new):
             raise CheckFailed(f"{name} changed its argument {position + 1} in place", cause=_writes_into(old), fact=True)
 
 
 def _writes_into(argument: Any) -> str:
-    """What writes into an argument of this kind: the change itself is proved, by which line is not."""
+    """Name the operations that write into an argument of this kind: the change is proved, the line that made it is not."""
     if isinstance(argument, Tensor):
         return "The caller's tensor is another one now. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
     if isinstance(argument, list):
@@ -97,8 +97,8 @@ def _texts(value: Any) -> list[str]:
 def is_memory(names: list[str], message: str, lines: Sequence[str] = ()) -> bool:
     """Return whether an exception proves that no memory was left: by its class, or by the allocator's name in its text.
 
-    lines: the student's own lines of the traceback, the innermost last. An exception that a student's own `raise` made proves nothing,
-    and neither do words about memory alone: a check plants them, and a student may write them.
+    lines: the student's own lines of the traceback, the innermost last. An exception from the student's own `raise` proves nothing, and
+    neither do words about memory alone: a check plants them, and a student may write them.
     """
     if lines and re.search(r": raise\b", lines[-1]):
         return False
