@@ -12,14 +12,14 @@ must get full marks straight afterwards. An attack is a section of `specimens/at
 
 The notebook is the release of the softmax day. Exercises named after `honest:` are solved, the others are left as they
 are, and the section's code is a cell that the attacker added: at the end if it defines an exercise, else after the setup.
-`attempt()` returns something true if the deed was done; a last cell then solves the other exercises, so that a deed that
-succeeds shows as points above the honest ones. `honest: 10 of 10 less test_a, test_b: ...` says that exactly these checks
+`attempt()` returns something true if the attack succeeded; a last cell then solves the other exercises, so that a successful
+attack shows as points above the honest ones. `honest: 10 of 10 less test_a, test_b: ...` says that exactly these checks
 must fail. Marks begin other parts:
 
     # %% last       a cell at the end of the notebook
     # %% notebook   is run by the suite, not by the worker: changes `notebook` (the notebook's JSON)
     # %% file       the same, and writes the file `path` itself; `neighbour` is another student's notebook
-    # %% checks     checks that join the day's for this attack, as a check's file defines them: they ask for what no day's checks ask for
+    # %% checks     checks that join the day's for this attack, defined as in a file of checks, for requests that no day's checks make
 
 `__COURSE__`, `__CLASS__`, `__DAY__`, `__TCP__`, `__UDP__` and `__ABSTRACT__` stand for the course's folder, the class's, the
 day's name and the addresses at which the suite listens.
@@ -70,7 +70,7 @@ KINDS = ("read", "forge", "persist", "damage", "network")
 PART_KINDS = ("cell", "last", "notebook", "file", "checks")
 DEADLINE_SECONDS = 90.0
 SETTLE_SECONDS = 30.0
-"""For what is still ending, and for our own removal of thousands of files."""
+"""The time for processes that are still ending, and for removing thousands of files."""
 MEMORY_BYTES = 1536 * 1024**2
 LIMITS = Limits(call_seconds=1.0, cell_seconds=2.0, memory_bytes=1024**3)
 WATCHED = ("course", "autograder", "solutions", "specimens", "datasets")
@@ -107,7 +107,7 @@ class Attack:
 
 @dataclass
 class Result:
-    """What became of an attack. trouble: every way in which it was not held; empty if it was."""
+    """The result of an attack. trouble: every way in which it succeeded or did harm; empty if it was held."""
 
     attack: str
     kind: str
@@ -124,7 +124,7 @@ class Result:
 
 
 def read_attack(name: str, text: str, exercises: dict[str, float]) -> Attack:
-    """Return an attack from its text. Raises CourseError where it is out of form."""
+    """Return an attack from its text. Raises CourseError if the text is malformed."""
     match = HEAD.match(text)
     if match is None:
         raise CourseError(f"{name}: the first two lines must be `# honest: N of M: ...` and `# ATTACK: ...`")
@@ -154,7 +154,7 @@ def read_attacks(day: Day, only: Iterable[str] = ()) -> list[Attack]:
 
 @dataclass(frozen=True)
 class Place:
-    """A class's folder with what an attacker may look for, and the sockets that wait for him."""
+    """A class's folder with targets for an attacker, and sockets that listen for its messages."""
 
     root: Path
     day: Day
@@ -173,7 +173,7 @@ class Place:
         return task
 
     def reached(self) -> list[str]:
-        """What arrived at the sockets since the last question."""
+        """Return the arrivals at the sockets since the last call."""
         found = []
         for listener in self.listeners:
             try:
@@ -185,7 +185,7 @@ class Place:
 
 @contextmanager
 def attacked_class(day: Day) -> Iterator[Place]:
-    """A class of one right neighbour and one attacker, in a folder of its own, open to all that can reach it."""
+    """Yield a class of one right neighbour and one attacker, in a folder of its own, readable by everybody who can reach it."""
     with tempfile.TemporaryDirectory(prefix="autograder-attacks-") as folder, ExitStack() as stack:
         root = Path(folder)
         root.chmod(0o755)
@@ -217,7 +217,7 @@ def attacked_class(day: Day) -> Iterator[Place]:
 
 
 def notebook_with(day: Day, solved: frozenset[str]) -> dict[str, Any]:
-    """The release notebook with the reference's answers to some exercises."""
+    """Return the release notebook with the reference's answers to some exercises."""
     notebook: dict[str, Any] = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["metadata"]["course"]["role"] == "exercise" and cell["metadata"]["course"]["exercise"] in solved:
@@ -227,13 +227,13 @@ def notebook_with(day: Day, solved: frozenset[str]) -> dict[str, Any]:
 
 @functools.cache
 def answers(day: Day) -> dict[str, str]:
-    """{exercise: the reference's cell}."""
+    """Return {exercise: the reference's cell}."""
     cells = solved_notebook(day).cells
     return {cell.metadata.course.exercise: cell.source for cell in cells if cell.metadata.course.role == "exercise"}
 
 
 def hand_in(attack: Attack, place: Place) -> Task:
-    """Writes the attacker's notebook."""
+    """Write the attacker's notebook."""
     task = place.write("mallory", "")
     notebook = notebook_with(place.day, attack.honest)
     path: Path = task.path
@@ -265,7 +265,7 @@ def code_cell(name: str, source: str) -> dict[str, Any]:
 
 
 def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result, set[str]]:
-    """Grades the attack and then a right notebook. -> (what became of it, files changed meanwhile, by anybody)"""
+    """Grade the attack and then a right notebook. Return its result, and the files that anybody changed meanwhile."""
     task = hand_in(attack, place)
     before, processes = snapshot(place), len(list(worker_processes()))
     memory = peak_memory()
@@ -300,7 +300,7 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
 
 
 def checks_of(attack: Attack) -> list[Callable[..., None]]:
-    """The checks that an attack brings along."""
+    """Return the checks that an attack brings along."""
     found: dict[str, Any] = {}
     for kind, source in attack.parts:
         if kind == "checks":
@@ -309,7 +309,7 @@ def checks_of(attack: Attack) -> list[Callable[..., None]]:
 
 
 def due(attack: Attack, record: Record) -> float:
-    """The honest points: those of the exercises named, less the share of the checks that must fail."""
+    """Return the honest points: those of the exercises named, minus the share of the checks that must fail."""
     if not attack.less:
         return attack.points
     lost = 0.0
@@ -321,7 +321,7 @@ def due(attack: Attack, record: Record) -> float:
 
 
 def record_trouble(record: Record, place: Place) -> list[str]:
-    """What a submission could do to what is made from its record."""
+    """Return the harm that a submission did to files and pages that are made from its record."""
     path = record_path(place.root / "records", record.student, record.slug)
     trouble = []
     if read_record(path).points != record.points:
@@ -336,7 +336,10 @@ def record_trouble(record: Record, place: Place) -> list[str]:
 
 
 def run_attack(attack: Attack, place: Place, options: Options) -> Result:
-    """An attack's result. Where a file changed, it is done again: what changes each time is its doing, the rest somebody else's."""
+    """Return an attack's result.
+
+    After a changed file it is repeated: a file that changes each time was changed by the attack, any other by another program.
+    """
     result, changed = attack_once(attack, place, options)
     for _ in range(TRIES - 1):
         if not changed:
@@ -351,7 +354,7 @@ def run_attack(attack: Attack, place: Place, options: Options) -> Result:
 def run(
     only: Iterable[str] = (), *, limits: Limits = LIMITS, progress: Callable[[int, int, Result], None] | None = None
 ) -> list[Result]:
-    """Does all attacks, or those named, one after another. The canaries go first. Raises CourseError for a file out of form."""
+    """Run all attacks, or those named, one after another, after the canaries. Raises CourseError for a malformed file."""
     day = find_day("softmax")
     attacks = read_attacks(day, only)
     options = Options(limits=limits, jobs=1)
@@ -370,7 +373,7 @@ def run(
 
 
 def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
-    """Size, time and mode of every file of the course and of the class, and what submissions may have put where all may write."""
+    """Return size, time and mode of every watched file of the course and the class, and of possible traces in shared folders."""
     found: dict[str, tuple[int, ...]] = {}
     for folder in (*(ROOT / name for name in WATCHED), place.root / "submitted" / "neighbour", place.root / "gradebook.db"):
         for path in [folder] if folder.is_file() else walk(folder):
@@ -401,7 +404,7 @@ def changes(before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]
 
 
 def worker_processes() -> Iterator[int]:
-    """Processes that descend from this process's fork server, as far as /proc tells: in the private root all do."""
+    """Yield the processes that descend from this process's fork server, as far as /proc shows: in the private root all do."""
     if not os.path.isdir("/proc/self"):
         return
     forkserver = forkserver_pool.forkserver().process.pid
@@ -422,7 +425,7 @@ def worker_processes() -> Iterator[int]:
 
 
 def lasting(question: Callable[[], int]) -> int:
-    """The answer, once it is 0 or less or has had time to become so."""
+    """Return the answer once it is 0 or less, or after SETTLE_SECONDS."""
     until = time.monotonic() + SETTLE_SECONDS
     while (found := max(question(), 0)) and time.monotonic() < until:
         time.sleep(0.05)
@@ -430,7 +433,7 @@ def lasting(question: Callable[[], int]) -> int:
 
 
 def peak_memory() -> int:
-    """The most memory that this process has had so far."""
+    """Return the maximum memory of this process so far, in bytes."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,13 +1,13 @@
-"""Certification: the grader is graded. Right versions of an exercise must get full marks, wrong ones must lose points.
+"""Certification of the grader: right versions of an exercise must get full marks, wrong ones must lose points.
 
 A specimen is a version of an exercise that states what it is:
 
     # exercise: top_p_probs
     # WRONG: drops the token that crosses p
-    # SAYS: what a student is told who makes this mistake; where it is left out, the line above
+    # SAYS: the message to a student who makes this mistake; by default, the line above
     def top_p_probs(logits, p): ...
 
-`specimen_files.py` says where it stands. It runs in a worker, as a submission does, after the reference module and in the
+`specimen_files.py` describes the files. A specimen runs in a worker, as a submission does, after the reference module and in the
 same namespace, so that it replaces what it defines and takes everything else from the reference.
 """
 
@@ -53,7 +53,7 @@ from .mistake_index import told
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 SUMS = (*COUNTS, "named")
 SHARE_SIDE_BY_SIDE = 0.75
-"""Of the time for some specimens; the rest is for measuring speed, one after another."""
+"""The share of a limited time for judging side by side; the rest is for measuring speed, one after another."""
 HEAD = re.compile(r"#\s*exercise:\s*(\w+)\s*\n#\s*(RIGHT|WRONG):\s*(.+)(?:\n#\s*SAYS:\s*(.+))?")
 
 
@@ -66,21 +66,21 @@ class Specimen:
     difference: str
     source: str
     says: str = ""
-    """What a student is told who makes this mistake."""
+    """The message to a student who makes this mistake."""
     place: str = ""
-    """Where a person finds it."""
+    """The specimen's place, for a person to find it."""
 
 
 @dataclass
 class Judgement:
-    """What grading said of a specimen over all seeds. as_due: a right one passed every time, a wrong one lost points every time."""
+    """The result of grading a specimen over all seeds. as_due: a right one passed every time, a wrong one lost points every time."""
 
     specimen: Specimen
     as_due: bool
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
     desk: list[Verdict] = field(default_factory=list)
-    """Of a wrong one that was not let go early: all verdicts with the desk's seed."""
+    """All verdicts with the notebook's seed, of a wrong specimen whose judging did not stop at the first failure."""
     nearest_limit: float = 0.0
     """The largest share of a time limit that one of its cells or calls has used."""
 
@@ -100,12 +100,12 @@ class TopicResult:
     never_failed: list[str] = field(default_factory=list)
     """Checks that no wrong specimen fails: they may be redundant, or a specimen is missing."""
     nearest_limit: dict[str, Any] = field(default_factory=dict)
-    """The right version that came nearest to a time limit, and the share of it that it used: what is left for slower machines."""
+    """The right version that came nearest to a time limit, and the share that it used: the rest is the margin for slower machines."""
 
     named: int = 0
-    """Wrong versions whose mistake is told to whoever makes it, in the words that the specimen states."""
+    """The number of wrong versions whose mistake is named to the student, in the words that the specimen states."""
     misnamed: list[dict[str, str]] = field(default_factory=list)
-    """Wrong versions that are told of another mistake, and claims of checks that nobody has held against the mistake yet."""
+    """Wrong versions that get the name of another mistake, and claims of checks that nobody has reviewed for the mistake yet."""
 
     @property
     def clean(self) -> bool:
@@ -113,11 +113,11 @@ class TopicResult:
 
 
 Progress = Callable[[int, int, Judgement], None]
-"""Is told after each judgement: how many there are now, how many there will be, and the judgement."""
+"""A function called after each judgement, with the number so far, the total, and the judgement."""
 
 
 def read_specimen(listed: Listed) -> Specimen:
-    """Raises CourseError where it is out of form."""
+    """Return a specimen. Raises CourseError if it is malformed."""
     if listed.fault:
         raise CourseError(f"{listed.place}: {listed.fault}")
     match = HEAD.match(listed.text)
@@ -137,7 +137,7 @@ def read_specimen(listed: Listed) -> Specimen:
 
 
 def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
-    """Raises CourseError where there is none."""
+    """Return a specimen by its file's name. Raises CourseError if there is none."""
     for listed in find_specimens(folder, [topic]):
         if listed.file == file:
             return read_specimen(listed)
@@ -145,7 +145,7 @@ def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
 
 
 def specimen_topics(folder: Path, topic: str | None) -> list[str]:
-    """Topics to certify: the one named, or all that have a folder of specimens."""
+    """Return the topics to certify: the one named, or all that have a folder of specimens. Raises CourseError."""
     if not folder.is_dir():
         raise CourseError(f"no folder {folder}: give one that holds <topic>/<exercise>.py, or <topic>/right_*.py and <topic>/wrong_*.py")
     here = [t for t in known_topics() if (folder / t).is_dir()]
@@ -161,10 +161,10 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
 
 
 def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
-    """Grades a specimen as a submission. A right one is held against every check of its topic, a wrong one against its exercise's.
+    """Grade a specimen as a submission: a right one by every check of its topic, a wrong one by its exercise's.
 
-    timing: against those that measure speed, else against all others. briefly: a wrong one is let go at the first check it fails,
-    and a right one is held against its own exercise's checks and those of exercises that use it.
+    timing: by those that measure speed, else by all others. briefly: grading a wrong one stops at the first check it fails,
+    and a right one is graded by its own exercise's checks and those of exercises that use it; with timing by its own exercise's alone.
     """
     selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
@@ -211,7 +211,7 @@ def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Che
 
 @functools.cache
 def users(topic: str, exercise: str) -> set[str]:
-    """The exercise, and what uses it in the reference: directly, or by way of another."""
+    """Return the exercise, and everything in the reference that uses it, directly or indirectly."""
     names_in = {
         node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         for node in parse(solution_source(topic)).body
@@ -261,7 +261,7 @@ def certify(
 
 
 def read_specimens(folder: Path, topic: str | None) -> tuple[dict[str, TopicResult], list[Specimen]]:
-    """Return an empty result for each topic, with the specimens that are out of form, and all others."""
+    """Return an empty result for each topic, with the malformed specimens, and all other specimens."""
     results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
     specimens: list[Specimen] = []
     for listed in find_specimens(folder, results):
@@ -284,7 +284,7 @@ def judge_all(
     ours: bool = True,
     seconds: float = math.inf,
 ) -> list[Specimen]:
-    """Judge these specimens and add what came of them to the results of their topics. Return those for which there was no time.
+    """Judge these specimens and add the judgements to the results of their topics. Return those for which there was no time.
 
     briefly: as in `judge`. ours: they are the course's own, whose mistakes are known. seconds: no judgement begins later than this.
     """
@@ -328,7 +328,7 @@ def judge_all(
 def in_a_notebook(
     topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
 ) -> list[Judgement]:
-    """The wrong versions of a topic, each held against all checks of its exercise but those of speed, with the desk's seed."""
+    """Judge the wrong versions of a topic by all checks of their exercise except those of speed, with the notebook's seed."""
     specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
     run_checks(topic, [], LocalStudent({}))
     made = []
@@ -341,7 +341,7 @@ def in_a_notebook(
 
 
 def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
-    """Whether the checks that measure speed have the last word: a right version passed all others, or a wrong one did."""
+    """Return whether the checks of speed decide: the version, right or wrong, passed all others."""
     specimen = judgement.specimen
     if judgement.failed or (judgement.note and specimen.right):
         return False
@@ -349,7 +349,7 @@ def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
 
 
 def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> None:
-    """ours: one of the course's own specimens, whose mistakes are known."""
+    """Add a judgement to a topic's result. ours: one of the course's own specimens, whose mistakes are known."""
     specimen = judgement.specimen
     entry = {"file": specimen.file, "place": specimen.place, "exercise": specimen.exercise, "difference": specimen.difference}
     counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
@@ -384,14 +384,14 @@ def describe(verdict: Verdict) -> str:
 
 
 def as_json(results: list[TopicResult]) -> dict[str, Any]:
-    """{"topics": {topic: counts and lists}, and the sums over all topics}."""
+    """Return {"topics": {topic: counts and lists}, and the sums over all topics}."""
     topics = {r.topic: {k: v for k, v in asdict(r).items() if k != "topic"} for r in results}
     sums = {k: sum(getattr(r, k) for r in results) for k in SUMS}
     return {"topics": topics, **sums}
 
 
 def circumstances() -> dict[str, str]:
-    """What a certification was made of, when and where: without it the figures cannot be placed."""
+    """Return the circumstances of a certification, without which its figures cannot be compared: version, commit, time, machine."""
     return {
         "course_version": __version__,
         "commit": commit(),
@@ -404,7 +404,7 @@ def circumstances() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the commit of the checkout, and whether files differ from it; "" where there is no git."""
+    """Return the commit of the checkout, with a note if files differ from it; "" without git."""
     try:
         name, changed = _git("rev-parse", "--short=12", "HEAD"), changed_files()
     except (OSError, subprocess.CalledProcessError):

@@ -1,10 +1,10 @@
-"""Certification in CI: which specimens are judged again after a change, and which are not.
+"""Certification in CI: the choice of the specimens to judge again after a change.
 
 The figures of the last release (`docs/certification.json`) name the commit at which each topic was certified. Three groups follow:
 
 - specimens that are new or changed since that commit: all are judged;
-- specimens of topics of which something else has changed that verdicts depend on (`verdict_inputs`): as many as a budget of minutes
-  allows, the same share of every topic;
+- specimens of topics with another changed input of verdicts (`verdict_inputs`): as many as a budget of minutes allows,
+  the same share of every topic;
 - the others: a tenth.
 
 The second and the third are drawn, with a number that the last line names. Nothing that a commit stores is believed: the figures say
@@ -34,35 +34,35 @@ from .certify import Progress, Specimen, TopicResult, judge_all, read_specimens
 FIGURES = ROOT / "docs" / "certification.json"
 DRAWS = 1_000_000
 SHARE = 0.1
-"""Of the specimens of which nothing has changed."""
+"""The share of judged specimens in topics without changes."""
 LOCK = Path("requirements.lock")
 CERTIFIER = Path("autograder", "certification", "certify.py")
-"""Decides, after the graders, whether a specimen got what it should."""
+"""The module that decides, after the graders, whether a specimen got the expected verdict."""
 
 
 @dataclass
 class Draw:
-    """The specimens to judge, in order, and what was left out of each group."""
+    """The specimens to judge, in order, and the number left out of each group."""
 
     number: int
     changed: dict[str, str]
     """{topic: the first input that has changed}, or why it counts as changed."""
     own: list[Specimen] = field(default_factory=list)
-    """New or changed themselves."""
+    """Specimens that are new or changed themselves."""
     others: list[Specimen] = field(default_factory=list)
-    """A tenth of those of which nothing has changed."""
+    """A tenth of the unchanged specimens of unchanged topics."""
     num_others: int = 0
     affected: list[Specimen] = field(default_factory=list)
-    """Of topics with a changed input: all of them; the time decides how many are judged."""
+    """All other specimens of topics with a changed input; the time decides how many are judged."""
     left: list[Specimen] = field(default_factory=list)
-    """Not judged, for lack of time."""
+    """Specimens that were not judged, for lack of time."""
 
     @property
     def order(self) -> list[Specimen]:
         return [*self.own, *self.others, *self.affected]
 
     def summary(self) -> list[str]:
-        """Return lines that say what was judged, and how many were not."""
+        """Return lines with the numbers of specimens that were judged and that were not."""
         lines = [f"{topic}: changed since it was certified ({why})" for topic, why in self.changed.items()]
         groups = {(s.topic, s.file): name for name in ("own", "others", "affected") for s in getattr(self, name)}
         left = Counter(groups[s.topic, s.file] for s in self.left)
@@ -85,7 +85,7 @@ def drawn(draw: int, figures: Path = FIGURES) -> tuple[dict[str, TopicResult], D
 def judge_drawn(
     results: dict[str, TopicResult], chosen: Draw, *, minutes: float, jobs: int | None = None, progress: Progress | None = None
 ) -> None:
-    """Judge them briefly and with one seed, within about so many minutes."""
+    """Judge the drawn specimens briefly and with one seed, within about this many minutes."""
     chosen.left = judge_all(results, chosen.order, seeds=1, jobs=jobs, briefly=True, progress=progress, seconds=60 * minutes)
 
 
@@ -118,7 +118,7 @@ def choose(specimens: list[Specimen], commits: dict[str, str], draw: int) -> Dra
 
 
 def changed_input(topic: str, commit: str | None) -> str:
-    """Return what a topic's verdicts depend on and what differs from this commit, or ""."""
+    """Return the first input of a topic's verdicts that differs from this commit, or why there is no such commit, or ""."""
     if not commit:
         return "it never was"
     if not is_commit(commit):
@@ -142,7 +142,7 @@ SETUP = re.compile(rb"^```python setup\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def setup_cell(lesson: bytes) -> bytes:
-    """Return the source of a lesson's setup cell, in which every version runs; b"" where there is none."""
+    """Return the source of a lesson's setup cell, in which every version runs; b"" if there is none."""
     found = SETUP.search(lesson)
     return found[1] if found else b""
 
@@ -165,7 +165,7 @@ def is_commit(name: str) -> bool:
 
 @functools.cache
 def differing(commit: str) -> frozenset[Path]:
-    """Return the files that differ from this commit, new ones too, as paths from the checkout's root."""
+    """Return the files that differ from this commit, including new ones, as paths from the checkout's root."""
     listings = (_git("diff", "--name-only", "-z", commit), _git("ls-files", "-z", "--others", "--exclude-standard"))
     return frozenset(Path(name) for listing in listings for name in (listing or b"").decode().split("\0") if name)
 
@@ -176,7 +176,7 @@ def content_at(commit: str, path: Path) -> bytes | None:
 
 @functools.cache
 def specimens_at(commit: str, topic: str) -> dict[str, str]:
-    """Return the text of each specimen of a topic as of this commit, without white space at its end; {} where the commit is not known."""
+    """Return the text of each specimen of a topic as of this commit, without white space at its end; {} if the commit is unknown."""
     if not is_commit(commit):
         return {}
     folder = SPECIMENS.relative_to(ROOT)
@@ -189,7 +189,7 @@ def specimens_at(commit: str, topic: str) -> dict[str, str]:
 
 
 def _git(*command: str) -> bytes | None:
-    """Return what a git command prints, or None where it fails."""
+    """Return the output of a git command, or None if it fails."""
     try:
         return subprocess.run(["git", "-C", str(ROOT), *command], capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):

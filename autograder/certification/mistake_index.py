@@ -1,12 +1,12 @@
-"""What is told of wrong versions, held against the mistake that each states; and the tables by which mistakes are recognised.
+"""Tables by which mistakes are recognised, and the review of messages about wrong versions against their stated mistakes.
 
 `autograder certify --learn TOPIC` makes the tables of `mistakes.py` from the wrong specimens, and lists in
 `specimens/<topic>/causes.json` which claim of a check was shown for which of them:
 
     {"reviewed": {"<claim>": ["wrong_x.py", ...]}, "unreviewed": {...}}
 
-A person holds each pair under "unreviewed" against the specimen's mistake and moves it up, or mends the check. `certify` counts who is
-told of his own mistake, and is not content while a pair is unreviewed or a version is told of another's mistake.
+A person compares each pair under "unreviewed" with the specimen's mistake and moves it up, or fixes the check. `certify` counts the wrong
+versions whose own mistake is named, and fails while a pair is unreviewed or a version gets the name of another's mistake.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Claims = dict[str, list[str]]
 
 
 def told(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
-    """Whether its mistake is named where this version fails, and what is told of it that nobody has found true."""
+    """Return whether a failing version's own mistake is named, and the messages about it that nobody has confirmed."""
     found = mistakes.profile(verdicts)
     says = mistakes.recognised(specimen.topic, specimen.exercise, found, hidden=True)
     reasons = [f"told of another mistake: {says}"] if says and specimen.says not in says else []
@@ -40,7 +40,7 @@ def told(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
 
 
 def claims(verdicts: Iterable[Verdict]) -> list[str]:
-    """What checks claimed as causes, beside what values show by themselves."""
+    """Return the causes that checks claimed, beyond those that the values show by themselves."""
     return list(dict.fromkeys(v.cause for v in verdicts if v.claimed and v.cause))
 
 
@@ -50,7 +50,7 @@ def claims_path(topic: str) -> Path:
 
 @functools.cache
 def read_claims(topic: str) -> tuple[Claims, Claims]:
-    """(reviewed, unreviewed) pairs of a topic."""
+    """Return (reviewed, unreviewed) pairs of a topic. Raises CourseError for a malformed file."""
     path = claims_path(topic)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def read_claims(topic: str) -> tuple[Claims, Claims]:
 
 
 def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
-    """Writes the tables and the list of claims of a topic. -> (mistakes that can be told apart, pairs to review)"""
+    """Write the tables and the list of claims of a topic. Return the numbers of distinguishable mistakes and of pairs to review."""
     wrong = [j for j in judgements if not j.specimen.right and j.desk]
     for hidden in (False, True):
         rows = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..certification.certify import Judgement, TopicResult
 
 EVERY = 100
-"""Of so many specimens one is told of where there is no bar: a whole certification takes most of an hour."""
+"""The number of specimens between two messages without a progress bar: a whole certification takes most of an hour."""
 
 
 def register(app: typer.Typer) -> None:
@@ -123,7 +123,7 @@ def put_into(path: Path, told: dict[str, Any]) -> None:
 
 
 def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
-    """Exit status 1 where a specimen did not get what it should."""
+    """Judge changed specimens and a part of the others, and report. Exit with status 1 if a judgement is not as expected."""
     from ..certification.certify_changed import DRAWS, drawn, judge_drawn
 
     results, chosen = drawn(secrets.randbelow(DRAWS) if draw is None else draw)
@@ -149,7 +149,7 @@ def learn_mistakes(topic: str | None, jobs: int | None) -> None:
 
 
 def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement], None]:
-    """What is not as due is told at once, not when the last specimen has been judged."""
+    """Return a progress function that reports unexpected judgements immediately, not after the last specimen."""
 
     def judged(done: int, total: int, judgement: Judgement) -> None:
         advance()
@@ -163,7 +163,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
 
 
 def topic_of(text: str) -> str:
-    """A topic from a topic's name or a day's (day05, 5)."""
+    """Return a topic from a topic's name or a day's (day05, 5)."""
     from ..base.course_table import known_topics
 
     if text in known_topics():
@@ -174,7 +174,7 @@ def topic_of(text: str) -> str:
 
 
 def print_certification(results: list, title: str, *, whole: bool = True) -> None:
-    """whole: every specimen was judged, by every check of its exercise."""
+    """Print a table of results. whole: every specimen was judged, by every check of its exercise."""
     from rich.table import Table
 
     table = Table(title=title)

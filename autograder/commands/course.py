@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def chosen_days(day: str | None) -> list:
-    """The day named, or all that have a lesson."""
+    """Return the day named, or all that have a lesson. Raises CourseError if the day has no lesson yet."""
     from ..lessons import find_day, syllabus
 
     if day is None:

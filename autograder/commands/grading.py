@@ -1,4 +1,4 @@
-"""Commands for an instructor: grade a class, write its feedback, see it done on a class of samples."""
+"""Commands for an instructor: grade a class, write its feedback, try both on a class of samples."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def grade(
     executor: Annotated[On, typer.Option(help="Grades on this machine, or on a dask cluster.")] = On.local,
     scheduler: Annotated[str | None, typer.Option(help="The cluster's address, tcp://HOST:8786; else one is made here.")] = None,
 ) -> None:
-    """Grades a class: a record for each submission, then nbgrader's gradebook."""
+    """Grade a class: write a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
     from ..gradebook.booking import check_books
     from ..gradebook.books.class_folder import ClassFolder
@@ -171,7 +171,7 @@ class ClassRun:
 def feedback(
     day: DayArgument = None, submitted: SubmittedOption = Path("submitted"), db: DatabaseOption = None
 ) -> None:
-    """Writes a page for each graded submission: verdicts and messages, no hidden check's source."""
+    """Write a page for each graded submission: verdicts and messages, without the source of hidden checks."""
     from ..gradebook.booking import book_penalties, check_books
     from ..gradebook.books.bulk import ClassFolder, graded_students, write_feedback
 
@@ -197,7 +197,7 @@ def feedback(
 
 
 def without_grade(folder: ClassFolder, day: Day, graded: Sequence[str]) -> dict[tuple[str, str], str]:
-    """{(student, day): why there is no page} of a day's submissions that are not among the graded ones."""
+    """Return {(student, day): reason} for a day's submissions that are not among the graded ones and so have no page."""
     from ..grading.tasks import find_tasks
 
     there = [task for task in find_tasks(folder.submitted, [day]) if task.student not in graded] if folder.submitted.is_dir() else []
@@ -209,7 +209,7 @@ def demo(
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
     folder: Annotated[Path, typer.Option(help="Where the class is made; what lies there is replaced.")] = Path("demo"),
 ) -> None:
-    """Grades a class of sample submissions end to end; exit 1 if one gets another score than it deserves."""
+    """Grade a class of sample submissions end to end; exit with status 1 if a score is not as expected."""
     from ..demo.demo import demo_days, run
 
     ready = demo_days()
@@ -233,7 +233,7 @@ def demo(
 
 
 def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
-    """Print a table of a day's samples, with the score that each got and the score that it deserves."""
+    """Print a table of a day's samples, with the actual and the expected score of each."""
     from rich.table import Table
 
     from ..notebook.render import points_text
@@ -249,7 +249,7 @@ def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
 
 
 def line_not_as_due(outcome: Outcome) -> str:
-    """Return a line on a sample that got another score than it deserves."""
+    """Return a line on a sample whose score is not as expected."""
     from ..notebook.render import points_text
 
     record = outcome.record
@@ -259,14 +259,14 @@ def line_not_as_due(outcome: Outcome) -> str:
 
 
 class Stop:
-    """Ctrl-C during `grade`: one line, and the process ends there and then, with status 130.
+    """A handler for Ctrl-C during `grade`: it prints one line, and ends the process immediately, with status 130.
 
     That is safe because a run may be killed at any moment: records are written whole or not at all, the fork server ends with
     its grader, and `--resume` does the rest.
     """
 
     def __init__(self, again: str = "--resume") -> None:
-        """again: the option with which the same command goes on, if it needs one."""
+        """Install the handler. again: the option with which the same command resumes, if it needs one."""
         self.again = again
         self.done = self.total = 0
         self.before: Any = None
@@ -278,7 +278,7 @@ class Stop:
             signal.signal(signal.SIGINT, self.before)
 
     def counting(self, total: int, *steps: Callable[..., None]) -> Callable[..., None]:
-        """What is to be called with each record: it counts them, and passes them on to all steps."""
+        """Return a function to call with each record: it counts them, and passes them on to all steps."""
         self.total = total
 
         def step(*arguments: object) -> None:
@@ -299,7 +299,7 @@ class Stop:
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar with rate and time left; call what it gives after each step. Where there is no terminal, a line now and then."""
+    """Yield a function to call after each step of a progress bar with rate and time left; without a terminal, print a line now and then."""
     if not stderr.is_terminal:
         yield Lines(what, total).step
         return
@@ -318,7 +318,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 class Lines:
-    """How far it is, for a log: a line each `EVERY` seconds, none of what is done sooner."""
+    """A progress report for a log: a line each `EVERY` seconds, and none for anything faster."""
 
     EVERY = 30.0
 
@@ -354,7 +354,7 @@ STATUSES = ("pass", "partial", "zero", "timed out", "out of memory", "crashed", 
 
 
 def counts_text(records: list[Record]) -> str:
-    """A line that says how many there are of each status; those that a person looks for are told even where there is none."""
+    """Return a line with the number of records of each status; the statuses that need attention appear even if there are none."""
     counts = Counter("needs a person" if record.needs_person else record.status for record in records)
     always = ("pass", "partial", "timed out", "crashed", "needs a person")
     parts = [f"{status} {counts[status]}" for status in STATUSES if counts[status] or status in always]
@@ -391,7 +391,7 @@ def first_line(record: Record) -> str:
 
 
 def say(line: str) -> None:
-    """A line about something that needs somebody."""
+    """Print a line about something that needs attention to standard error."""
     stderr.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -400,7 +400,7 @@ def tell(line: str) -> None:
 
 
 def shown_database(folder: ClassFolder) -> str:
-    """The gradebook's path, or its URL without the password."""
+    """Return the gradebook's path, or its URL without the password."""
     from sqlalchemy.engine import make_url
 
     url = make_url(folder.db_url)

@@ -1,4 +1,4 @@
-"""Commands for what students hand in: collect, due."""
+"""Commands for submissions: roster, collect, due, late."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def collect(
 def collected(
     sources: list[Path], form: Source, day: str | None, roster: Path | None, at: str | None, submitted: Path
 ) -> tuple[Collector, list[Outcome]]:
-    """What became of each file. Raises CourseError."""
+    """Return a collector and the outcome for each file. Raises CourseError."""
     from ..gradebook.lms.collecting import Collector
     from ..gradebook.policy.deadlines import parse_time
     from ..gradebook.policy.roster import find_roster
@@ -99,7 +99,7 @@ def collected(
 
 
 def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None:
-    """One line on submissions (of one day) that were first seen after their due date while nothing says when they were handed in."""
+    """Return one line on submissions (of one day) that were first seen after their due date, without a known time of submission."""
     from ..gradebook.policy.deadlines import due_dates, extensions, lateness
 
     due, more = due_dates(collector.root), extensions(collector.root)
@@ -119,7 +119,7 @@ WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", 
 
 
 def counts_text(outcomes: list[Outcome]) -> str:
-    """`5 files: new 4, newer 1`."""
+    """Return `5 files: new 4, newer 1`."""
     counts = Counter(outcome.kind for outcome in outcomes)
     return f"{len(outcomes)} files: " + ", ".join(f"{WORDS[kind]} {counts[kind]}" for kind in WORDS if counts[kind] or kind == "new")
 

@@ -1,4 +1,4 @@
-"""`autograder certify --mutate`: the mechanical adversary at work, and what it found."""
+"""`autograder certify --mutate`: mutation testing, and its report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judge_mutants(
     as_json: bool,
     into: Path | None,
 ) -> None:
-    """Exit status 1 where one survives, or where one is listed as equivalent in vain."""
+    """Judge mutants and report. Exit with status 1 if one survives, or if an entry of an equivalent mutant is stale."""
     from ..base.course_table import known_topics
     from ..base.specimen_files import SPECIMENS
     from ..certification.certify import circumstances, require_commit
@@ -65,7 +65,7 @@ def judge_mutants(
 
 
 def told_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
-    """A bar, or where there is none a line for every hundred."""
+    """Return a function to call after each mutant: it advances a bar, or without a terminal prints a line for every hundred."""
     advance, done = stack.enter_context(progress_bar(f"mutants of {topic}", total)), count(1)
 
     def judged() -> None:

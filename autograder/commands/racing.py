@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 console = Console()
 NOBODY = "nobody"
-"""Whose record it is where no student is named."""
+"""The owner of a record if no student is named."""
 
 
 class Model(enum.StrEnum):
@@ -52,11 +52,7 @@ def race(
     ] = None,
     submitted: Annotated[Path, typer.Option(help="With --student, the folder of submissions.")] = Path("submitted"),
 ) -> None:
-    """Races your capstone engine against the course's: correctness first (4 points), then goodput under rising load, as a multiple of its.
-
-    Both serve the same new requests, at an eighth to four times what the course's engine can do, each in a process of its own. The clock is
-    processor time, read from outside. Takes a few minutes. Exit status 1 where there is no score, and the reason in one line.
-    """
+    """Race your capstone engine against the course's: correctness (4 points), then goodput. Takes minutes; exit status 1: no score."""
     from ..race import board as boards
     from ..race import entry
 

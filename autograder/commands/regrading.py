@@ -1,4 +1,4 @@
-"""The command regrade: who would get what, now that a check was mended."""
+"""The command regrade: new scores after a check was fixed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def regrade(
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
-    """Grades again into regraded/ and shows whose score changes. Nothing is stored without --store."""
+    """Grade again into regraded/ and show changed scores. Nothing is stored without --store."""
     from ..gradebook.booking import check_books
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.reports import regrading

@@ -1,4 +1,4 @@
-"""Commands that tell of a class: report, similar, export."""
+"""Commands that report on a class: report, similar, export."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def report(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Write a page for staff and five CSVs: scores, failed checks with causes, speed, time-outs, late work."""
+    """Write a page for staff and six CSVs: scores, gradebook, failed checks with causes, item analysis, known mistakes, speed."""
     results = read_class(day, submitted, db, roster)
     into = folder or submitted.absolute().parent / "report"
     write_report(results, into)
     for line in results.damaged:
         say(line)
-    tell(f"{len(results.results)} submissions; {into / 'index.html'} and five CSVs beside it")
+    tell(f"{len(results.results)} submissions; {into / 'index.html'} and six CSVs beside it")
     if results.damaged:
         raise typer.Exit(1)
 
 
 def write_report(results: ClassResults, into: Path) -> list[Path]:
-    """-> the files, the page first"""
+    """Write the report's files and return their paths, the page first."""
     import datetime
 
     from ..gradebook.lms import tables
@@ -139,7 +139,10 @@ def export(
 
 
 def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
-    """-> the files; a line for each submission or student that is not in them. ids: Canvas's, by day."""
+    """Write the files of an export. Return their paths, and a line for each submission or student that is not in them.
+
+    ids: Canvas's, by day.
+    """
     from ..gradebook.lms import gradescope, tables
     from ..lessons.notebooks import write_if_changed
 

@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """line: what a step says; made: its files; look: lines for a person, who may leave them as they are; again: not all is done."""
+    """The outcome of a step. line: its message; made: its files; look: optional work for a person; again: something is unfinished."""
 
     line: str
     made: tuple[Path, ...] = ()
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """of: the digest of what it is made from, asked when its turn has come; run: does it, or raises."""
+    """A step of a round. of: returns the digest of its inputs, called when its turn has come; run: does it, or raises."""
 
     name: str
     of: Callable[[], str]
@@ -75,7 +75,7 @@ def a_round(
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
 ) -> None:
-    """Collects, grades, reports, writes feedback and exports a day. Run again, it does what is new, or goes on where it stopped."""
+    """Collect, grade, report, write feedback and export a day. Safe to rerun: does only new work, and resumes an interrupted round."""
     from ..gradebook.booking import check_books
     from ..gradebook.books.class_folder import ClassFolder
 
@@ -109,9 +109,9 @@ def walk_alone(steps: tuple[Step, ...], folder: ClassFolder, day: Day, stopped: 
 
 
 def walk(steps: tuple[Step, ...], before: Steps) -> bool:
-    """Does the steps in order, but those that hold. -> whether there is something for a person
+    """Do the steps in order, except finished ones. Return whether there is something for a person.
 
-    Raises CourseError or InfrastructureFault where a step fails, and says what is done.
+    Raises CourseError or InfrastructureFault if a step fails, with the steps that are done.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -139,7 +139,7 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
 
 
 def why(error: BaseException) -> str:
-    """In one line."""
+    """Return the reason for an error in one line."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
@@ -230,7 +230,7 @@ def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], fai
 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:
-    """The digest of all that is told of a day: its records, the gradebook's word, and the class's own tables."""
+    """Return the digest of everything that is reported for a day: its records, the gradebook's scores, and the class's own tables."""
     from ..gradebook.policy.rounds import digest
     from ..gradebook.results import all_booked
 

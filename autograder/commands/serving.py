@@ -1,4 +1,4 @@
-"""Commands that let a model speak: serve, an OpenAI-compatible address with a chat page; chat, in a terminal."""
+"""Commands that talk with a model: serve, an OpenAI-compatible server with a chat page; chat, in a terminal."""
 
 from __future__ import annotations
 

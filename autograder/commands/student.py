@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 console = Console()
 TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
-"""Of a verdict, with --json."""
+"""The fields of a verdict with --json."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
-    """The day, and the notebook where a path was given or this is a day's folder. Raises CourseError."""
+    """Return the day, and the notebook if a path was given or this is a day's folder. Raises CourseError."""
     from ..gradebook.lms.naming import day_of
     from ..lessons import syllabus
     from .course import chosen_days

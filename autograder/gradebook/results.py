@@ -1,4 +1,4 @@
-"""What a class has: each record with the gradebook's word beside it, so that a grade corrected by hand counts everywhere."""
+"""The results of a class: each record with the gradebook's scores, so that a grade corrected by hand counts everywhere."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NOT_A_LOSS = ("pass", "skipped")
 
 
 def lost(verdict: Verdict) -> bool:
-    """Whether a check cost points."""
+    """Return whether a check cost points."""
     return verdict.outcome not in NOT_A_LOSS
 
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """points: what counts; automatic: what the checks gave."""
+    """An exercise's result. points: the number that counts; automatic: from the checks."""
 
     exercise: str
     points: float
@@ -45,7 +45,7 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One student's one day. penalty: what the class's rule, or nbgrader where it has none, takes off for lateness.
+    """One student's one day. penalty: subtracted for lateness by the class's rule, or by nbgrader if the class has none.
 
     graded_by_hand: a person has given points in the gradebook.
     """
@@ -60,7 +60,7 @@ class Result:
 
     @property
     def points(self) -> float | None:
-        """None where the submission could not be graded or read, and no person has graded it: that is no zero."""
+        """Return the points; None if the submission could not be graded or read, and no person has graded it, which is not a zero."""
         if self.record.infrastructure is not None or (self.record.problem is not None and not self.graded_by_hand):
             return None
         return round(max(sum(e.points for e in self.exercises) - self.penalty, 0.0), 4)
@@ -82,10 +82,10 @@ class ClassResults:
     results: tuple[Result, ...]
     damaged: tuple[str, ...] = ()
     people: tuple[Person, ...] = ()
-    """Whom the roster names."""
+    """The people on the roster."""
 
     def missing(self, day: Day) -> list[Person]:
-        """Whom the roster names, and of whom there is nothing of that day."""
+        """Return the people on the roster without a record of that day."""
         there = {r.record.student for r in self.by_day[day]}
         return [person for person in self.people if person.id not in there]
 
@@ -100,7 +100,7 @@ class ClassResults:
 
 @dataclass(frozen=True)
 class Booked:
-    """What the gradebook has of a submission. scores: {exercise: points}; by_hand: those that a person gave or added to."""
+    """The gradebook's scores of a submission. scores: {exercise: points}; by_hand: those that a person gave or added to."""
 
     scores: dict[str, float]
     penalty: float
@@ -108,7 +108,10 @@ class Booked:
 
 
 def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None, *, capstone: bool = False) -> ClassResults:
-    """Raises CourseError where nothing is graded. capstone: with the races, which belong to no day and stand in no gradebook."""
+    """Return the results of a class. Raises CourseError if nothing is graded.
+
+    capstone: with the races, which belong to no day and are in no gradebook.
+    """
     results: list[Result] = []
     damaged: list[str] = []
     notes = Notes(folder.root).entries
@@ -178,7 +181,7 @@ PENALTIES = """
 
 
 def booked(db_url: str, day: Day) -> dict[str, Booked]:
-    """{student: what the gradebook has} of a day; empty where there is no gradebook, or not this day in it."""
+    """Return {student: the gradebook's scores} of a day; empty if there is no gradebook, or not this day in it."""
     found = {student: Booked({}, float(penalty or 0)) for student, penalty in asked(db_url, PENALTIES, day)}
     for student, cell, automatic, by_hand, extra in asked(db_url, GRADES, day):
         book, exercise = found[student], cell.removeprefix("check_")
@@ -191,7 +194,7 @@ def booked(db_url: str, day: Day) -> dict[str, Booked]:
 
 
 def automatic_scores(db_url: str, day: Day) -> dict[str, dict[str, float | None]]:
-    """{student: {exercise: what the checks gave}} of a day, as the gradebook has it."""
+    """Return {student: {exercise: automatic points}} of a day, from the gradebook."""
     found: dict[str, dict[str, float | None]] = {}
     for student, cell, automatic, _, _ in asked(db_url, GRADES, day):
         found.setdefault(student, {})[cell.removeprefix("check_")] = automatic
@@ -199,12 +202,12 @@ def automatic_scores(db_url: str, day: Day) -> dict[str, dict[str, float | None]
 
 
 def all_booked(db_url: str, day: Day) -> list[list[tuple[Any, ...]]]:
-    """All that pages and exports take from the gradebook: scores, comments and penalties."""
+    """Return everything that pages and exports take from the gradebook: scores, comments and penalties."""
     return [sorted(asked(db_url, question, day), key=repr) for question in (GRADES, COMMENTS, PENALTIES)]
 
 
 def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
-    """In SQL: to import nbgrader takes longer than all else that a report does."""
+    """Return the rows of an SQL query: importing nbgrader takes longer than everything else in a report."""
     from sqlalchemy import create_engine, inspect, text
     from sqlalchemy.engine import make_url
 

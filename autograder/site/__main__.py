@@ -19,7 +19,7 @@ def main(
     day: Annotated[list[str] | None, typer.Option(help="Only this day; may be given more than once.")] = None,
     out: Annotated[Path, typer.Option(help="Where the site goes.")] = OUT,
 ) -> None:
-    """Builds the course's site."""
+    """Build the course's site."""
     try:
         build(out.resolve(), answers=answers, days=[find_day(name) for name in day or []])
     except CourseError as error:

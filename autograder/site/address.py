@@ -1,4 +1,4 @@
-"""Where others find the course's repository and its site. Where neither the course nor its surroundings say so, no page says it either."""
+"""The public addresses of the course's repository and its site. If neither the course nor its environment has one, no page shows one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ PROJECT = ROOT / "pyproject.toml"
 
 
 def repository(project: Path = PROJECT) -> str:
-    """Without a slash at its end; empty where it is not known."""
+    """Return the repository's address without a slash at its end; empty if it is unknown."""
     return _told("repository", "COURSE_REPOSITORY", project).rstrip("/")
 
 
 def site(project: Path = PROJECT) -> str:
-    """With a slash at its end, so that a page's path can follow; empty where it is not known."""
+    """Return the site's address with a slash at its end, so that a page's path can follow; empty if it is unknown."""
     found = _told("site", "COURSE_SITE", project).rstrip("/")
     return found and f"{found}/"
 
 
 def _told(name: str, variable: str, project: Path) -> str:
-    """From the environment, where a forge says so, or else from `[project.urls]`. Raises CourseError for what is no address."""
+    """Return an address from the environment, set by a forge, or else from `[project.urls]`. Raises CourseError for an invalid one."""
     urls = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("urls", {})
     found = os.environ.get(variable) or urls.get(name, "")
     if found and not found.startswith(("https://", "http://")):

@@ -20,7 +20,7 @@ from .execute import executed
 
 OUT = ROOT / "build" / "site"
 AT_ONCE = 2
-"""Notebooks that run side by side. A day may take up to three gigabytes."""
+"""The number of notebooks that run side by side. A day may take up to three gigabytes."""
 
 
 def build(
@@ -30,9 +30,9 @@ def build(
     days: Sequence[Day] = (),
     say: Callable[[str], None] = print,
 ) -> None:
-    """Builds the site anew in `out`; what was there stays until the new one is whole. days: all that are ready, if none are named.
+    """Build the site in `out`; the old one stays until the new one is complete. days: all that are ready, if none are named.
 
-    Raises CourseError where a notebook's cell fails or Sphinx warns of anything.
+    Raises CourseError if a notebook's cell fails or Sphinx warns of anything.
     """
     from sphinx.cmd.build import build_main
 
@@ -68,7 +68,7 @@ def build(
 
 
 def packed(day: Day) -> bytes:
-    """The day's bundle, deflated: nobody compares these bytes, and many fetch them."""
+    """Return the day's bundle, deflated: nobody compares these bytes, and many download them."""
     small = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(bundle_bytes(day))) as stored, zipfile.ZipFile(small, "w") as archive:
         for entry in stored.infolist():

@@ -1,7 +1,7 @@
-"""The page "How the grader is graded": docs/certification.md, made from docs/certification.json, which `autograder certify --into` wrote.
+"""The page "How the grader is graded": docs/certification.md, made from the results of `autograder certify --into`.
 
-Two pages go with it: docs/attacks.md, and docs/mutants.md from docs/mutants.json and docs/mutants_right.json, which
-`autograder certify --mutate --into` wrote. `make generate` writes all three.
+The results are in docs/certification.json. Two pages go with it: docs/attacks.md, and docs/mutants.md from docs/mutants.json and
+docs/mutants_right.json, which `autograder certify --mutate --into` wrote. `make generate` writes all three.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MORE_RESULTS = "certification_*.json"
 PAGE = ROOT / "docs" / "certification.md"
 ATTACKS_PAGE = ROOT / "docs" / "attacks.md"
 ATTACKED = "softmax"
-"""The day whose notebook attackers hand in."""
+"""The day whose notebook the attacks use."""
 MUTANTS_PAGE = ROOT / "docs" / "mutants.md"
 TEMPLATE = ROOT / "docs" / "site" / "certification.md"
 
@@ -39,7 +39,7 @@ KINDS = {
 
 
 def page(results: Path = RESULTS) -> str:
-    """The whole page as Markdown. Beside the results may lie runs of the attacks at further levels of isolation."""
+    """Return the whole page as Markdown. Files beside the results may hold runs of the attacks at further levels of isolation."""
     told = read(results)
     runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
     text = TEMPLATE.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def page(results: Path = RESULTS) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises CourseError where the file is not what `autograder certify` prints with --json, or writes with --into."""
+    """Return a file's results. Raises CourseError unless `autograder certify` made it with --json or --into."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -68,14 +68,14 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def each_with_its_run(told: dict[str, Any]) -> dict[str, Any]:
-    """Beside each topic's counts, and the attacks', the run they are of: date, commit, machine, seeds."""
+    """Add to each topic's counts, and the attacks', the run they are from: date, commit, machine, seeds."""
     run = {**told["run"], "seeds": told["seeds"]}
     topics = {name: {"run": run, **counts} for name, counts in told["topics"].items()}
     return {**told, "topics": topics, **({"attacks_run": told.get("attacks_run", run)} if "attacks_total" in told else {})}
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Two certifications as one: what the newer one judged stands as that found it, any other topic, and the attacks, as they stood."""
+    """Return two certifications as one: everything that the newer one judged is from it, other topics and attacks from the older one."""
     older, newer = each_with_its_run(older), each_with_its_run(newer)
     topics = {**older["topics"], **newer["topics"]}
     order = known_topics()
@@ -92,7 +92,7 @@ def headline(told: dict[str, Any]) -> str:
 
 
 def circumstances(told: dict[str, Any], days: list[Day]) -> str:
-    """On what the figures were made: a sentence, or where topics were judged in different places one for each."""
+    """Return the circumstances of the figures: a sentence, with a part for each place if topics were judged in different ones."""
     places: dict[str, list[str]] = {}
     for day in days:
         if day.topic in told["topics"]:
@@ -113,7 +113,7 @@ def place(run: dict[str, Any]) -> str:
 
 
 def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
-    """A table of days, and one of exercises for each day; what did not do as it should is named under it."""
+    """Return a table of days, and one of exercises for each day; each failure is named under it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
     counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
     lines = [f"| day | {counted[0]} mistake named | nearest to a time limit | judged |", f"{counted[1]}---|---|---|"]
@@ -138,7 +138,7 @@ def nearest(counts: dict[str, Any]) -> str:
 
 
 def named(counts: dict[str, Any]) -> str:
-    """Of the wrong versions, those that are told of their own mistake; a run of before this was counted does not say."""
+    """Return how many wrong versions got the name of their own mistake; empty for a run from before this was counted."""
     return f"{counts['named']:,} of {counts['wrong_total']:,}" if "named" in counts else ""
 
 
@@ -151,7 +151,7 @@ def caught(counts: dict[str, Any]) -> str:
 
 
 def attacks(runs: list[dict[str, Any]]) -> list[str]:
-    """A row for each kind of attack, a column for each level of isolation that was tried."""
+    """Return a row for each kind of attack, a column for each level of isolation that was tried."""
     runs = [run for run in runs if run.get("attacks_total")]
     if not runs:
         return ["This run judged versions only."]

@@ -46,12 +46,12 @@ def label(day: Day, check: str) -> str:
 
 
 def of_exercise(day: Day, exercise: str) -> str:
-    """The label of all checks of an exercise."""
+    """Return the label of all checks of an exercise."""
     return f"checks-of-{day.topic}-{exercise}".lower().replace("_", "-")
 
 
 def labels(day: Day) -> dict[str, str]:
-    """{title of a check: its label}."""
+    """Return {title of a check: its label}."""
     return {check.title: label(day, check.name) for check in load_checks(day.topic) if not check.hidden}
 
 
@@ -60,5 +60,5 @@ def code(source: str) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Markdown that shows just this text."""
+    """Return Markdown that shows exactly this text."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>$#|{}" else char for char in text)

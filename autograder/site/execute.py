@@ -1,5 +1,6 @@
-"""Solved notebooks with their outputs. Each is executed once for the site and the tests, and cached until something changes that its
-outputs come from.
+"""Solved notebooks with their outputs.
+
+Each is executed once for the site and the tests, and cached until something changes that its outputs depend on.
 """
 
 from __future__ import annotations
@@ -42,16 +43,19 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 KIND = "executed"
-"""In the cache."""
+"""The kind of cache entry."""
 FORM = 4
-"""Of the metadata of a run; runs of another form are not read."""
+"""The format of a run's metadata; runs of another format are not read."""
 MAX_SECONDS = 600
-"""For one cell; a machine may be slow, but a build must end."""
+"""The limit for one cell; a machine may be slow, but a build must end."""
 
 STALL_SECONDS = 60.0
 STALL_PROCESSOR_SECONDS = 0.5
-"""A kernel that has used less than this for so long while a cell is due: request or answer went astray, and the build would wait for
-MAX_SECONDS (seen once, with ipykernel 7.4). It is ended, and the notebook run anew."""
+"""The least processor time of a kernel within STALL_SECONDS while a cell is expected to run.
+
+Below it, the request or the answer was lost, and the build would wait for MAX_SECONDS (seen once, with ipykernel 7.4). The kernel is
+ended, and the notebook run again.
+"""
 ATTEMPTS = 3
 
 # Runs in the kernel before the first cell. A picture of a plot says nothing to who cannot see it; the plot's own words do.
@@ -74,9 +78,9 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 
 
 def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
-    """Return {slug: the solved notebook with outputs}, the days in order. Runs what is not in the cache, `at_once` days at a time.
+    """Return {slug: the solved notebook with outputs}, the days in order. Run uncached ones, `at_once` days at a time.
 
-    Raises CourseError, with the day and the cell, where a cell fails or a check does not pass; such a run is not cached. Where two
+    Raises CourseError, with the day and the cell, if a cell fails or a check does not pass; such a run is not cached. If two
     processes want the same day, one runs it and the other waits.
     """
     # Not in the threads: two at once in Python's own parser can end in a SystemError (Python 3.11).
@@ -124,7 +128,7 @@ def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: 
 
 
 def _end_kernels() -> None:
-    """Whoever stops a build does not wait until the notebooks that run have come to their end."""
+    """Kill all kernels, so that stopping a build does not wait for the running notebooks."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):
@@ -134,7 +138,7 @@ def _end_kernels() -> None:
 
 
 def needed(day: Day, days: Sequence[Day]) -> list[Day]:
-    """Of these days those that are to be executed for this one to be: it, and where it shows the ladder, those that set a rung before."""
+    """Return the days to execute for this one: itself, and if it shows the ladder, the earlier ones that set a rung."""
     earlier = [other for other in days if other.number < day.number and _uses(other, "rung(")]
     return [*(earlier if _uses(day, "rung(", "progress(") else []), day]
 
@@ -142,7 +146,7 @@ def needed(day: Day, days: Sequence[Day]) -> list[Day]:
 def key(day: Day, days: Sequence[Day]) -> str:
     """Return a digest of everything that the outputs depend on: code cells, answers so far, checks, kit, imports, the model, torch.
 
-    Prose does not count, nor does a comment, nor what of the kit or the engine no cell, check or answer of this day imports.
+    Prose and comments do not count, nor do parts of the kit or the engine that no cell, check or answer of this day imports.
     """
     cells = [cell.source for cell in solved_notebook(day).cells if cell.cell_type == "code"]
     parts: list[Any] = [FORM, torch.__version__, paths.SMOLLM2.is_file(), DESCRIBE_PLOTS, *cells]
@@ -159,7 +163,7 @@ def key(day: Day, days: Sequence[Day]) -> str:
 
 
 def imports_of(cells: Sequence[str]) -> list[str]:
-    """Names that may be modules, of what these cells import; a line for IPython alone, as a magic, imports nothing."""
+    """Return names that may be modules, from the imports of these cells; a line for IPython alone, such as a magic, imports nothing."""
     plain = TransformerManager().transform_cell
     return [name for cell in cells for name in names_imported(plain(cell), "")]
 
@@ -169,13 +173,13 @@ def _uses(day: Day, *calls: str) -> bool:
 
 
 class Stalled(Exception):
-    """A kernel that did nothing while a cell was due; its words say which."""
+    """A kernel that did nothing while a cell was expected to run; the message says which."""
 
 
 class Peak:
-    """The most memory that a client's kernel has had, or one of the processes begun by it that were there when a cell ended.
+    """The maximum memory of a client's kernel, or of one of its child processes that existed when a cell ended.
 
-    Each tells of itself: what the system tells of a child begins with what its parent had.
+    Each process is read by itself: the system's figure for a child begins with its parent's.
     """
 
     def __init__(self, client: NotebookClient) -> None:
@@ -187,7 +191,7 @@ class Peak:
 
 
 def processes_of(client: NotebookClient) -> list[psutil.Process]:
-    """A client's kernel and what that has begun; none where it is not there yet, or gone."""
+    """Return a client's kernel and its child processes; none if the kernel has not started or has ended."""
     import psutil
 
     provisioner: Any = getattr(client.km, "provisioner", None)
@@ -198,7 +202,7 @@ def processes_of(client: NotebookClient) -> list[psutil.Process]:
 
 
 def high_water(pid: int) -> int:
-    """Bytes; 0 for a process that is gone."""
+    """Return a process's maximum memory in bytes; 0 for a process that is gone."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM"):
@@ -208,7 +212,7 @@ def high_water(pid: int) -> int:
 
 @contextmanager
 def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
-    """Ends the client's kernel if it does nothing for STALL_SECONDS, and then raises Stalled instead of what came of that."""
+    """Kill the client's kernel if it does nothing for STALL_SECONDS, and then raise Stalled instead of the resulting exception."""
     import psutil
 
     done, stalled = threading.Event(), threading.Event()
@@ -370,7 +374,7 @@ class Bars:
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
-    """The notebook as its lesson is now, with the outputs of the run: the two may differ in their prose."""
+    """Return the notebook as its lesson is now, with the outputs of the run: the two may differ in their prose."""
     outputs = iter([cell for cell in ran.cells if cell.cell_type == "code"])
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -381,7 +385,7 @@ def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
 
 
 def _solve_earlier_days(day: Day, place: Path, ladder: dict[str, Any]) -> None:
-    """Earlier days' notebooks, and a record that says that they pass: certification sees to that, not the site."""
+    """Write earlier days' notebooks, and a record that says that they pass: certification checks that, not the site."""
     progress: dict[str, Any] = {"exercises": {}, "notebooks": {}, "ladder": ladder}
     for earlier in syllabus(day.root):
         if earlier.number < day.number and earlier.ready:

@@ -1,7 +1,7 @@
-"""The first picture of each figure that one steps through, drawn while the site is built: it is there without JavaScript and on paper.
+"""The first picture of each stepper, drawn while the site is built, so that it appears without JavaScript and on paper.
 
-Such a figure draws itself (course/kit/steppers/stepping.py). Here its own script does so in V8, on a page that has no more than the
-script asks for; in a browser the same script draws the same again.
+Such a figure draws itself (course/kit/steppers/stepping.py). Here its own script does so in V8, on a page with only those parts
+that the script uses; in a browser the same script draws the same again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DRAWN = "JSON.stringify({ svg: svg.innerHTML, words: parts.words.textContent, wa
 
 
 def with_first_steps(page: str) -> str:
-    """HTML with the first step drawn into each of its figures. Raises CourseError where a figure's script fails."""
+    """Return HTML with the first step drawn into each of its figures. Raises CourseError if a figure's script fails."""
     if FIGURE.search(page) is None:
         return page
     with engine() as js:
@@ -62,7 +62,7 @@ def drawn(js: Any, page: str, script: str) -> str:
 
 
 def state(tag: Any) -> dict[str, Any]:
-    """What a script may ask of a control as it stands at first."""
+    """Return the initial state of a control, as a script may read it."""
     if tag.name != "select":
         return {"value": tag.get("value", "")}
     options = tag.find_all("option")
@@ -72,9 +72,9 @@ def state(tag: Any) -> dict[str, Any]:
 
 @contextmanager
 def engine() -> Iterator[Any]:
-    """A V8 engine, made in a thread of its own: where an event loop runs, it would hang on that one, and end with it.
+    """Yield a V8 engine, made in a thread of its own: beside a running event loop it would attach to that one, and end with it.
 
-    It is closed here: what is left of it when the process ends ends the process by a segmentation fault.
+    It is closed here, because an engine that is open at the end of the process ends it by a segmentation fault.
     """
     from py_mini_racer import MiniRacer
 

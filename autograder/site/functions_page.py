@@ -1,4 +1,4 @@
-"""Every function that is written in the course, with its day and its checks: where one looks for a name."""
+"""An index of every function that is written in the course, with its day and its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader sees of an executed notebook: stubs with the answer folded under them, outputs that need no kernel, words for pictures."""
+"""The reader's version of an executed notebook: stubs with folded answers, outputs without a kernel, descriptions of pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 ALT_END = " ¶ "
-"""Between the words for several plots of one cell."""
+"""The separator between the descriptions of several plots of one cell."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STATES = "application/vnd.jupyter.widget-state+json"
 SETUP_SHOWN = "Setup: what this notebook imports"
@@ -26,7 +26,7 @@ NEEDS_KERNEL = "A still picture. In JupyterLab, where a kernel runs, the sliders
 
 
 def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -> NotebookNode:
-    """The notebook that Sphinx is given. note: Markdown, put under the title. With answers=False no answer is in it."""
+    """Return the notebook for Sphinx. note: Markdown, put under the title. With answers=False no answer is in it."""
     from nbformat import v4
 
     sources = {
@@ -60,7 +60,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
 
 
 def anchor(day: Day, exercise: str) -> str:
-    """What makes a function findable: a place for links, and an entry of the index, which the site's search looks at first."""
+    """Return the marks that make a function findable: a target for links, and an index entry, which the site's search ranks first."""
     return f"({label(day, exercise)})=\n```{{index}} ! single: {exercise}\n```"
 
 
@@ -69,7 +69,7 @@ def label(day: Day, exercise: str) -> str:
 
 
 def exercise_text(source: str, answers: bool) -> str:
-    """The stub as a student finds it and, if answers are wanted, the course's own way to write it, folded."""
+    """Return the stub as students get it and, if answers are wanted, the course's own solution, folded."""
     text = f"```python\n{marks.without_answers(source)}\n```"
     if answers:
         solution = marks.without_marks(source)
@@ -78,14 +78,14 @@ def exercise_text(source: str, answers: bool) -> str:
 
 
 def under_title(text: str, note: str) -> str:
-    """The note behind the title and the line about minutes and difficulty."""
+    """Insert the note after the title and the line about minutes and difficulty."""
     lines = text.split("\n")
     facts = next(number for number, line in enumerate(lines) if " minutes · " in line)
     return "\n".join([*lines[: facts + 1], "", note, *lines[facts + 1 :]])
 
 
 def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """The outputs with printed text that follows printed text in one piece; what was shown in between keeps its place."""
+    """Return the outputs with consecutive printed texts joined; other outputs between them keep their place."""
     kept: list[NotebookNode] = []
     for output in outputs:
         if kept and output.output_type == kept[-1].output_type == "stream":
@@ -97,7 +97,7 @@ def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
-    """The output without what needs a kernel: a widget becomes a picture of itself, a progress bar goes."""
+    """Return the output without parts that need a kernel: a widget becomes a picture of itself, a progress bar is dropped."""
     if output.output_type == "stream":
         return None if output.name == "stderr" else output
     data = output.get("data", {})
@@ -122,7 +122,7 @@ def with_figure_drawn(output: NotebookNode) -> NotebookNode:
 
 
 def _picture(model: str, models: dict[str, Any]) -> str | None:
-    """HTML of a widget as it stood when the notebook ended; None for a progress bar."""
+    """Return HTML of a widget as it was when the notebook ended; None for a progress bar."""
     name, state = models[model]["model_name"], models[model]["state"]
     if name in ("VBoxModel", "HBoxModel"):
         children = [_picture(child.removeprefix("IPY_MODEL_"), models) for child in state["children"]]

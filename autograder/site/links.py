@@ -1,4 +1,4 @@
-"""Links between Markdown files hold on the forge, where files lie as in the repository, and in the site, where pages do not."""
+"""Links between Markdown files, which work on the forge, where files are as in the repository, and on the site, where pages are not."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def relink(
     special: Callable[[Path, str], str | None] = lambda path, text: None,
     keep_as_is: Callable[[Path], str] | None = None,
 ) -> str:
-    """The text of `source`, with its links as the site needs them. Links elsewhere stay; what is in code is no link.
+    """Return the text of `source`, with its links as the site needs them. External links and code are unchanged.
 
     page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
-    keep: takes a picture along and gives its path in the site's source. special: the whole link for a file that is no page, or None.
-    keep_as_is: as keep, for a picture that HTML names, of which Sphinx knows nothing; without it HTML stays as it is.
+    keep: copies a picture and returns its path in the site's source. special: the whole link for a file that is no page, or None.
+    keep_as_is: as keep, for a picture in HTML, which Sphinx does not process; without it HTML is unchanged.
     A file of the repository that is not in the site is named and not linked.
     """
 
@@ -56,5 +56,5 @@ def relink(
 
 
 def relative(target: str, page: str) -> str:
-    """From one file of the site's source to another."""
+    """Return the relative path from a page to another file of the site's source."""
     return posixpath.relpath(target, posixpath.dirname(page) or ".")

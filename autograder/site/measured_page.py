@@ -1,4 +1,4 @@
-"""The page "Measured": the figures that say most, each in a sentence with its machine, and behind them the tables they come from."""
+"""The page "Measured": the most important figures, each in a sentence with its machine, followed by the tables they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def page(names: Sequence[str], results: Path = RESULTS) -> str:
-    """names: of the pages with all of a benchmark's figures, without their ending."""
+    """Return the page as Markdown. names: the pages with all figures of a benchmark, without their ending."""
     told = [decoding(read(results, "engine")), quantized(read(results, "quantized")), grading(read(results, "grading"))]
     intro = "What follows was measured by the scripts in `benchmarks/`, side by side with its peers on the machine that each line names."
     return "\n".join(["# Measured", "", intro, "", *told, "## All tables", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
@@ -51,7 +51,7 @@ def decoding(told: dict[str, Any]) -> str:
 
 
 def over(at: dict[tuple[str, int, int], float], ours: str, theirs: str) -> list[float]:
-    """Ratios at every point that both have."""
+    """Return the ratios at every point that both have."""
     return [speed / at[theirs, T, B] for (name, T, B), speed in at.items() if name == ours and (theirs, T, B) in at]
 
 

@@ -1,5 +1,4 @@
-"""What the mechanical adversary found: a section of "How the grader is graded", and the page of all mutants that no caller can tell
-from the program they were made of."""
+"""The results of mutation testing: a section of "How the grader is graded", and the page of all equivalent mutants."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ KINDS = ("made", "killed", "equivalent", "surviving")
 
 
 FILES = ("mutants.json", "mutants_right.json")
-"""What `autograder certify --mutate --into FILE` found: of the reference, and of right versions. Each topic has its own date and commit."""
+"""The results of `autograder certify --mutate --into FILE`, for the reference and right versions. Each topic has its date and commit."""
 
 
 def read_runs(folder: Path) -> list[dict[str, Any]]:
-    """Those that are there."""
+    """Return the runs whose files exist."""
     return [read(folder / name) for name in FILES if (folder / name).exists()]
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Raises CourseError where the file is not what `autograder certify --mutate --into` writes."""
+    """Return a run. Raises CourseError unless `autograder certify --mutate --into` wrote the file."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -34,7 +33,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
-    """For each run a table of days; what survived is named under it."""
+    """Return a table of days for each run, followed by its surviving mutants."""
     if not runs:
         return ["No mutants were made for this page."]
     lines = []
@@ -56,7 +55,7 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
 
 
 def whose(told: dict[str, Any]) -> str:
-    """What they were made of; of right versions usually a part is judged, drawn by digest."""
+    """Return the programs that the mutants were made of; of right versions usually a part is judged, drawn by digest."""
     what = {"reference": "the reference", "right": "right versions", "all": "the reference and of right versions"}[told["origin"]]
     if told.get("left_out", 0):
         return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"
@@ -72,7 +71,7 @@ def cells(counts: dict[str, Any]) -> str:
 
 
 def inline(text: str) -> str:
-    """Code in one line, whatever backticks it holds."""
+    """Return code in one line, whatever backticks it contains."""
     text = " ⏎ ".join(line.strip() for line in text.split("\n"))
     return f"`` {text} ``" if "`" in text else f"`{text or ' '}`"
 
@@ -92,7 +91,7 @@ WITHOUT_CODE = "This copy of the site holds no answers, so the changed lines the
 
 
 def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -> str:
-    """What survives, then all equivalences, by day and function; changes of the same lines for the same reason stand together.
+    """Return the page of survivors and equivalences, by day and function; changes of the same lines for the same reason are together.
 
     answers: whether the changed lines are shown. They are lines of the solutions.
     """

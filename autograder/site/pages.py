@@ -1,4 +1,4 @@
-"""Every page of the site as a file of Sphinx's source: which there are, what they are made of, how they hang together."""
+"""The pages of the site as files of Sphinx's source: their list, their contents, their links."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FENCE = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Site:
-    """What is to be built. source: Sphinx's source tree, written anew."""
+    """The site to build. source: Sphinx's source tree, which is rewritten."""
 
     source: Path
     days: Sequence[Day]
@@ -44,12 +44,12 @@ class Site:
 
     @property
     def as_is(self) -> Path:
-        """What goes into the site beside Sphinx's pages, at the same path: pictures that HTML names."""
+        """Return the folder of files that go into the site beside Sphinx's pages, at the same path: pictures in HTML."""
         return self.source.with_name("as_is")
 
     @property
     def pages(self) -> dict[Path, str]:
-        """{file of the repository: the page that is made of it}."""
+        """Return {file of the repository: the page that is made from it}."""
         found = {ROOT / "course" / f"{START}.md": f"{START}.ipynb", ROOT / "course" / f"{START}.ipynb": f"{START}.ipynb"}
         found |= {path: path.name for path in sorted((ROOT / "docs").glob("*.md"))}
         found |= {path: f"results/{path.name}" for path in sorted((ROOT / "benchmarks" / "results").glob("*.md"))}
@@ -63,7 +63,7 @@ def lesson_page(day: Day) -> str:
 
 
 def write(site: Site, ran: dict[str, NotebookNode]) -> None:
-    """All pages. ran: {slug: the day's executed notebook}."""
+    """Write all pages. ran: {slug: the day's executed notebook}."""
     shutil.rmtree(site.source, ignore_errors=True)
     for day in site.days:
         _write_day(site, day, ran[day.slug])
@@ -91,7 +91,7 @@ nosearch: true
 
 
 def _text(site: Site, path: Path) -> str:
-    """What a page by hand says. That of the mutants shows lines of the solutions: it is made anew where answers are left out."""
+    """Return the text of a handwritten page. The page of mutants shows lines of the solutions, so it is regenerated without answers."""
     if path == certification.MUTANTS_PAGE and not site.answers:
         return mutants.page(mutants.read_runs(certification.RESULTS.parent), syllabus(), answers=False)
     text = path.read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def _text(site: Site, path: Path) -> str:
 
 
 NO_ADDRESS = "https://github.com/YOUR-COURSE/from-prompt-to-token"
-"""Stands in docs/ for the repository, as long as nobody has said where that is."""
+"""The placeholder in docs/ for the repository's address, as long as it is unknown."""
 
 
 def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:
@@ -112,7 +112,7 @@ def _write_day(site: Site, day: Day, ran: NotebookNode) -> None:
 
 
 def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
-    """packed: the day, if its zip stands beside the page."""
+    """Return the note under a day's title. packed: the day, if its zip is beside the page."""
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
     threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
@@ -125,7 +125,7 @@ def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
 
 
 def _write_start(site: Site) -> None:
-    """The course's first notebook, not run: what its cells print is about the reader's machine."""
+    """Write the course's first notebook without running it: its cells print facts about the reader's machine."""
     from nbformat import v4
 
     path = ROOT / "course" / f"{START}.md"
@@ -186,7 +186,7 @@ def _write_first_page(site: Site) -> None:
 
 
 def ways(site: Site) -> str:
-    """The line with which one goes on. Where the code lies stands in it if that is known."""
+    """Return the line of links to continue with. It includes the repository if its address is known."""
     found = [f"[Read Day {day.number}]({lesson_page(day)})" for day in site.days[:1]]
     found += [f"[Install]({START}.ipynb)", "[Teach with it](instructor.md)"]
     found += [f"[The code]({address.repository()})"] if address.repository() else []
@@ -194,7 +194,7 @@ def ways(site: Site) -> str:
 
 
 def contents(site: Site) -> str:
-    """The site's table of contents, in parts. A page of docs/ that nobody has placed stands among those for teachers."""
+    """Return the site's table of contents, in parts. A page of docs/ that is in no part is listed with those for teachers."""
     here = {path.stem for path in site.pages if path.parent == ROOT / "docs"}
     others = sorted(here - {*FIRST, *TO_LOOK_UP, *TO_TEACH, *TO_TRUST, *TO_CHANGE})
     lessons = [f"Day {day.number} · {day.title} <{lesson_page(day).removesuffix('.ipynb')}>" for day in site.days]
@@ -214,7 +214,7 @@ ANSWERS_NOT_HERE = "This copy of the site holds no answers to the exercises."
 
 
 def _moved(site: Site, path: Path, text: str, page: str) -> str:
-    """A file's text as the page is to have it: links of its new place, pictures taken along, no answer where none is wanted."""
+    """Return a file's text for its page: links from its new place, pictures copied, answers only if wanted."""
 
     def keep(picture: Path, place: Path = site.source) -> str:
         if not picture.is_file():

@@ -1,7 +1,9 @@
-"""A playground for the site: sliders over what SmolLM2 says after one prompt. It needs no kernel; its script is docs/site/playground.js.
+"""A playground for the site: sliders over SmolLM2's distribution after one prompt.
 
-The logits come from docs/site/distribution.json, which `python -m autograder.site.playground` makes where the model is: those of the
-leading tokens as they are, those of all others rounded to TAIL_STEP and counted. Whoever builds the site needs no model for it.
+It needs no kernel; its script is docs/site/playground.js.
+
+The logits come from docs/site/distribution.json, which `python -m autograder.site.playground` makes on a machine with the model: those
+of the leading tokens exactly, those of all others rounded to TAIL_STEP and counted. Building the site needs no model for it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from .first_steps import engine
 LOGITS = ROOT / "docs" / "site" / "distribution.json"
 SCRIPT = ROOT / "docs" / "site" / "playground.js"
 PROMPT = "On Saturday evening we met our friends at the"
-"""As in Day 5."""
+"""The prompt of Day 5."""
 NUM_LEADING = 300
 TAIL_STEP = 0.02
 AT_FIRST = {"temperature": 1.0, "minP": 0.0, "topK": 0, "topP": 1.0}
@@ -33,11 +35,11 @@ SLIDERS = (
     ("top-k", "top-k", "0", "10", "1", "0", "off"),
     ("top-p", "top-p", "0.01", "1", "0.01", "1", "off"),
 )
-"""(its `data-part`, its name, both ends, a step, where it stands at first, and that in words); top-k: a place in the script's TOP_K."""
+"""(its `data-part`, its name, both ends, a step, its initial value, and that in words); top-k: a place in the script's TOP_K."""
 
 
 def figure(note: str = "") -> str:
-    """HTML of the playground, its first picture drawn. note: a sentence of text below it. Raises CourseError without distribution.json."""
+    """Return HTML of the playground, with its first picture. note: a sentence below it. Raises CourseError without distribution.json."""
     data = read()
     at_first = shown(data, AT_FIRST)
     sliders = "\n".join(
@@ -77,12 +79,12 @@ coursePlayground.start(root, {json.dumps(data, ensure_ascii=False, separators=("
 
 
 def shown(data: dict[str, Any], settings: dict[str, float]) -> dict[str, str]:
-    """What the script draws: `rows` of the table as HTML, `words`, `rest`."""
+    """Return the parts that the script draws: `rows` of the table as HTML, `words`, `rest`."""
     return dict(json.loads(ask(f"coursePlayground.shown({json.dumps(data)}, {json.dumps(settings)})")))
 
 
 def ask(question: str) -> str:
-    """The script's answer as JSON."""
+    """Return the script's answer as JSON."""
     with engine() as js:
         return str(js.eval(f"(function () {{{script()}\nreturn JSON.stringify({question});}})()"))
 
@@ -98,7 +100,7 @@ def read(path: Path = LOGITS) -> dict[str, Any]:
 
 
 def logits_after(prompt: str) -> tuple[list[float], Any]:
-    """(the logit of each token, the model). Raises ModelError where SmolLM2 is not here."""
+    """Return (the logit of each token, the model). Raises ModelError if SmolLM2 is missing."""
     import torch
 
     from course.kit import load_model
@@ -110,7 +112,7 @@ def logits_after(prompt: str) -> tuple[list[float], Any]:
 
 
 def counted(logits: list[float], names: list[str]) -> dict[str, Any]:
-    """`leading`: (name, logit) of the NUM_LEADING highest; `tail`: how many of the others have the logit (first - i) * step."""
+    """Return `leading`: (name, logit) of the NUM_LEADING highest; `tail`: how many others have the logit (first - i) * step."""
     order = sorted(range(len(logits)), key=lambda token: -logits[token])
     leading = [(names[token], round(logits[token], 4)) for token in order[:NUM_LEADING]]
     count = Counter(round(logits[token] / TAIL_STEP) for token in order[NUM_LEADING:])

@@ -31,13 +31,13 @@ IN_4_BITS = {
     "llama.cpp, its fastest format": "*llama.cpp, the format in which it is fastest here (made by its own quantizer)*",
 }
 WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,)}
-"""Batches of a row that has not both of them."""
+"""The batches of a row that has not both of them."""
 BATCHES = (1, 16)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A file of results. {(contender, batch): tokens a second}: decode behind a prompt of PROMPT tokens, prefill of that prompt."""
+    """A file of results. {(contender, batch): tokens a second}: decode after a prompt of PROMPT tokens, prefill of that prompt."""
 
     page: str
     machine: str
@@ -46,7 +46,7 @@ class Run:
 
 
 def runs(results: Path) -> list[Run]:
-    """Those that hold speeds of the engines, the best to quote first. A file that is missing, or of an older form, tells nothing."""
+    """Return the runs with speeds of the engines, the best to quote first, without missing files."""
     found = []
     for name in ("ladder", "engine", "quantized"):
         try:
@@ -60,7 +60,7 @@ def runs(results: Path) -> list[Run]:
 
 
 def speeds(row: dict[str, Any], what: str) -> dict[tuple[str, int], float]:
-    """what: "decode" or "prefill"."""
+    """Return {(contender, batch): tokens a second} of a row. what: "decode" or "prefill"."""
     if "contender" in row:
         return {(row["contender"], row["batch"]): row[what]}
     if f"{what}_llama" in row:  # benchmarks/quantized.py measures just these two
@@ -69,7 +69,7 @@ def speeds(row: dict[str, Any], what: str) -> dict[tuple[str, int], float]:
 
 
 def figures(results: Path) -> str:
-    """Tokens a second. What is compared comes of one run, the first of those that have the most of it. What it lacks is told."""
+    """Return the table of tokens a second. Compared rows are from one run, the first with the most of them; missing values are marked."""
     lines = ["| tokens a second (total) | prompt, one text | decode, one text | decode, sixteen |", "|---|---:|---:|---:|"]
     found, sources = runs(results), []
     for rows in (OURS, IN_4_BITS):

@@ -1,5 +1,8 @@
-"""A Sphinx extension: formulas as MathML, which browsers set by themselves; words for who cannot see a page, and for who is sent its
-address; pictures whose place is kept until they come; long lines of code that are broken rather than cut."""
+"""A Sphinx extension for formulas, accessibility, pictures and long lines.
+
+Formulas become MathML, which browsers render by themselves. Pages get descriptions for screen readers and link previews, pictures get
+their size in advance, and long lines of code are wrapped rather than cut.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ IMAGE = re.compile(r"<img [^>]*>")
 SOURCE = re.compile(r'src="([^"]*)"')
 WIDTH = re.compile(r' width="(\d+)"')
 WIDE = 480
-"""Pixels. A picture wider than this is not shrunk to a phone's width, where nobody could read it: it scrolls in a box."""
+"""The width in pixels above which a picture scrolls in a box on a phone: shrunk to its width it would be unreadable."""
 CODE = re.compile(r'(<div class="highlight-[^>]*>(?:<span id="[^"]*"></span>)*<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 COLUMNS = 72
-"""So many signs of code fit everywhere; a line with more is broken where it does not."""
+"""The number of characters of code that fit everywhere; a longer line is wrapped on narrow screens."""
 WHY = "Why this lesson. "
 PREVIEW = "check.png"
-"""The picture that goes with a link to the site, where links are shown with one."""
+"""The picture for previews of links to the site."""
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +51,7 @@ def mathml(tex: str, node: nodes.Node, *, display: bool) -> str:
 
 
 def spaced(made: str) -> str:
-    """With the thin spaces around ln, sin and the like that TeX sets and the converter leaves out."""
+    """Insert the thin spaces around ln, sin and the like that TeX sets and the converter leaves out."""
     made = re.sub(rf"(</(?:mi|mn|msub|msup|msubsup)>)(<mi>{FUNCTION}</mi>)", rf"\1{THIN}\2", made)
     return re.sub(rf'(<mi>{FUNCTION}</mi>)(?!<mo stretchy="false">&#x00028;)', rf"\1{THIN}", made)
 
@@ -64,7 +67,7 @@ def block(translator: Any, node: nodes.math_block) -> None:
 
 
 def one_alt_each(app: Any, doctree: nodes.document) -> None:
-    """myst-nb gives all pictures of a cell the same words; here each gets its own."""
+    """Give each picture of a cell its own description; myst-nb gives all of them the same."""
     for outputs in doctree.findall(nodes.container):
         if "cell_output" in outputs["classes"]:
             pictures = list(outputs.findall(nodes.image))
@@ -73,14 +76,14 @@ def one_alt_each(app: Any, doctree: nodes.document) -> None:
 
 
 def heading_levels(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Sphinx says that the captions of its tables of contents are headings, and not of which level."""
+    """Add a level to the captions of tables of contents, which Sphinx marks as headings without one."""
     for part in ("furo_navigation_tree", "body"):
         if part in context:
             context[part] = context[part].replace('class="caption" role="heading">', 'class="caption" role="heading" aria-level="2">')
 
 
 def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Each with its size, so that nothing moves when it comes, and all but a page's first only fetched when they come near."""
+    """Add to each picture its size, so that nothing moves when it loads, and load all but a page's first one lazily."""
     if "body" not in context:
         return
     files = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
@@ -104,13 +107,13 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
 
 
 def long_lines(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """A long line of code is marked, with its indentation, for the styles to break it; what a cell has printed keeps its columns."""
+    """Mark long lines of code, with their indentation, so that the styles can wrap them; a cell's output keeps its columns."""
     if "body" in context:
         context["body"] = CODE.sub(lambda block: block[1] + broken(block[2]), context["body"])
 
 
 def broken(code: str) -> str:
-    """HTML of lines of code, each line's tags closed in it."""
+    """Return HTML of lines of code, each line's tags closed in it."""
     lines = code.split("\n")
     for number, line in enumerate(lines[:-1]):
         text = html.unescape(TAG.sub("", line))
@@ -123,7 +126,7 @@ def broken(code: str) -> str:
 
 
 def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """What a search engine shows of the page, and a chat in which somebody gives its address."""
+    """Add the metadata that search engines and link previews show."""
     if doctree is None:
         return
     title = html.unescape(TAG.sub("", context.get("title", "")))
@@ -140,7 +143,7 @@ def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str
 
 
 def summary(doctree: nodes.document) -> str:
-    """Of a lesson the question that it begins with, of any other page its first paragraph; at most some 200 characters."""
+    """Return the summary of a page: a lesson's first question, or any other page's first paragraph; at most some 200 characters."""
     paragraphs = [" ".join(node.astext().split()) for node in doctree.findall(nodes.paragraph)]
     why = next((text.removeprefix(WHY) for text in paragraphs if text.startswith(WHY)), None)
     text = why or next(iter(paragraphs), "")
@@ -148,7 +151,7 @@ def summary(doctree: nodes.document) -> str:
 
 
 def not_found(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """The page that stands for any missing one is shown at that one's address: its links begin at the site's first page."""
+    """Add a base address to the page for missing ones, which is shown at their address: its links begin at the site's first page."""
     if pagename == "404" and (base := app.config.html_baseurl):
         context["metatags"] = f'<base href="{html.escape(urlsplit(base).path)}">' + context.get("metatags", "")
 

@@ -1,4 +1,4 @@
-"""For each day one wrong version of an exercise with the table that `check` shows for it: a reader sees what the checker says."""
+"""One wrong version of an exercise for each day, with the table that `check` shows for it, as an example of the checker's output."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .checks_page import escaped
 
 SUMMARY = "What the checker says to a wrong version"
 FEW = 3
-"""Checks. A table of fewer shows little."""
+"""The number of checks below which a table shows little."""
 MOST_TRIED = 12
 
 
 def fold(made: dict[str, Any]) -> str:
-    """Markdown of a wrong version and its table, folded."""
+    """Return Markdown of a wrong version and its table, folded."""
     return (
         f'<details class="wrong"><summary>{SUMMARY}</summary>\n\n{escaped(capital(made["difference"]))}.\n\n'
         f"```python\n{made['source']}\n```\n\n```{{raw}} html\n{made['table']}\n```\n\n</details>"
@@ -39,8 +39,9 @@ def capital(text: str) -> str:
 
 @functools.cache
 def chosen(day: Day) -> dict[str, Any]:
-    """Return the wrong version with the shortest table whose mistake the checker names, at best one that passes some of its checks. Raises
-    CourseError where none of the first MOST_TRIED will do.
+    """Return the wrong version with the shortest table whose mistake the checker names, preferably one that passes some of its checks.
+
+    Raises CourseError if none of the first MOST_TRIED is suitable.
     """
 
     def length(specimen: Specimen) -> tuple[bool, int, int]:
@@ -61,7 +62,7 @@ def chosen(day: Day) -> dict[str, Any]:
 
 
 def judged(day: Day, specimen: Specimen) -> list[Verdict]:
-    """Return the verdicts of the visible checks of its exercise that measure no speed, as a student sees them."""
+    """Return the verdicts of the visible checks of its exercise, except those of speed, as a student sees them."""
     cells = [Cell("setup", lesson(day).setup), Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
     far = RemoteStudent(day.topic, cells, earlier_sources(day.topic))
     try:

@@ -1,1 +1,1 @@
-"""The mechanical adversary: single-change mutants of what is right, judged by real grading. `autograder certify --mutate`."""
+"""Mutation testing: single-change mutants of right versions, judged by real grading. `autograder certify --mutate`."""

@@ -1,4 +1,4 @@
-"""Mutants that are the same program to every caller the rules allow, each with its reason: `specimens/<topic>/equivalent.toml`.
+"""Equivalent mutants, which no caller within the rules can tell apart, each with its reason: `specimens/<topic>/equivalent.toml`.
 
     [[equivalent]]
     origin = "reference"
@@ -7,7 +7,7 @@
     after = "weights = shifted.exp_()"
     reason = "shifted was made in this function, and nothing reads it afterwards"
 
-after may be a list, where one reason holds for several changes of the same lines; nth names one of several places with the same lines.
+after may be a list, if one reason holds for several changes of the same lines; nth names one of several places with the same lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def path_of(topic: str, folder: Path = SPECIMENS) -> Path:
 
 
 def read(topic: str, folder: Path = SPECIMENS) -> dict[Identity, str]:
-    """The reason of each mutant listed. Raises CourseError where an entry is out of form, or has no reason."""
+    """Return the reason of each mutant listed. Raises CourseError if an entry is malformed, or has no reason."""
     path = path_of(topic, folder)
     if not path.exists():
         return {}
@@ -64,14 +64,14 @@ def read(topic: str, folder: Path = SPECIMENS) -> dict[Identity, str]:
 
 
 def not_a_reason(text: str) -> str | None:
-    """What is wrong with a reason, or None. It says why no caller can tell, not that none can."""
+    """Return the problem with a reason, or None. A reason says why no caller can tell, not that none can."""
     if len(text.split()) < FEWEST_WORDS or NO_REASON.fullmatch(text):
         return f"{text!r} is no reason: say why no caller can tell the two apart"
     return None
 
 
 def as_entries(mutants: Iterable[Mutant]) -> str:
-    """Mutants in the form of the list, with reasons to be filled in; those of the same lines together."""
+    """Return mutants in the form of the list, with reasons to be filled in; those of the same lines together."""
     together: dict[tuple, list[Mutant]] = {}
     for mutant in mutants:
         i = mutant.identity
@@ -93,7 +93,7 @@ def as_entries(mutants: Iterable[Mutant]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A TOML string: as it is where it can be."""
+    """Return a TOML string, literal if possible."""
     if "'" not in text and "\n" not in text:
         return f"'{text}'"
     if "'''" not in text and "\n" in text:

@@ -1,4 +1,4 @@
-"""Mutants judged as submissions are: in a worker, by the checks of their exercise, until one fails."""
+"""Judging of mutants as submissions: in a worker, by the checks of their exercise, until one fails."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from . import equivalent
 from .mutants import REFERENCE, Identity, Mutant, mutants_of
 
 SHARE = 12
-"""Of the mutants of right versions one of so many is judged where nothing else is asked for: they are six times those of the reference."""
+"""The divisor for the mutants of right versions, of which one in so many is judged: there are six times as many as of the reference."""
 LIMITS = Limits(check_seconds=10.0, submission_seconds=60.0)
-"""As in grading, but for what never ends by itself: an endless stream costs a third."""
+"""The limits of grading, with a third of the time for a check and for all: endless mutants would be too expensive."""
 SEED = 0
 KIND = "mutants"
-"""In the cache: a file for each topic."""
+"""The kind of cache entry, with a file for each topic."""
 DOES_NOT_RUN = "its cell does not run"
 NOT_MEASURED = "its speed was not measured"
-"""Of one that passes all else and is listed as equivalent: speed says nothing against its reason."""
+"""The verdict on a listed equivalent mutant that passes all else: speed says nothing against its reason."""
 
 
 @dataclass
 class Outcome:
-    """killed_by: the check that failed first, `DOES_NOT_RUN`, or None. equivalent: the reason, of one that is listed."""
+    """The outcome of a mutant. killed_by: the check that failed first, `DOES_NOT_RUN`, or None. equivalent: the listed reason, if any."""
 
     mutant: Mutant
     killed_by: str | None
@@ -53,10 +53,10 @@ class Outcome:
 
 @dataclass
 class Mutation:
-    """What came of a topic's mutants.
+    """The outcomes of a topic's mutants.
 
-    stale: what is listed as equivalent, though it is killed or is no mutant any more. left_out: of the mutants of right versions
-    those that were not drawn.
+    stale: entries listed as equivalent whose mutant is killed or no longer exists. left_out: the number of mutants of right
+    versions that were not drawn.
     """
 
     topic: str
@@ -92,9 +92,9 @@ def run(
     jobs: int | None = None,
     begin: Callable[[int], Callable[[], None]] | None = None,
 ) -> Mutation:
-    """Judges a topic's mutants: of the reference and of a right version that is named all, of all right versions one of `share`.
+    """Judge a topic's mutants: all of the reference and of a single named right version, and one in `share` of all right versions.
 
-    begin: is told how many there are to judge, and gives what is called after each.
+    begin: a function that takes the number of mutants to judge, and returns a function to call after each.
     """
     if exercise is not None:
         select(topic, exercise=exercise)
@@ -130,19 +130,19 @@ def run(
 
 
 def drawn(mutant: Mutant, share: int) -> bool:
-    """One of `share`, by its digest: the same ones each time, and those of a version that has changed anew."""
+    """Return whether a mutant is among one in `share`, by its digest: the same ones each time; a changed version gives new ones."""
     return int(key(mutant), 16) % share == 0
 
 
 def is_of(identity: Identity, origin: str) -> bool:
-    """origin: reference, right, all, or one right version's file."""
+    """Return whether a mutant belongs to an origin: reference, right, all, or one right version's file."""
     return origin in ("all", identity.origin) or (origin == "right" and identity.origin != REFERENCE)
 
 
 def stale_entries(
     made: Sequence[Mutant], outcomes: Sequence[Outcome], listed: dict[Identity, str], *, exercise: str | None, origin: str
 ) -> list[tuple[Identity, str]]:
-    """What is listed in vain, as far as this run can tell. made: those too that were not drawn."""
+    """Return the stale entries of the list, as far as this run covers them. made: includes mutants that were not drawn."""
     exist = {m.identity for m in made}
     found = {o.mutant.identity: o for o in outcomes}
     stale = [
@@ -182,7 +182,7 @@ def timing_checks(mutant: Mutant) -> list[Check]:
 
 
 def too_slow_for(mutant: Mutant) -> str | None:
-    """The check of speed that it fails, or None. What could not be measured clearly is no failure."""
+    """Return the check of speed that it fails, or None. An unclear measurement is not a failure."""
     far = RemoteStudent(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
     try:
         far.start()
@@ -193,7 +193,7 @@ def too_slow_for(mutant: Mutant) -> str | None:
 
 
 def hold_the_unchanged(topic: str, exercises: set[str]) -> None:
-    """The reference passes what its mutants are held against, within the same limits: else what a check says of them means nothing."""
+    """Raise CourseError unless the reference passes the checks of its mutants within the same limits; otherwise they prove nothing."""
     cells = [Cell("reference", solution_source(topic))]
     checks = [check for exercise in sorted(exercises) for check in untimed(topic, exercise)]
     if (fails := first_failing(topic, cells, checks)) is not None:
@@ -228,7 +228,7 @@ def key(mutant: Mutant) -> str:
 
 
 def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
-    """Counts in all, by topic and by exercise; each equivalence with its reason; what is left to be done."""
+    """Return counts in all, by topic and by exercise; each equivalence with its reason; survivors and stale entries."""
     topics: dict[str, Any] = {}
     for result in results:
         names = dict.fromkeys(o.mutant.exercise for o in result.outcomes)
@@ -253,7 +253,10 @@ def counted(topics: dict[str, Any]) -> dict[str, Any]:
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Two runs as one: a topic that the newer one judged stands as that found it, any other as it stood, each with its run."""
+    """Return two runs as one: topics that the newer run judged are from it, all others from the older one, each with its run.
+
+    Raises CourseError if the two differ in origin or share.
+    """
     if (asked := tuple(newer[name] for name in ("origin", "share"))) != (
         was := tuple(older.get(name, newer[name]) for name in ("origin", "share"))
     ):

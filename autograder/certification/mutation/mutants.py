@@ -1,7 +1,7 @@
 """Single-change mutants of the reference and of right versions.
 
-A mutant is known by what it changes, not by where it stands: the changed lines as Python itself would write them, without
-comments, in which function. So it is the same one after lines have moved or a comment was corrected.
+A mutant is identified by its change, not by its line number: the changed lines as Python itself would write them, without
+comments, and the function. So it is the same one after lines have moved or a comment was corrected.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ REFERENCE = "reference"
 
 @dataclass(frozen=True)
 class Identity:
-    """origin: `reference` or `right_NAME.py`. where: the function, `KVCache.append`. before, after: the lines that differ."""
+    """The identity. origin: `reference` or `right_NAME.py`. where: the function, `KVCache.append`. before, after: the lines that differ."""
 
     origin: str
     where: str
     before: str
     after: str
     nth: int = 1
-    """Of several places of the function where the same lines are changed to the same."""
+    """The number among several places of the function with the same change of the same lines."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Mutant:
 
 
 def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFERENCE, folder: Path = SPECIMENS) -> list[Mutant]:
-    """origin: reference, right, all, or one specimen, as `right_NAME.py`."""
+    """Return the mutants of a topic. origin: reference, right, all, or one specimen, as `right_NAME.py`."""
     found: list[Mutant] = []
     if origin in (REFERENCE, "all"):
         found += mutate(topic, solution_source(topic), only=exercise)
@@ -71,10 +71,10 @@ def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFEREN
 
 
 def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | None = None, only: str | None = None) -> list[Mutant]:
-    """All mutants of a file, in its order, no two alike; `only` those of one outermost function or class.
+    """Return all mutants of a file, in its order, no two alike; `only` those of one outermost function or class.
 
-    exercise: whose checks judge them; else that of the outermost function or class. Of the reference only what stands between
-    solution marks is changed, and the defaults of such functions.
+    exercise: the one whose checks judge them; else that of the outermost function or class. In the reference, only lines between
+    solution marks are changed, and the defaults of such functions.
     """
     twins: Counter[Identity] = Counter()
     seen: set[tuple[str, str]] = set()
@@ -93,7 +93,7 @@ def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | 
 
 @functools.lru_cache(maxsize=8)
 def plain(source: str) -> str | None:
-    """The source as Python writes it: no comments, no docstrings, one statement a line. None where it does not compile."""
+    """Return the source as Python writes it: no comments, no docstrings, one statement a line. None if it does not compile."""
     try:
         tree = parse(source)
         with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
@@ -107,7 +107,7 @@ def plain(source: str) -> str | None:
 
 
 def difference(before: str, after: str) -> tuple[str, str]:
-    """The lines that differ, from the first to the last of them, without the indentation that they share."""
+    """Return the lines that differ, from the first to the last of them, without the indentation that they share."""
     old, new = before.split("\n"), after.split("\n")
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -120,7 +120,7 @@ def difference(before: str, after: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Site:
-    """One change: of which function, and the outermost definition and the whole source with it."""
+    """One change: its function, and the outermost definition and the whole source with it."""
 
     operator: str
     where: str
@@ -130,7 +130,7 @@ class Site:
 
 
 def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> Iterator[Site]:
-    """Each single change, whether or not it is one that compiles."""
+    """Yield each single change, even if it does not compile."""
     cst, operators = library()
     source = source.rstrip("\n") + "\n"
     wrapper = cst.metadata.MetadataWrapper(cst.parse_module(source))
@@ -141,7 +141,7 @@ def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> It
     place = 0
 
     def exchanged(definition, before: str, node, other) -> str:
-        """The definition with one node exchanged: by its place in the text where that will do, which is much quicker."""
+        """Return the definition with one node exchanged: by its place in the text if possible, which is much faster."""
         if not isinstance(node, cst.BaseExpression):
             return code_of(definition.deep_replace(node, other))
         at = positions[node]
@@ -171,7 +171,7 @@ def marked_lines(source: str) -> Iterator[int]:
 
 
 def library():
-    """libcst and our operators, which need mutmut. Raises CourseError with the remedy where they are missing."""
+    """Return libcst and our operators, which need mutmut. Raises CourseError with the remedy if they are missing."""
     try:
         import libcst
         import libcst.metadata
@@ -183,7 +183,7 @@ def library():
 
 
 def make_visitor(cst, operators, wrapper, marked: set[int] | None):
-    """Collects (node, function, whether it is a return of a tensor) where a change is asked for."""
+    """Return a visitor that collects (node, function, whether it is a return of a tensor) at every place to change."""
     positions = wrapper.resolve(cst.metadata.PositionProvider)
 
     class Sites(cst.CSTVisitor):
@@ -193,7 +193,7 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
             self.names: list[str] = []
             self.tensor: list[bool] = []
             self.solved: list[bool] = []
-            """Whether the definition has marks: of one that is given, the defaults are as well."""
+            """A flag for each open definition, true if it has marks. Students are given the others, with their defaults."""
 
         def on_visit(self, node) -> bool:
             if isinstance(node, cst.FunctionDef | cst.ClassDef):
@@ -229,14 +229,14 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
                 self.found.append((node, ".".join(self.names), bool(self.tensor and self.tensor[-1])))
 
         def solves(self) -> bool:
-            """Parameters stand before the marks of their function."""
+            """Return whether the definition has marks: parameters come before the marks of their function."""
             return bool(self.solved and self.solved[-1])
 
     return Sites()
 
 
 def is_text(cst, node) -> bool:
-    """A docstring, or a string that stands alone."""
+    """Return whether a statement is a docstring, or another string by itself."""
     if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
         return False
     (only,) = node.body

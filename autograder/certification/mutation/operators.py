@@ -1,6 +1,6 @@
-"""What a mutant changes: mutmut's operators, and those that it lacks for code over tensors.
+"""Mutation operators: mutmut's, and those that it lacks for code over tensors.
 
-An operator takes one node of libcst's tree and gives what could stand in its place.
+An operator takes one node of libcst's tree and yields its possible replacements.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ALIKE = {
     "rsqrt": ("sqrt",), "eval": ("train",), "train": ("eval",), "clamp_min": ("clamp_max",), "clamp_max": ("clamp_min",),
     "startswith": ("endswith",), "endswith": ("startswith",), "append": ("extend",), "view": ("reshape",), "perf_counter": ("time",),
 }  # fmt: skip
-"""Names of functions that are taken for each other."""
+"""Names of functions that are confused with each other."""
 SYMMETRIC = {"min", "max", "minimum", "maximum", "transpose", "swapaxes", "promote_types", "allclose", "isclose"}
 DTYPES = {
     "float": ("half", "double"), "double": ("float",), "half": ("float",), "float32": ("float64", "bfloat16"), "float64": ("float32",),
@@ -49,7 +49,7 @@ def parsed(*texts: str) -> Iterator[cst.BaseExpression]:
 
 
 def name_of(call: cst.Call) -> str:
-    """`sum` of x.sum() and of sum(x)."""
+    """Return the name of the function: `sum` for x.sum() and for sum(x)."""
     match call.func:
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name
@@ -66,7 +66,7 @@ def numbers(node: cst.Integer | cst.Float) -> Iterator[cst.BaseExpression]:
 
 
 def operands(node: cst.BinaryOperation | cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
-    """One of the two left out, or both exchanged where their order matters."""
+    """Yield each operand alone, and both exchanged if their order matters."""
     yield node.left
     yield node.right
     if isinstance(node.operator, cst.Subtract | cst.Divide | cst.FloorDivide | cst.Modulo | cst.Power | cst.MatrixMultiply):
@@ -74,7 +74,7 @@ def operands(node: cst.BinaryOperation | cst.BooleanOperation) -> Iterator[cst.B
 
 
 def comparisons(node: cst.Comparison) -> Iterator[cst.BaseExpression]:
-    """Turned round, or loosened to the other side; what is chained loses one link."""
+    """Yield comparisons in the other direction, or loosened; a chain loses one link."""
     turned: dict[type, tuple[type, ...]] = {
         cst.LessThan: (cst.GreaterThan,), cst.GreaterThan: (cst.LessThan,), cst.LessThanEqual: (cst.GreaterThanEqual, cst.Equal),
         cst.GreaterThanEqual: (cst.LessThanEqual, cst.Equal), cst.Equal: (cst.LessThanEqual, cst.GreaterThanEqual),
@@ -92,7 +92,7 @@ def comparisons(node: cst.Comparison) -> Iterator[cst.BaseExpression]:
 
 
 def alike(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """A function for one that resembles it."""
+    """Yield calls of similar functions."""
     for other in ALIKE.get(name_of(node), ()):
         yield renamed(node, other)
 
@@ -104,7 +104,7 @@ def renamed(node: cst.Call, name: str) -> cst.Call:
 
 
 def calls(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """The call left out: x.f(y) becomes x, f(x, y) becomes x or y."""
+    """Yield the call left out: x.f(y) becomes x, f(x, y) becomes x or y."""
     module = isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name) and node.func.value.value in ("torch", "math")
     if isinstance(node.func, cst.Attribute) and not module:
         yield bracketed(node.func.value)
@@ -120,7 +120,7 @@ def bracketed(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def arguments(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """Two neighbouring arguments exchanged, where their order says something."""
+    """Yield calls with two neighbouring arguments exchanged, if their order matters."""
     if name_of(node) in SYMMETRIC:
         return
     for index in range(len(node.args) - 1):
@@ -134,7 +134,7 @@ def arguments(node: cst.Call) -> Iterator[cst.BaseExpression]:
 
 
 def in_place(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """x.exp() becomes x.exp_(), where x has a name: what else holds that tensor sees the change."""
+    """Yield x.exp_() for x.exp() if x has a name: other references to that tensor see the change."""
     if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name | cst.Attribute | cst.Subscript):
         name = node.func.attr.value
         if hasattr(torch.Tensor, f"{name}_") and not name.endswith("_"):
@@ -149,7 +149,7 @@ def in_place_arithmetic(node: cst.BinaryOperation) -> Iterator[cst.BaseExpressio
 
 
 def dtypes(node: cst.Attribute) -> Iterator[cst.BaseExpression]:
-    """Another dtype: torch.float32, x.float, or x.dtype taken for float32."""
+    """Yield another dtype: torch.float32, x.float, or x.dtype taken for float32."""
     for other in DTYPES.get(node.attr.value, ()):
         yield node.with_changes(attr=cst.Name(other))
     if node.attr.value == "dtype":
@@ -157,7 +157,7 @@ def dtypes(node: cst.Attribute) -> Iterator[cst.BaseExpression]:
 
 
 def dimensions(node: cst.Arg) -> Iterator[cst.CSTNode]:
-    """Another dimension; where -1 stands for 1 nothing would change."""
+    """Yield another dimension in place of the last; not 1, because -1 can mean it."""
     if is_last_dimension(node):
         for other in parsed("0", "-2", "None"):
             yield node.with_changes(value=other)
@@ -168,7 +168,7 @@ def is_last_dimension(node: cst.Arg) -> bool:
 
 
 def is_guard(node: cst.Arg) -> bool:
-    """zip's strict: it says nothing where lengths agree, as they do here."""
+    """Return whether an argument is zip's strict, which has no effect if lengths agree, as they do here."""
     return node.keyword is not None and node.keyword.value == "strict"
 
 
@@ -185,7 +185,7 @@ def ranges(node: cst.Call) -> Iterator[cst.BaseExpression]:
 
 
 def slices(node: cst.Slice) -> Iterator[cst.CSTNode]:
-    """A bound left out, or moved by one."""
+    """Yield slices with a bound left out, or moved by one."""
     for side in ("lower", "upper", "step"):
         bound = getattr(node, side)
         if bound is None:
@@ -197,13 +197,13 @@ def slices(node: cst.Slice) -> Iterator[cst.CSTNode]:
 
 
 def conditions(node: cst.If | cst.While | cst.IfExp | cst.CompIf) -> Iterator[cst.CSTNode]:
-    """Negated, always, never."""
+    """Yield the condition negated, always true and never true."""
     for other in parsed(f"(not ({code(node.test)}))", "True", "False"):
         yield node.with_changes(test=other)
 
 
 def iterated(node: cst.For | cst.CompFor) -> Iterator[cst.CSTNode]:
-    """The first or the last one left out."""
+    """Yield the iteration without the first and without the last item."""
     if isinstance(node.iter, cst.Name | cst.Attribute | cst.Subscript):
         for other in parsed(f"{code(node.iter)}[1:]", f"{code(node.iter)}[:-1]"):
             yield node.with_changes(iter=other)
@@ -216,13 +216,13 @@ ALWAYS = cst.Name("True")
 
 
 def simple_statements(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
-    """Left out."""
+    """Yield `pass` in place of a statement."""
     if len(node.body) == 1 and not isinstance(node.body[0], cst.Pass | cst.Import | cst.ImportFrom | cst.Global | cst.Nonlocal):
         yield node.with_changes(body=[PASS])
 
 
 def loops(node: cst.For | cst.While) -> Iterator[cst.CSTNode]:
-    """Not at all, or once at most."""
+    """Yield no loop, and one that runs once at most."""
     yield cst.SimpleStatementLine([PASS])
     body = list(node.body.body)
     if isinstance(node.body, cst.IndentedBlock):
@@ -230,12 +230,12 @@ def loops(node: cst.For | cst.While) -> Iterator[cst.CSTNode]:
 
 
 def withs(node: cst.With) -> Iterator[cst.CSTNode]:
-    """Its body alone."""
+    """Yield the body alone."""
     yield cst.If(test=ALWAYS, body=node.body)
 
 
 def tries(node: cst.Try) -> Iterator[cst.CSTNode]:
-    """Without what is done at the end, or after an exception only."""
+    """Yield the body without the handlers or the final block, or with a final block that an exception skips."""
     if node.finalbody is not None and not node.handlers:
         yield cst.If(test=ALWAYS, body=node.body)
         block = node.finalbody.body
@@ -251,7 +251,7 @@ def elses(node: cst.If) -> Iterator[cst.CSTNode]:
 
 
 def raises(node: cst.Raise) -> Iterator[cst.CSTNode]:
-    """Another exception, or a message without the value."""
+    """Yield another exception, and a message without the value."""
     if not isinstance(node.exc, cst.Call):
         return
     name = name_of(node.exc)
@@ -262,14 +262,14 @@ def raises(node: cst.Raise) -> Iterator[cst.CSTNode]:
 
 
 def returns(node: cst.Return) -> Iterator[cst.CSTNode]:
-    """A result in another precision."""
+    """Yield the result in another precision."""
     if node.value is not None:
         for other in parsed(*(f"({code(node.value)}).{method}()" for method in ("float", "double", "int"))):
             yield node.with_changes(value=other)
 
 
 def defaults(node: cst.Param) -> Iterator[cst.CSTNode]:
-    """A default left out, or another for None."""
+    """Yield a parameter without its default, and with another default for None."""
     if node.default is not None:
         yield node.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
         if isinstance(node.default, cst.Name) and node.default.value == "None":
@@ -302,7 +302,7 @@ OWN: tuple[tuple[type | tuple[type, ...], Operator], ...] = (
 
 
 def replacements(node: cst.CSTNode, *, tensor: bool = False) -> Iterator[tuple[str, cst.CSTNode]]:
-    """(operator, what may stand in the node's place). tensor: the node is a return of a function that gives a tensor."""
+    """Yield (operator, replacement of the node). tensor: the node is a return of a function that returns a tensor."""
     for kind, operator in mutation_operators:
         if isinstance(node, kind):
             yield from ((f"mutmut.{operator.__name__.removeprefix('operator_')}", other) for other in operator(node) if wanted(node, other))
@@ -314,7 +314,7 @@ def replacements(node: cst.CSTNode, *, tensor: bool = False) -> Iterator[tuple[s
 
 
 def wanted(node: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether a library's mutant says something here."""
+    """Return whether a library's mutant means something here."""
     if isinstance(node, cst.SimpleString) and isinstance(other, cst.SimpleString):
         return not same_name(str(node.evaluated_value), str(other.evaluated_value))
     if isinstance(node, cst.Call) and isinstance(other, cst.Call):
@@ -323,7 +323,7 @@ def wanted(node: cst.CSTNode, other: cst.CSTNode) -> bool:
 
 
 def same_name(one: str, other: str) -> bool:
-    """float("-INF") is float("-inf"), and UTF-8 is utf-8."""
+    """Return whether two strings have the same meaning: float("-INF") is float("-inf"), and UTF-8 is utf-8."""
     for meaning in (float, codecs.lookup):
         try:
             return meaning(one) == meaning(other)

@@ -1,11 +1,12 @@
-"""Tests that students write: each is held against every right and every wrong version of an exercise, and scored.
+"""Tests that students write: each runs on every right and every wrong version of an exercise, and is scored.
 
-    tasks       for which exercises, which wrong versions count, and what is said of one that got through
-    gathering   a test out of a notebook, with what it uses
-    handed      what a test is handed in place of a version: it calls, and shows nothing
-    judging     the runs, each version and each test in a process of its own
-    telling     what is said of them
-    counting    which wrong versions count: those that a test can tell from a right one
+    tasks        exercises with such tests, the wrong versions that count, and the rules that they break
+    collect      extraction of a test from a notebook, with everything that it uses
+    payload      the object that a test gets in place of a version: it passes calls on, and reveals nothing
+    judging      the runs, each version and each test in a process of its own
+    report       the messages about the result
+    inspection   remarks on the test's source
+    counting     the wrong versions that count: those that a test can tell from a right one
 
 Nothing here is part of grading, and no points depend on it.
 """

@@ -1,4 +1,4 @@
-"""A test out of a notebook: its own text, and what it uses of the notebook's functions, imports and numbers."""
+"""Extraction of a test from a notebook: its own text, and the notebook's functions, imports and numbers that it uses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...lessons.marks import free_names
 
 
 def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: str, given: set[str]) -> tuple[str, str]:
-    """The source of what a test uses, and its own. given: names that are there anyway.
+    """Return the source of everything that a test uses, and its own. given: names that exist anyway.
 
-    Raises CourseError for what cannot be taken along.
+    Raises CourseError for a value that cannot be copied.
     """
     taken: dict[str, str] = {}
 

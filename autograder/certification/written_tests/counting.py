@@ -1,11 +1,11 @@
-"""Which wrong versions count: those that a test can tell from a right one.
+"""The wrong versions that count: those that a test can tell from a right one.
 
 The rule: a version counts if, with each of three seeds, it fails one of its exercise's own checks, visible or hidden, that uses nothing
-but what a test has too: calls, their results and exceptions, arguments as they are afterwards, attributes and methods. Checks that count
-work, measure time, look at memory, at other devices or at the random state say nothing here. What then fails none only differs in these,
-or fails by luck, and is left out.
+beyond a test's own means: calls, their results and exceptions, arguments as they are afterwards, attributes and methods. Checks that count
+work, measure time, look at memory, at other devices or at the random state are ignored here. A version that then fails none differs in
+these alone, or fails by chance, and is left out.
 
-`python -m autograder.certification.written_tests.counting causal_mask` says what that comes to, and where the task says otherwise.
+`python -m autograder.certification.written_tests.counting causal_mask` prints the result, and every difference from the task.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SEEDS = 3
 
 
 class NotSeen(BaseException):
-    """A check wants more than a test has. No `except Exception` of a check keeps it."""
+    """A check's request for more than a test has. As a BaseException it passes a check's `except Exception`."""
 
 
 class OnlySeen:
-    """A check's `student`, of whom only that is to be had which a test has."""
+    """A check's `student`, limited to the means that a test has."""
 
     def __init__(self, far: RemoteStudent) -> None:
         self._far = far
@@ -76,7 +76,7 @@ class OnlyCalled:
 
 
 def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) -> str:
-    """The title of the first of these checks that fails by what a test sees too, or "" for none."""
+    """Return the title of the first of these checks that fails by something that a test sees too, or "" for none."""
     for check in checks:
         try:
             verdict = run_check(topic, check, OnlySeen(far), seed=seed)
@@ -88,7 +88,7 @@ def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) ->
 
 
 def seen(which: Task, specimen: Specimen) -> list[str]:
-    """What fails with each seed, as far as a test sees it."""
+    """Return the title of the failing check for each seed, as far as a test sees it, up to the first seed without one."""
     checks = select(which.topic, exercise=which.exercise, timing=False)
     titles = []
     for seed in range(SEEDS):
@@ -104,7 +104,7 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
 
 
 def sort(which: Task) -> dict[str, list[str]]:
-    """{wrong version: what fails with each seed}; it counts where none of these is empty."""
+    """Return {wrong version: the failing check for each seed}; it counts if none of these is empty."""
     wrong = [each for each in which.specimens if not each.right]
     with one_thread(), not_seen("on_meta"), not_seen("awaited"), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return dict(zip(map(name_of, wrong), pool.map(lambda each: seen(which, each), wrong), strict=True))

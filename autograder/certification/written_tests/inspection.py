@@ -1,4 +1,4 @@
-"""What the text of a test gives away: that it looks for more than what a function gives. Said, and not punished: it leads nowhere."""
+"""Remarks on a test's source that looks for more than a function's results. They cost no points: such attempts lead nowhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATCHES = "The version runs in another process and meets it as it always is."
 
 
 def remarks(source: str) -> list[str]:
-    """One sentence for each kind of thing that leads nowhere, with the first place."""
+    """Return one sentence for each kind of futile attempt, with the first place."""
     try:
         tree = parse(source)
     except SyntaxError:
@@ -51,7 +51,7 @@ def peeks(node: ast.AST) -> str | None:
 
 
 def patches(node: ast.AST) -> str | None:
-    """What of torch is given another value."""
+    """Return the part of torch that a node changes, or None."""
     targets: list[ast.expr] = []
     match node:
         case ast.Assign(targets=targets):

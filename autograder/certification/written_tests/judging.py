@@ -1,7 +1,7 @@
-"""A test is held against every version of an exercise. Each run has two processes of its own: one with the test, one with the version.
+"""Runs of a test on every version of an exercise. Each run has two processes of its own: one with the test, one with the version.
 
-Both are workers as submissions have them, with their walls and limits. The judge passes calls on from one to the other. The order of the
-versions is drawn, and a test that wants to know which one it met finds the same stand-in each time, and nothing that it left there.
+Both are workers as submissions have them, with the same isolation and limits. The judge passes calls from one to the other. The order of
+the versions is random, and a test that tries to recognise a version finds the same proxy each time, without anything that it left there.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ...sandbox.submission import Cell
 from .tasks import Task, Version
 
 RUNS = 2
-"""Of each version, each with other random draws: a test that says now this, now that has said nothing."""
+"""The runs of each version, with different random draws: a test that contradicts itself has said nothing."""
 CALLS_SECONDS = 20.0
-"""What all calls of one run may take by the wall."""
+"""The limit for all calls of one run, in seconds of wall time."""
 MANY_CALLS = 1000
-"""Whoever is out of time after more than these has spent it on them."""
+"""The number of calls above which a time-out is attributed to them."""
 HANDED = (Path(__file__).parent / "payload.py").read_text(encoding="utf-8")
 ENTRY = "judged_test_run"
 OURS = frozenset(re.findall(r"def (\w+)\(", HANDED))
-"""Functions whose lines are none of the test's."""
+"""Functions whose lines do not belong to the test."""
 USED_CELL, TEST_CELL = "what the test uses", "the test"
 
 
@@ -50,39 +50,39 @@ class Run:
     outcome: str
     message: str = ""
     line: str = ""
-    """Of the test, at which it raised."""
+    """The line of the test at which it raised."""
     kind: str = ""
-    """The class of what it raised."""
+    """The class of the exception that it raised."""
     returned: bool = False
 
 
 @dataclass
 class Judged:
-    """What came of a test. refused: a run that does not accept a right version; then wrong ones may not have been run, and score is 0."""
+    """The result for a test. refused: a run that does not accept a right version; then wrong ones may not have been run, and score is 0."""
 
     right_total: int
     wrong_total: int
     rules: list[str]
-    """In the order of the docstring."""
+    """The rules in the order of the docstring."""
     right_accepted: int = 0
     rejected: int = 0
     refused: Run | None = None
     unsure: int = 0
-    """Versions of which it did not say the same in each run."""
+    """The number of versions on which the runs disagreed."""
     returned: bool = False
     through: Counter[str] = field(default_factory=Counter)
-    """{rule: how many versions that break it got through}."""
+    """{rule: the number of accepted versions that break it}."""
     runs: dict[str, list[Run]] = field(default_factory=dict)
-    """By version. For the course's own tests; nobody else is told."""
+    """The runs by version, for the course's own tests only."""
 
     @property
     def score(self) -> float:
-        """The share of wrong versions that are rejected, by a test that accepts all right ones."""
+        """Return the share of wrong versions that are rejected; 0 unless all right ones are accepted."""
         return self.rejected / self.wrong_total if self.right_accepted == self.right_total else 0.0
 
 
 class TestDoesNotRun(CourseError):
-    """The cell of the test raised before there was a test to run."""
+    """An exception in the test's cell, before there was a test to run."""
 
     __test__ = False
 
@@ -97,10 +97,9 @@ def judge(
     runs: int = RUNS,
     draw: int | None = None,
 ) -> Judged:
-    """Holds the function `test_name` of `source` against all versions. uses: what is defined before it. Raises TestDoesNotRun,
-    InfrastructureFault.
+    """Run the function `test_name` of `source` on all versions. uses: the code before it. Raises TestDoesNotRun, InfrastructureFault.
 
-    The first run is with a right version, and is for the test: where it does not come through, no other is tried.
+    The first run is with a right version, and tests the test: if that is not accepted, no other version is run.
     """
     luck = random.Random(draw) if draw is not None else random.SystemRandom()
     every, cells = list(task.versions), [Cell(USED_CELL, uses), Cell(TEST_CELL, source)]
@@ -151,7 +150,7 @@ def note(judged: Judged, version: Version, made: list[Run]) -> None:
 
 
 def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed: int) -> Run:
-    """cells: with the test, and what it uses."""
+    """Run a test once on one version. cells: with the test, and what it uses."""
     earlier = earlier_sources(task.topic)
     tester = RemoteStudent(task.topic, [Cell("setup", task.setup), Cell("handed", HANDED), *cells], earlier, seed=seed)
     own = [Cell(version.file, version.source)] if version.source is not None else []
@@ -184,7 +183,7 @@ def one_run(tester: RemoteStudent, passing_on: PassingOn, test_name: str, exerci
 
 
 class PassingOn:
-    """What a test asks of the version that it is handed, passed on to the process in which that is.
+    """A proxy that passes a test's requests on to the process with the version.
 
     late: the test has called for too long.
     """
@@ -247,7 +246,7 @@ class PassingOn:
 
 
 class NotPublic(Exception):
-    """A name that a test may not ask an object for."""
+    """A request for a name that a test may not ask an object for."""
 
 
 def public(target: Handle, name: str) -> str:
@@ -258,7 +257,7 @@ def public(target: Handle, name: str) -> str:
 
 
 def refuse_objects(value: Any) -> None:
-    """Only data goes from a test to a version, and back: an object stays where it is. Raises TypeError."""
+    """Raise TypeError for an object: only data goes from a test to a version, and back."""
     if isinstance(value, Handle):
         raise TypeError(f"only data can be given or returned here: a {value.type_name} is none")
     if isinstance(value, torch.Tensor | str | bytes):

@@ -1,4 +1,4 @@
-"""What is said of a test: how many versions it accepts and rejects, and a nudge for those that got through."""
+"""The report on a test: how many versions it accepts and rejects, and a hint for wrong versions that it accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .judging import Judged, Run, TestDoesNotRun, judge
 from .tasks import Task, task
 
 NUDGES = 3
-"""So many rules are named at once: those that most versions break which got through."""
+"""The number of rules that are named at once: those that most of the accepted wrong versions break."""
 SEED = "draw from a generator with a seed of its own."
 ENDED = {
     "timeout": "it did not end in time. Does every loop of the test end?",
@@ -28,7 +28,7 @@ ENDED = {
 def told_of_function(
     exercise: str, test: Callable[..., Any], namespace: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
-    """What is said of a function of a notebook. Raises CourseError where none can be judged."""
+    """Return the report on a notebook's function. Raises CourseError if it cannot be judged."""
     which = task(exercise)
     name = getattr(test, "__name__", "this")
     try:
@@ -75,7 +75,7 @@ def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
 
 
 def shown(lines: list[str]) -> Table:
-    """The same for a notebook, where what begins with a dash becomes a list."""
+    """Return a report for a notebook, with lines that begin with a dash as a list."""
     html = ""
     for line in lines:
         item = line.startswith("- ")

@@ -1,8 +1,8 @@
-"""For which exercises a test can be written, and which of their versions it is held against.
+"""Exercises for which a test can be written, and the versions that it runs on.
 
-`tasks/<exercise>.toml` sorts the wrong versions of an exercise. Each that counts stands under the rule of the docstring that it breaks:
-that rule, and nothing else, is said of a version that got through. Each that does not count stands under `left_out`, which
-`counting.py` works out.
+`tasks/<exercise>.toml` sorts the wrong versions of an exercise. Each that counts is listed under the rule of the docstring that it breaks:
+the report on an accepted version names that rule, and nothing else. Each that does not count is listed under `left_out`, which
+`counting.py` computes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFERENCE = "right_reference.py"
 
 @dataclass(frozen=True)
 class Version:
-    """file: by which tests and tables know it; a student is told nothing of it. source: None for the course's own answer."""
+    """A version. file: its name in tests and tables, which a student never sees. source: None for the course's own answer."""
 
     file: str
     right: bool
@@ -42,7 +42,7 @@ class Task:
 
     @functools.cached_property
     def versions(self) -> list[Version]:
-        """Those that a test is held against: the right ones, the course's own first, and the wrong ones that count."""
+        """Return the versions for a test: the right ones, the course's own first, and the wrong ones that count."""
         found = [Version(REFERENCE, True, None)]
         rule_of = {name: rule for rule, names in self.rules.items() for name in names}
         for each in self.specimens:
@@ -54,7 +54,7 @@ class Task:
 
     @functools.cached_property
     def specimens(self) -> list[Specimen]:
-        """All versions of the exercise."""
+        """Return all versions of the exercise."""
         every = (read_specimen(listed) for listed in find_specimens(SPECIMENS, [self.topic]))
         return [each for each in every if each.exercise == self.exercise]
 
@@ -64,7 +64,7 @@ class Task:
 
     @functools.cached_property
     def setup(self) -> str:
-        """The setup cell of the lesson: a test may use its names."""
+        """Return the setup cell of the lesson: a test may use its names."""
         return next(cell.source for cell in lesson(find_day(self.topic)).cells if cell.role == "setup")
 
 
@@ -78,7 +78,7 @@ def names() -> list[str]:
 
 @functools.cache
 def task(exercise: str) -> Task:
-    """Raises CourseError where no test is asked for."""
+    """Return an exercise's task. Raises CourseError for an exercise without one."""
     if exercise not in names():
         raise CourseError(f"no test is asked for {exercise!r}; tests can be written for {', '.join(names())}")
     told = tomllib.loads((FOLDER / f"{exercise}.toml").read_text(encoding="utf-8"))

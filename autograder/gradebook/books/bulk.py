@@ -27,9 +27,9 @@ Progress = Callable[[str], None]
 
 
 def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None = None) -> dict[tuple[str, str], str]:
-    """Puts the records of these submissions into the gradebook. -> {(student, slug): what went wrong}
+    """Store the records of these submissions in the gradebook. Return {(student, slug): error}.
 
-    progress is called with the student's id after each. Raises CourseError where the gradebook cannot be used.
+    progress is called with the student's id after each. Raises CourseError if the gradebook cannot be used.
     """
     by_day: dict[Day, list[Task]] = {}
     for task in tasks:
@@ -44,13 +44,13 @@ def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None 
 
 
 def write_feedback(folder: ClassFolder, day: Day, progress: Progress | None = None) -> dict[tuple[str, str], str]:
-    """Writes feedback/<student>/<slug>/<slug>.html for every graded submission of the day. -> as `store`."""
+    """Write feedback/<student>/<slug>/<slug>.html for every graded submission of the day. Return as `store` does."""
     students = graded_students(folder, day)
     return _run(_ClassFeedback, folder, day, students, folder.feedback, ".html", progress)
 
 
 def booked_scores(folder: ClassFolder, days: Iterable[Day]) -> dict[tuple[str, str], float]:
-    """{(student, slug): score} of everything in the gradebook."""
+    """Return {(student, slug): score} of everything in the gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
     scores: dict[tuple[str, str], float] = {}
@@ -102,7 +102,7 @@ def _config(folder: ClassFolder, day: Day) -> Config:
 
 
 class _OneByOne(BaseConverter):
-    """nbgrader's converter over a list of students, whose errors are kept by student."""
+    """nbgrader's converter over a list of students, which records errors by student."""
 
     students: Sequence[str] = ()
     words: _Words
@@ -129,7 +129,7 @@ class _ClassFeedback(_OneByOne, GenerateFeedback):
 
 
 class _Words(logging.Handler):
-    """What nbgrader had to say of each student, should it matter."""
+    """The errors that nbgrader logs, by student."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -140,14 +140,14 @@ class _Words(logging.Handler):
         self.lines.setdefault(self.student, []).append(record.getMessage())
 
     def reason(self, student: str) -> str:
-        """The line that ends the traceback, or the last one there is."""
+        """Return the line that ends the traceback, or else the last line."""
         lines = [line for text in self.lines.get(student, []) for line in text.splitlines() if line.strip()]
         ends = [line for line in lines if line[0].isalpha() and ": " in line and not line.startswith("There was")]
         return (ends or lines or ["nbgrader gave no reason"])[-1]
 
 
 class _ClassDirectory(CourseDirectory):
-    """A time that a student has written wrongly is no time."""
+    """nbgrader's course directory, which ignores an invalid timestamp of a student."""
 
     def get_existing_timestamp(self, dest_path: str) -> Any:
         return submitted_at(Path(dest_path))

@@ -1,4 +1,4 @@
-"""Where the work of one class lies. Importing this is cheap: nbgrader is imported only by what works with its files."""
+"""The paths of one class's work. Importing this is cheap: only the modules that work with nbgrader's files import nbgrader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .gradebook import gradebook_url
 
 @dataclass(frozen=True)
 class ClassFolder:
-    """Where the work of one class lies: everything beside its folder of submissions."""
+    """The paths of one class's work, all beside its folder of submissions."""
 
     submitted: Path
     db_url: str

@@ -29,7 +29,7 @@ TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
 class FeedbackExporter(HTMLExporter):
-    """Stands where nbgrader's `generate_feedback` writes pages: its template, less what would come from elsewhere."""
+    """The exporter for nbgrader's `generate_feedback`: its template, minus everything that would be loaded from elsewhere."""
 
     @property
     def default_config(self) -> Config:
@@ -59,19 +59,19 @@ class FeedbackExporter(HTMLExporter):
 
 @functools.cache
 def _template_paths(name: str, *folders: Path) -> list[str]:
-    """Where nbconvert looks for a template's parts; its own list, which it makes only when nobody sets it."""
+    """Return nbconvert's own search path for a template's parts, which it builds only if nobody sets it."""
     return list(HTMLExporter(template_name=name, extra_template_basedirs=[str(folder) for folder in folders]).template_paths)
 
 
 def formgrader_template_paths() -> list[str]:
-    """nbgrader's template with our parts in front, so that a grading page loads nothing from elsewhere."""
+    """Return the paths of nbgrader's template after those of our parts, so that a grading page loads nothing from elsewhere."""
     return [str(TEMPLATES / "course_formgrade"), *_template_paths("formgrade", STOCK_TEMPLATES)]
 
 
 # Most of a page is the lesson, the same for everybody.
 @functools.lru_cache(maxsize=2000)
 def rendered(source: str, folder: Path | None) -> str:
-    """A text cell as HTML in which nothing runs and nothing is loaded, whoever wrote it."""
+    """Return a text cell as HTML in which nothing runs and nothing is loaded, regardless of its author."""
     renderer = _Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
     renderer.folder = folder
     try:
@@ -93,10 +93,10 @@ def _highlighted(source: str, **options: Any) -> str:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown's parts, with formulas as MathML and our figures in the page."""
+    """A Markdown renderer with formulas as MathML and our figures in the page."""
 
     folder: Path | None = None
-    """The day's folder, in which its `figures/` lie."""
+    """The day's folder, with its `figures/`."""
 
     def block_math(self, body: str) -> str:
         return mathml(body, display=True)
@@ -117,7 +117,7 @@ class _Renderer(IPythonRenderer):
 
 
 def mathml(tex: str, *, display: bool) -> str:
-    """A formula as MathML, which browsers set by themselves; as it was typed where it cannot be turned into that."""
+    """Return a formula as MathML, which browsers render by themselves, or as it was typed if it cannot be converted."""
     from latex2mathml.converter import convert
 
     try:

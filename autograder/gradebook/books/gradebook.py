@@ -1,4 +1,4 @@
-"""The gradebook: nbgrader's database, looked at before it is touched, and told about our days."""
+"""The gradebook: nbgrader's database, checked before it is touched, and filled with our days."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ REVISION = re.compile(r"^(revision|down_revision) = (?:'(\w+)'|None)$", re.MULTI
 
 
 def gradebook_url(text: str | Path) -> str:
-    """A database's URL, from a URL or from the path of an SQLite file."""
+    """Return a database's URL, from a URL or from the path of an SQLite file."""
     text = str(text)
     return text if "://" in text else f"sqlite:///{Path(text).absolute()}"
 
 
 @contextlib.contextmanager
 def one_engine() -> Iterator[None]:
-    """Gradebooks that are opened meanwhile share one engine for each URL, and with it the statements it has compiled.
+    """Share one engine for each URL among all gradebooks that are opened meanwhile, and with it the compiled statements.
 
-    nbgrader opens the gradebook ten times a submission, with a new engine each time, and compiling its statements anew takes
-    longer than running them. Closing a gradebook closes the engine's connections, as ever.
+    nbgrader opens the gradebook ten times a submission, with a new engine each time, and compiling its statements again takes
+    longer than running them. Closing a gradebook still closes the engine's connections.
     """
     from nbgrader import api
 
@@ -55,7 +55,7 @@ def one_engine() -> Iterator[None]:
 
 
 def check_gradebook(db_url: str) -> None:
-    """Raises CourseError unless the gradebook can be used: it is not there yet, or it is one of this nbgrader's.
+    """Raise CourseError unless the gradebook is usable: either it does not exist yet, or this nbgrader's version made it.
 
     Changes nothing.
     """
@@ -75,9 +75,9 @@ def check_gradebook(db_url: str) -> None:
 
 
 def enter_day(day: Day, db_url: str) -> None:
-    """Sees to it that the gradebook has this day with its cells and points. Cheap where it has.
+    """Add this day with its cells and points to the gradebook. Cheap if the gradebook has it.
 
-    The work is done by nbgrader's own `generate_assignment`. Raises CourseError.
+    nbgrader's own `generate_assignment` does the work. Raises CourseError.
     """
     put_alembic_on_path()
     path = _file_of(db_url)
@@ -93,9 +93,9 @@ def enter_day(day: Day, db_url: str) -> None:
 
 
 def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
-    """A day's due date, for formgrader and nbgrader's late penalties; nothing where the gradebook has no such day yet.
+    """Set a day's due date, for formgrader and nbgrader's late penalties; do nothing if the gradebook has no such day yet.
 
-    nbgrader keeps it in UTC, without a zone.
+    nbgrader stores it in UTC, without a zone.
     """
     import sqlalchemy as sql
 
@@ -105,7 +105,7 @@ def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
 
 
 def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_url: str) -> None:
-    """How much more time a student has than the class; nothing where the gradebook has no such submission yet."""
+    """Set how much more time than the class a student has; do nothing if the gradebook has no such submission yet."""
     import sqlalchemy as sql
 
     days = sql.table("assignment", sql.column("id"), sql.column("name"))
@@ -117,7 +117,7 @@ def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_ur
 
 
 def set_people(people: Iterable[Person], db_url: str) -> None:
-    """Names and addresses of these students, who are added where the gradebook lacks them. What a table does not say stays as it is."""
+    """Set names and addresses of these students, and add missing students. Fields that a table leaves empty stay as they are."""
     import sqlalchemy as sql
 
     table = sql.table("student", *(sql.column(name) for name in ("id", "first_name", "last_name", "email")))
@@ -135,7 +135,7 @@ def set_people(people: Iterable[Person], db_url: str) -> None:
 
 
 def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
-    """What is taken off for lateness, by student; nothing where the gradebook has no such submission."""
+    """Set the points subtracted for lateness, by student; do nothing for a student without a submission in the gradebook."""
     import sqlalchemy as sql
 
     days = sql.table("assignment", sql.column("id"), sql.column("name"))
@@ -149,7 +149,7 @@ def set_penalty(day: Day, points: Mapping[str, float], db_url: str) -> None:
 
 
 def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ()) -> None:
-    """Carries it out where there is a gradebook."""
+    """Execute a statement if there is a gradebook."""
     with _there(db_url, "submitted_assignment") as connection:
         if connection is not None:
             connection.execute(statement, rows or None)
@@ -157,7 +157,7 @@ def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ())
 
 @contextlib.contextmanager
 def _there(db_url: str, table: str) -> Iterator[Connection | None]:
-    """The gradebook, in one transaction; None where there is none yet, or none with this table."""
+    """Yield a connection to the gradebook in one transaction; None if there is no gradebook yet, or none with this table."""
     import sqlalchemy as sql
 
     path = _file_of(db_url)
@@ -184,7 +184,7 @@ def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
 
 @contextlib.contextmanager
 def _desk(path: Path | None) -> Iterator[Path | None]:
-    """A folder to work in beside the gradebook's file; those that killed runs left there are swept up. None for a server's."""
+    """Yield a folder to work in beside the gradebook's file, after removing those of killed runs. None for a server's database."""
     if path is None:
         yield None
         return
@@ -203,7 +203,7 @@ def _file_of(db_url: str) -> Path | None:
 
 
 def _make_file(path: Path, desk: Path) -> None:
-    """A gradebook with nothing in it, made whole on the desk first: nbgrader leaves half of one where it is killed over it."""
+    """Make an empty gradebook, complete in the work folder first: a killed nbgrader leaves an incomplete one."""
     from sqlalchemy import create_engine
 
     made = desk / path.name
@@ -215,9 +215,9 @@ def _make_file(path: Path, desk: Path) -> None:
 
 
 def _prepare_server(db_url: str) -> None:
-    """In a server's database: the tables, whole or not at all, and the course without a name.
+    """Make the tables in a server's database, all or none of them, and the course with an empty name.
 
-    That is the course of nbgrader's assignments where none is configured, and nbgrader makes no row for it. SQLite does not mind.
+    This is the course of nbgrader's assignments if none is configured, and nbgrader makes no row for it. SQLite does not mind.
     """
     from nbgrader.api import Course
     from sqlalchemy import create_engine, insert, inspect, select
@@ -241,7 +241,7 @@ def _make_tables(connection: Connection) -> None:
 
 
 def put_alembic_on_path() -> None:
-    """nbgrader calls `alembic` as a command when it makes a gradebook, and leaves half of one where there is none."""
+    """Put `alembic` on the PATH: nbgrader calls it as a command when it makes a gradebook, and leaves an incomplete one without it."""
     beside = str(Path(sys.executable).parent)
     if beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
@@ -249,9 +249,9 @@ def put_alembic_on_path() -> None:
 
 @functools.cache
 def schema_version() -> str:
-    """The version of gradebooks that the installed nbgrader makes and reads: of its steps, the one that none comes after.
+    """Return the version of gradebooks that the installed nbgrader makes and reads: the last of its migrations.
 
-    Read from the files, as alembic reads them: to import nbgrader takes longer than all else that most commands do.
+    Reads the files, as alembic does: importing nbgrader takes longer than everything else that most commands do.
     """
     spec = importlib.util.find_spec("nbgrader")
     assert spec is not None
@@ -284,7 +284,7 @@ NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def _trouble(error: sqlite3.DatabaseError) -> str:
-    """Return what is the matter with a gradebook's file, and what to do: only one that is no database is to be moved away."""
+    """Return the problem with a gradebook's file, and the remedy: only a file that is not a database is to be moved away."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more exactly
     if code in IN_USE:
         return "is in use by another program: try again when that has finished"
@@ -324,7 +324,7 @@ def _check_version(name: str, tables: set[str], versions: list[str]) -> None:
 
 
 def _has_day(day: Day, db_url: str) -> bool:
-    """Whether the gradebook's cells of this day are just those of the release notebook."""
+    """Return whether the gradebook's cells of this day are exactly those of the release notebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
     path = release_notebook_path(day)
@@ -344,7 +344,7 @@ def _has_day(day: Day, db_url: str) -> bool:
 
 
 def graded_cells(path: Path) -> dict[str, dict[str, Any]]:
-    """{grade id: {"cell": (type, source, locked), "points": float or None}} of the cells that nbgrader knows."""
+    """Return {grade id: {"cell": (type, source, locked), "points": float or None}} of the cells that nbgrader knows."""
     found = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         meta = cell["metadata"].get("nbgrader")

@@ -11,7 +11,10 @@ from .feedback import day_folder, rendered
 
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
-    """nbconvert's filter of this name. The day is named by formgrader in one place and by nbgrader's feedback in another."""
+    """Return a text cell as HTML, as nbconvert's filter of this name does.
+
+    formgrader names the day in one place, and nbgrader's feedback in another.
+    """
     resources = context.get("resources") or {}
     day = resources.get("assignment_id") or resources.get("nbgrader", {}).get("assignment", "")
     return rendered(source, day_folder(day))

@@ -1,4 +1,4 @@
-"""What a student reads: the head of a graded notebook, and under each grade cell its table of verdicts."""
+"""The page that a student reads: the head of a graded notebook, and under each grade cell its table of verdicts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 MAX_HIDDEN_MESSAGE = 200
 NO_TEX = "mathjax_ignore tex2jax_ignore"
-"""JupyterLab sets formulas in outputs too: a message with dollar signs is none, and `\\\\href` in one would be a link."""
+"""Classes that switch formulas off in outputs.
+
+JupyterLab renders formulas there, too: a message with dollar signs is not one, and `\\\\href` in it would become a link.
+"""
 
 
 def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]:
-    """A grade cell's outputs: the table, and the one result that nbgrader reads as the points."""
+    """Return a grade cell's outputs: the table, and the one result that nbgrader reads as the points."""
     from .cells import display, result  # nbformat: an export to Gradescope has no use for it
 
     score, got = _score(record, exercise), points(record, exercise)
@@ -41,7 +44,7 @@ def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]
 
 
 def points(record: Record, exercise: str) -> float:
-    """An exercise's points, within what it is worth: nbgrader would take anything else for full marks."""
+    """Return an exercise's points, between 0 and its maximum: nbgrader would take anything else for full marks."""
     score = _score(record, exercise)
     return min(max(float(score.points), 0.0), float(score.max_points))
 
@@ -51,9 +54,9 @@ def _score(record: Record, exercise: str) -> ExerciseScore:
 
 
 def shown(verdict: Verdict) -> Verdict:
-    """What a student may see of a verdict: of a hidden check its title, what became of it and a known mistake, and no values.
+    """Return the part of a verdict that a student may see: of a hidden check its title, its outcome and a known mistake, and no values.
 
-    Nor any words that the submission chose: an exception's message would tell what the check gave.
+    Words that the submission chose are removed, too: an exception's message could show the check's inputs.
     """
     if not verdict.hidden:
         return verdict
@@ -65,7 +68,7 @@ RAISED = re.compile(r"your code raised (.*?): ", re.DOTALL)
 OWN_WORDS = (
     "not written yet", "the result could not be worked with", "the result cannot be used", "the submission's process sent nonsense",
 )  # fmt: skip
-"""How messages begin that go on with what the submission said."""
+"""Beginnings of messages that continue with the submission's own words."""
 BUILTIN = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
 
 
@@ -81,7 +84,7 @@ def without_their_words(message: str) -> str:
 
 
 def is_from_message(verdict: Verdict) -> bool:
-    """Whether a cause was read out of an exception's message."""
+    """Return whether a cause was derived from an exception's message."""
     found = RAISED.match(verdict.message)
     if found is None or found[1] in ("NameError", "RecursionError"):
         return False
@@ -89,7 +92,7 @@ def is_from_message(verdict: Verdict) -> bool:
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
-    """What stands at one check already is not said again at the next: a missing function fails them all."""
+    """Replace details that an earlier check shows already by "as above": a missing function fails all checks."""
     kept: list[Verdict] = []
     said: set[tuple[object, ...]] = set()
     for verdict in verdicts:
@@ -102,7 +105,7 @@ def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
 
 
 def head(record: Record) -> str:
-    """The first cell, in HTML: what stopped the file or a cell from being graded, and how it was graded."""
+    """Return the first cell, in HTML: errors that prevented the grading of the file or a cell, and how it was graded."""
     parts = []
     if record.problem is not None:
         parts.append(f"<p><b>This file could not be graded:</b> {_line(record.problem)}</p>")
@@ -118,5 +121,5 @@ def head(record: Record) -> str:
 
 
 def _line(text: str) -> str:
-    """Escaped, and on one line, so that Markdown takes the whole cell as HTML."""
+    """Return the text escaped and on one line, so that Markdown takes the whole cell as HTML."""
     return escape(" ".join(text.split()))

@@ -1,4 +1,4 @@
-"""The steps of ours among nbgrader's: put its cells right, write the record's verdicts into them, score nothing that cannot be read."""
+"""Our steps among nbgrader's: correct its cells, write the record's verdicts into them, and give unreadable files no score."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Result = tuple[NotebookNode, ResourcesDict]
 
 
 class NormalizeMetadata(NbGraderPreprocessor):
-    """Puts nbgrader's cells right before its own steps look at them.
+    """A step that corrects nbgrader's cells before its own steps read them.
 
-    Which cells there are, what they are worth and what stands in the locked ones is known from the gradebook; of what
-    the submission says about itself, only which cell is which is believed. A grade cell that was deleted comes back, a
-    copy becomes an ordinary cell (the last one counts, as it does for Python), an unknown id is dropped.
+    The gradebook says which cells there are, what they are worth and what the locked ones contain; the submission is believed
+    only as to which cell is which. A deleted grade cell is restored, a copy becomes an ordinary cell (the last one counts,
+    as it does for Python), an unknown id is dropped.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
@@ -46,14 +46,14 @@ class NormalizeMetadata(NbGraderPreprocessor):
 
 
 def known_cells(notebook: Any) -> dict[str, Known]:
-    """The cells of a day's notebook in the gradebook, by grade id."""
+    """Return the cells of a day's notebook in the gradebook, by grade id."""
     points = {cell.name: cell.max_score for cell in notebook.grade_cells}
     solutions = {cell.name for cell in notebook.solution_cells}
     return {cell.name: Known(cell, points.get(cell.name), cell.name in solutions) for cell in notebook.source_cells}
 
 
 def put_cells_right(nb: NotebookNode, known: dict[str, Known], release: NotebookNode) -> None:
-    """See NormalizeMetadata."""
+    """Correct a notebook's cells, as NormalizeMetadata describes."""
     by_cell_id = {cell.id: name for cell in release.cells if (name := _grade_id(cell)) is not None and name in known}
     places: dict[str, int] = {}
     for index, cell in enumerate(nb.cells):
@@ -68,7 +68,7 @@ def put_cells_right(nb: NotebookNode, known: dict[str, Known], release: Notebook
 
 
 def _put_back(nb: NotebookNode, known: dict[str, Known], order: list[str], places: dict[str, int]) -> None:
-    """Grade cells that are missing, each behind the last cell before it in the release that is there."""
+    """Insert missing grade cells, each after the last cell that precedes it in the release and is present."""
     missing: dict[int, list[NotebookNode]] = {}
     after = -1
     for name in order:
@@ -81,7 +81,7 @@ def _put_back(nb: NotebookNode, known: dict[str, Known], order: list[str], place
 
 
 class Known:
-    """A cell as the gradebook has it. points: None for a cell that is not graded."""
+    """A cell in the gradebook. points: None for a cell that is not graded."""
 
     def __init__(self, cell: Any, points: float | None, is_solution: bool) -> None:
         self.name, self.cell_type, self.source = cell.name, cell.cell_type, cell.source
@@ -104,7 +104,7 @@ class Known:
         return {"nbgrader": nbgrader, **({"course": {"note": note}} if note else {})}
 
     def put_right(self, cell: NotebookNode) -> None:
-        """Makes a submitted cell the one that the gradebook knows; a student's answer keeps its text."""
+        """Give a submitted cell the type, metadata and locked source of the gradebook's; a student's answer keeps its text."""
         note = ""
         if self.locked and (cell.source != self.source or cell.cell_type != self.cell_type):
             note = "This cell had been changed; here it stands as it was given out."
@@ -124,10 +124,10 @@ class Known:
 
 
 class WriteVerdicts(NbGraderPreprocessor):
-    """Stands where nbgrader's `Execute` stood: the record's verdicts become the outputs of the grade cells.
+    """The step in place of nbgrader's `Execute`, which writes the record's verdicts into the outputs of the grade cells.
 
-    A record of just this file is taken as it is (`autograder grade` writes them in bulk); otherwise the submitted file
-    is graded then and there, in a worker.
+    A fresh record of this file is used (`autograder grade` writes them in bulk); otherwise the submitted file is graded
+    immediately, in a worker.
     """
 
     records = Unicode("records", help="The folder of records, from the course's root.").tag(config=True)
@@ -144,7 +144,7 @@ class WriteVerdicts(NbGraderPreprocessor):
         return nb, resources
 
     def record(self, student: str, slug: str) -> Record:
-        """Raises CourseError for an id that cannot be used, and where submissions cannot be run safely."""
+        """Return the record of a submission. Raises CourseError for an invalid id, and if submissions cannot be run safely."""
         check_student_id(student)
         coursedir = self.parent.parent.coursedir
         folder = Path(coursedir.format_path(coursedir.submitted_directory, student, slug))
@@ -165,7 +165,7 @@ class WriteVerdicts(NbGraderPreprocessor):
 
 
 class LeaveUngraded(NbGraderPreprocessor):
-    """Takes the points of a file that could not be read out of the gradebook again: it has no score, and a person is asked."""
+    """A step that removes an unreadable file's points from the gradebook: it has no score, and needs manual grading."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         names = resources["nbgrader"]
@@ -179,13 +179,13 @@ class LeaveUngraded(NbGraderPreprocessor):
 
 @functools.cache
 def _drawn_seed() -> int:
-    """One for the whole run."""
+    """Return one seed for the whole run."""
     return drawn_seed()
 
 
 @functools.cache
 def _canaries(slug: str, seed: int, course: str) -> None:
-    """Show the canaries once a process, and again after a change of what verdicts depend on."""
+    """Grade the canaries once a process, and again after a change to something that verdicts depend on."""
     canaries(find_day(slug), Options(seed=seed))
 
 
@@ -196,7 +196,7 @@ def _grade_id(cell: NotebookNode) -> str | None:
 
 
 def exercises_by_grade_id(release: NotebookNode) -> dict[str, str]:
-    """{"check_softmax": "softmax"} from the release notebook."""
+    """Return {grade id: exercise}, such as {"check_softmax": "softmax"}, from the release notebook."""
     found = {}
     for cell in release.cells:
         course = cell.metadata.get("course", {})
@@ -206,7 +206,7 @@ def exercises_by_grade_id(release: NotebookNode) -> dict[str, str]:
 
 
 def write_verdicts(nb: NotebookNode, record: Record, exercises: dict[str, str]) -> None:
-    """The record's verdicts become the grade cells' outputs; no other output stays."""
+    """Replace all outputs by the record's verdicts on the grade cells."""
     for cell in nb.cells:
         if cell.cell_type != "code":
             continue

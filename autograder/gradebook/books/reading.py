@@ -1,11 +1,11 @@
-"""A submitted file becomes a notebook that nbgrader can work with, whatever is in the file.
+"""Submitted files as notebooks that nbgrader can work with, whatever is in the file.
 
-Only text is taken over: each cell's kind and source, and which of our cells it says it is. Outputs, attachments,
-metadata and a kernel of the student's own stay behind. A text cell in which a browser might find something to run is
-shown as it was typed, because an instructor opens these pages with rights that a student does not have.
+Only text is copied: each cell's type and source, and which of our cells it claims to be. Outputs, attachments, metadata
+and a kernel of the student's own are dropped. A text cell that could make a browser run something is shown as it was
+typed, because an instructor opens these pages with rights that a student does not have.
 
-A file that is no readable notebook becomes a short stand-in, so that the student gets a zero, a page that says what is
-wrong, and the others their grades. The file itself is never changed.
+An unreadable file becomes a short placeholder notebook, so that the student gets no score and a page with the reason, and
+the others get their grades. The file itself is never changed.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from .sanitising import is_plain
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RISKY = re.compile(r"[<&]")
 TIME = re.compile(r"[\d:. T+-]+ ?(?:[A-Za-z][\w+-]*(?:/[A-Za-z][\w+-]*)*)?")
-"""A zone has a name and not a path: what reads it would open any file."""
+"""The form of a time. A zone has a name and not a path, because its reader would open any file."""
 SECRET, MAX_SECRET = "submission_secret.txt", 512
 MAX_CELL_CHARACTERS = 50_000
 MAX_MARKDOWN_CHARACTERS = 5_000
 MAX_MARKDOWN_IN_ALL = 50_000
-"""Of a student's own: with some texts a renderer of Markdown takes four times as long for twice the length."""
+"""The limit for a student's own text: a Markdown renderer takes four times as long for some texts of twice the length."""
 MAX_SHOWN_CHARACTERS = 1_000_000
 
 
 class SubmissionExporter(NotebookExporter):
-    """Stands where nbgrader's `autograde` reads notebooks."""
+    """The exporter with which nbgrader's `autograde` reads notebooks."""
 
     def __init__(self, config: Any = None, **options: Any) -> None:
         super().__init__(config=config, **options)
@@ -67,9 +67,9 @@ class SubmissionExporter(NotebookExporter):
 
 
 def prepare(autograde: Autograde) -> None:
-    """Before the first submission: the day is in the gradebook, and a folder without a notebook is a submission too.
+    """Enter the day in the gradebook before the first submission, and let a folder without a notebook count as a submission.
 
-    A folder whose name is no student id is left out, with one line.
+    A folder whose name is not a student id is left out, with one message.
     """
     coursedir = autograde.coursedir
     keep_extras_out(autograde)
@@ -101,9 +101,9 @@ def prepare(autograde: Autograde) -> None:
 
 
 def keep_extras_out(autograde: Autograde) -> None:
-    """What else was handed in stays where it is: no lesson asks for it, and a page among it would run with an instructor's rights.
+    """Copy no other submitted files: no lesson asks for them, and an HTML page would run with an instructor's rights.
 
-    nbgrader copies the submission's files, then those of the source; here only our figures.
+    nbgrader copies the submission's files, then those of the source; here only our figures are copied.
     """
     stock = autograde.init_assignment
 
@@ -121,9 +121,9 @@ def keep_extras_out(autograde: Autograde) -> None:
 
 
 def put_beside(day: Day, source: Path, target: Path) -> None:
-    """What stands beside a graded notebook: our own figures of the day and nbgrader's marks on the hand-in, read-only.
+    """Put the day's own figures and nbgrader's marks on the submission beside a graded notebook; the figures are read-only.
 
-    The figures are the course's and not those under build/, which a checkout has only after `autograder release`.
+    The figures are the course's and not those in build/, which a checkout has only after `autograder release`.
     """
     target.mkdir(parents=True, exist_ok=True)
     copy_figures(day, target)
@@ -142,7 +142,7 @@ def release_notebook(day: Day) -> NotebookNode:
 
 
 def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None) -> NotebookNode:
-    """The notebook in a submitted file, or the stand-in for a file that holds none. release: the day's, where it has been read."""
+    """Return the notebook in a submitted file, or a placeholder if the file contains none. release: the day's, if it has been read."""
     release = release_notebook(day) if release is None else release
     try:
         raw = load_notebook(path, day.slug)
@@ -154,7 +154,7 @@ def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None
 
 
 def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
-    """our_texts: the sources of our own text cells, which may hold HTML."""
+    """Return cells with nothing but text and claims. our_texts: the sources of our own text cells, which may contain HTML."""
     cells: list[NotebookNode] = []
     ids = {"verdict"}  # the cell that we put at the top
     budget, markdown = MAX_SHOWN_CHARACTERS, MAX_MARKDOWN_IN_ALL
@@ -175,7 +175,7 @@ def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
 
 
 def may_be_markdown(source: str) -> bool:
-    """Whether a student's text cell may be set as Markdown: no HTML is in it, and nothing that a renderer could make live."""
+    """Return whether a student's text cell may be rendered as Markdown: no HTML, and nothing that a renderer could make live."""
     if len(source) > MAX_MARKDOWN_CHARACTERS or RISKY.search(source):
         return False
     try:
@@ -186,7 +186,7 @@ def may_be_markdown(source: str) -> bool:
 
 
 def _as_text(source: str) -> str:
-    """HTML that shows the source as it was typed; Markdown leaves it alone up to the closing tag."""
+    """Return HTML that shows the source as it was typed; Markdown leaves it alone up to the closing tag."""
     shown = html.escape(source).replace("$", "&#36;").replace("\\", "&#92;")
     return f"<pre>\n{shown}\n</pre>" if source.strip() else ""
 
@@ -208,7 +208,7 @@ def _unused_id(wanted: Any, number: int, used: set[str]) -> str:
 
 
 def _claims(cell: dict[str, Any]) -> dict[str, Any]:
-    """Which of nbgrader's cells this one says it is; NormalizeMetadata decides."""
+    """Return the grade id that a cell claims as metadata; NormalizeMetadata decides."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
@@ -223,7 +223,7 @@ def _date(path: Path) -> str:
 
 
 def submitted_at(folder: Path) -> Any:
-    """The time in timestamp.txt, None where there is none or it is no time."""
+    """Return the time in timestamp.txt; None if the file is missing or its content is not a time."""
     path = folder / "timestamp.txt"
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > 1000:
@@ -235,8 +235,11 @@ def submitted_at(folder: Path) -> Any:
 
 
 def copy_marks(source: Path, target: Path) -> None:
-    """What nbgrader wrote beside the notebook, into the graded folder, where it is what it should be: the time, by which it knows whether
-    a newer file has come, and the secret of this hand-in, without which `release_feedback` finds no name for the student's page."""
+    """Copy nbgrader's valid marks beside the notebook into the graded folder.
+
+    nbgrader needs the time to see whether a newer file has come, and the secret of this submission for `release_feedback` to
+    find the name of the student's page.
+    """
     if submitted_at(source) is not None:
         _put_mark(target / "timestamp.txt", (source / "timestamp.txt").read_bytes())
     if (secret := read_secret(source)) is not None:
@@ -244,7 +247,7 @@ def copy_marks(source: Path, target: Path) -> None:
 
 
 def read_secret(folder: Path) -> bytes | None:
-    """What nbgrader writes when something is handed in: hexadecimal digits. None where there is none, or something else."""
+    """Return the hexadecimal digits that nbgrader writes on submission; None if the file is missing or contains anything else."""
     path = folder / SECRET
     if path.is_symlink() or not path.is_file():
         return None

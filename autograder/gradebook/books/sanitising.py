@@ -1,7 +1,7 @@
-"""What may stand on a page that somebody with more rights opens: judged as rendered, by lists of what is allowed.
+"""HTML that is allowed on a page that somebody with more rights opens: judged as rendered, by allow lists.
 
-A source says one thing to a filter and another to a renderer: `[x](javascript\\:f())` is no script until Markdown has taken the
-backslash away. So the rendered page is taken apart and put together again from tags, attributes and addresses that are known.
+A source says one thing to a filter and another to a renderer: `[x](javascript\\:f())` is no script until Markdown has removed the
+backslash. So the rendered page is parsed and rebuilt from known tags, attributes and addresses.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SCRIPTS = re.compile(r"script:|data:")
 
 
 def sanitised(page: str) -> str:
-    """HTML with what is allowed; a tag that is not is left out, and what is between its ends stays as text."""
+    """Return HTML with allowed parts only; a tag that is not allowed is removed, and the text between its ends stays."""
     return str(_cleaner().clean(page))
 
 
@@ -70,7 +70,7 @@ def _cleaner() -> Cleaner:
 
 
 class _AsItStands:
-    """Styles were held against STYLE already."""
+    """A CSS sanitizer that changes nothing: STYLE has already checked the styles."""
 
     def sanitize_css(self, style: str) -> str:
         return style
@@ -96,14 +96,14 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
 
 
 def is_allowed_link(address: str) -> bool:
-    """Whether a link leads to a page, a mailbox or a place on this page. What browsers pass over in an address must not stand in it."""
+    """Return whether a link leads to a page, a mailbox or a place on this page, without characters that browsers ignore."""
     return LINK.fullmatch(address) is not None and not any(unicodedata.category(c) in ("Cc", "Cf") for c in address)
 
 
 def is_plain(source: str, page: str) -> bool:
-    """Whether a student's Markdown may stay Markdown. page: what it renders to, as it came.
+    """Return whether a student's Markdown may stay Markdown. page: its rendering, unchanged.
 
-    Each program has a Markdown of its own, so the source is looked at too, with all taken out that one of them might pass over.
+    Each program has its own Markdown, so the source is checked too, without all characters that one of them might ignore.
     """
     seen = unicodedata.normalize("NFKC", html.unescape(source))
     seen = "".join(c for c in seen if c != "\\" and not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf")).casefold()

@@ -1,4 +1,4 @@
-"""nbgrader's settings: which of its steps are ours. Used by `nbgrader_config.py` and by our own commands alike."""
+"""nbgrader's settings, with our steps among its own. Used by `nbgrader_config.py` and by our own commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STOCK = "nbgrader.preprocessors"
 
 
 def configure(config: Config) -> None:
-    """Puts our steps among nbgrader's own, and what nbgrader needs on the PATH."""
+    """Put our steps among nbgrader's own, and nbgrader's requirements on the PATH."""
     from ...lessons import generate_assignment_config
     from .feedback import formgrader_template_paths
     from .gradebook import put_alembic_on_path

@@ -1,8 +1,8 @@
-"""Records straight into nbgrader's gradebook: what its own converters would store, without their way there.
+"""A direct writer of records into nbgrader's gradebook: it stores the same rows as nbgrader's converters, without running them.
 
 For each submission nbgrader opens the gradebook ten times, commits twenty-three times and runs two notebook conversions. Here
 one connection stays open, a submission is one transaction, and the graded notebook is made in memory from the same parts.
-`tests/gradebook/test_writer.py` holds both ways against each other, row by row and cell by cell.
+`tests/gradebook/test_writer.py` compares both ways, row by row and cell by cell.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .bulk import ClassFolder
 
 MAX_LOST = 3
-"""Submissions in a row for which the database does not answer: then the others are not tried."""
+"""The number of submissions in a row without an answer from the database after which the others are not tried."""
 PATIENCE_SECONDS = 180.0
-"""For one submission, when all else is done: a database that neither answers nor refuses is not waited for."""
+"""The seconds for one submission after everything else is done: the limit for a database that neither answers nor refuses."""
 DATABASE_ERRORS = ("OperationalError", "InterfaceError", "DatabaseError", "InternalError", "ProgrammingError", "OSError")
 GONE = "the gradebook does not answer any more; `autograder grade --resume` stores what is graded"
 STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
@@ -71,7 +71,7 @@ NO_PENALTY = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == sql.bindparam("of_noteb
 
 
 class DayInGradebook:
-    """What the gradebook and the release say of a day, read once a run."""
+    """A day in the gradebook and in the release, read once a run."""
 
     def __init__(self, day: Day, db_url: str) -> None:
         self.release = release_notebook(day)
@@ -85,7 +85,7 @@ class DayInGradebook:
             self.known: dict[str, Known] = known_cells(notebook)
 
     def graded_notebook(self, task: Task, record: Record) -> NotebookNode:
-        """The submission as formgrader and feedback show it: the steps of `settings.configure`, one after the other."""
+        """Return the submission as formgrader and feedback show it, by the steps of `settings.configure`, one after the other."""
         notebook = submitted_notebook(task.path, task.day, self.release)
         put_cells_right(notebook, self.known, self.release)
         if self.kernelspec:
@@ -95,7 +95,7 @@ class DayInGradebook:
 
 
 class Writer:
-    """Stores records in one gradebook, from one thread."""
+    """A writer of records to one gradebook, from one thread."""
 
     def __init__(self, folder: ClassFolder) -> None:
         self.folder = folder
@@ -106,7 +106,7 @@ class Writer:
         self.more_time = {key: when - due[key[1]] for key, when in extensions(folder.root).items() if key[1] in due and when > due[key[1]]}
 
     def close(self) -> None:
-        """Also where the database is gone; the next store connects anew."""
+        """Close the connection, even if the database is gone; the next store opens a new one."""
         with contextlib.suppress(sql.exc.SQLAlchemyError):
             if self.connection is not None:
                 self.connection.close()
@@ -114,7 +114,7 @@ class Writer:
         self.engine.dispose()
 
     def store(self, task: Task, record: Record) -> None:
-        """The graded notebook into autograded/, the scores into the gradebook. The same again changes nothing."""
+        """Write the graded notebook to autograded/ and the scores to the gradebook. Repeating it changes nothing."""
         day = self.day(task.day)
         notebook = day.graded_notebook(task, record)
         self.write_files(task, notebook)
@@ -171,14 +171,14 @@ class Writer:
 
 
 def patience(db_url: str) -> dict[str, Any]:
-    """How long a server may take to answer, where there is one: the class is not to wait for hours for a machine that is gone."""
+    """Return the time-outs of a database server, so that a run does not wait for hours for a machine that is gone."""
     if sql.make_url(db_url).get_backend_name() != "postgresql":
         return {}
     return {"connect_timeout": 10, "tcp_user_timeout": 60_000, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 
 def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, timestamp: Any) -> str:
-    """A new submission with an empty row for each cell, as nbgrader's `add_submission` makes it. -> its notebook's id"""
+    """Add a new submission with an empty row for each cell, as nbgrader's `add_submission` does. Return its notebook's id."""
     submission, notebook = api.new_uuid(), api.new_uuid()
     new = {"id": submission, "assignment_id": day.assignment_id, "student_id": student, "timestamp": timestamp}
     connection.execute(sql.insert(SUBMISSION).values(new))
@@ -191,14 +191,14 @@ def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, time
 
 
 def is_of_the_gradebook(reason: str) -> bool:
-    """Return whether a reason for which a submission was not stored concerns the gradebook, and so every other submission, too."""
+    """Return whether the reason why a submission was not stored concerns the gradebook, and so every other submission, too."""
     return reason == GONE or reason.partition(":")[0] in DATABASE_ERRORS
 
 
 class WriterThread:
-    """One thread that stores what is put in, while others grade. failures: {(student, slug): what went wrong}.
+    """One thread that stores queued records while other threads grade. failures: {(student, slug): error}.
 
-    A gradebook that goes away is sought again for each submission, but not for ever: `--resume` stores what is left.
+    A gradebook that goes away is retried for each submission, up to MAX_LOST in a row; `--resume` stores the rest.
     """
 
     def __init__(self, folder: ClassFolder, progress: Callable[[str], None] | None = None) -> None:
@@ -215,7 +215,7 @@ class WriterThread:
         self.queue.put((task, record))
 
     def of(self, tasks: Iterable[Task]) -> Callable[[int, int, Record], None]:
-        """A step for `grade_all`: stores each record but those that a person must look at first."""
+        """Return a step for `grade_all` that stores each record except those with an infrastructure fault."""
         by_name = {(task.student, task.day.slug): task for task in tasks}
 
         def step(done: int, total: int, record: Record) -> None:
@@ -245,7 +245,7 @@ class WriterThread:
 
     @staticmethod
     def stored(writer: Writer, task: Task, record: Record) -> Exception | None:
-        """What hindered it, after a second try over a new connection where the database had to do with it."""
+        """Return the error that prevented storing, after a second try over a new connection for a database error."""
         for last in (False, True):
             try:
                 writer.store(task, record)

@@ -1,7 +1,7 @@
-"""Files out of a zip or a folder that somebody else filled: looked at one by one, and never unpacked.
+"""Files from a zip or a folder that somebody else filled: read one by one, and never unpacked.
 
-A member is read into memory within limits and its name is only ever text: where something is written is decided by the
-grader, from a student's id and a day. So no archive can write outside the class's folder, whatever its names say.
+A member is read into memory within limits and its name is only ever text: the grader chooses each output path, from a
+student's id and a day. So no archive can write outside the class's folder, whatever its names say.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...sandbox.submitted_file import MAX_BYTES
 
 MAX_MEMBERS = 20_000
 MAX_TOTAL_BYTES = 4 * 1024**3
-"""What all notebooks of one archive may have together."""
+"""The limit for all notebooks of one archive together."""
 MAX_DIRECTORY_BYTES = 16 * 1024**2
-"""A zip's table of contents, looked at before it is read: 100 to 200 bytes a member are usual."""
+"""The limit for a zip's table of contents, checked before reading it: 100 to 200 bytes a member are usual."""
 MAX_RATIO = 200
 RATIO_FROM_BYTES = 1024**2
-"""A notebook packs to a third, one with much white space to a fiftieth; below this size the ratio says nothing."""
+"""The size from which the compression ratio counts: notebooks compress to a third, with much white space to a fiftieth."""
 MAX_NAME = 300
 IGNORED = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
 DRIVE = re.compile(r"^[A-Za-z]:")
@@ -41,24 +41,24 @@ class Member:
     name: str
     modified: datetime.datetime | None
     read: Callable[[], bytes]
-    """Gives the content, or raises Refused."""
+    """A function that returns the content, or raises Refused."""
 
 
 class Refused(Exception):
-    """A member that is left out: one line that says why."""
+    """A member that is left out, with the reason in one line."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{printable(name)}: {reason}")
 
 
 def printable(name: str) -> str:
-    """A name from elsewhere, as it can be shown in a terminal."""
+    """Return a name from elsewhere as it can be shown in a terminal."""
     shown = "".join(c if c.isprintable() else "?" for c in name[:120])
     return shown + ("…" if len(name) > 120 else "")
 
 
 def members(path: Path) -> Iterator[Member | Refused]:
-    """The notebooks in a zip or a folder, and a refusal for everything else. Raises CourseError where nothing can be read."""
+    """Yield the notebooks in a zip or a folder, and a refusal for everything else. Raises CourseError if nothing can be read."""
     if path.is_dir():
         yield from _folder_members(path)
     elif path.suffix.lower() == ".ipynb" and path.is_file() and not path.is_symlink():
@@ -70,7 +70,7 @@ def members(path: Path) -> Iterator[Member | Refused]:
 
 
 def name_problem(name: str) -> str | None:
-    """Why a name cannot stand in an archive of submissions; None if it can."""
+    """Return the reason why a name is not allowed in an archive of submissions; None if it is allowed."""
     if not name or any(not c.isprintable() for c in name):
         return "an empty name, or one with control characters"
     if len(name) > MAX_NAME:
@@ -118,7 +118,7 @@ def _file_member(path: Path, shown: str) -> Member:
 
 
 def _time(seconds: float) -> datetime.datetime | None:
-    """A file's time; None where a clock was so wrong that no calendar has it."""
+    """Return a file's time; None if it is outside the calendar."""
     try:
         return datetime.datetime.fromtimestamp(seconds)
     except (ValueError, OverflowError, OSError):

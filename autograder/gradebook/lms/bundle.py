@@ -1,7 +1,7 @@
-"""A day to hand out: one zip with the notebook and all that its checks need, and no answer of this day or a later one.
+"""A day to hand out: one zip with the notebook and everything that its checks need, and no answer of this day or a later one.
 
-What is inside is listed, not what is left out: the modules that `autograder.student` imports are followed one by one, so
-that a new file of the course does not slip in. The same course gives the same bytes.
+The contents are an allow list: the modules that `autograder.student` imports are followed one by one, so that a new file
+of the course does not slip in. The same course gives the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOTS = ("student", "doctor", "authoring")
 FORBIDDEN = ("autograder.checking.hidden.", "autograder.certification", "autograder.demo")
 DATA = ("multilingual.jsonl", "smollm2_tokenizer", "tiny")
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can hold: what it says of a file must not depend on the checkout."""
+"""The earliest time that a zip can store: its files' times must not depend on the checkout."""
 UNPACKED = "from-prompt-to-token"
 """The folder that unpacking makes: the same for all days, so that a later day lands beside the earlier ones."""
 TEMPLATES = Path(__file__).parent / "templates"
@@ -33,11 +33,11 @@ SECTION = re.compile(r"^\[(\w+)\.(\w+)\]$", re.MULTILINE)
 STUB = re.compile(r"^( *)raise NotImplementedError\(.*\)$", re.MULTILINE)
 STUB_HEAD = '"""What is to be written on day {number}: names and descriptions, no answers."""\n\nfrom __future__ import annotations\n'
 ANSWERS_ARE_LEFT_OUT = "ANSWERS_ARE_LEFT_OUT = True  # checks that compare with the course's own answer are skipped"
-"""By this name the runner knows a module of stubs."""
+"""The line by which the runner recognises a module of stubs."""
 
 
 def write_bundle(day: Day, folder: Path) -> Path:
-    """Writes <folder>/<slug>.zip whole or not at all. -> its path"""
+    """Write <folder>/<slug>.zip, atomically, and return its path."""
     from ...lessons.notebooks import write_if_changed
 
     path = folder / f"{day.slug}.zip"
@@ -46,7 +46,7 @@ def write_bundle(day: Day, folder: Path) -> Path:
 
 
 def bundle_bytes(day: Day) -> bytes:
-    """The zip of a day. Raises CourseError where the day has no release notebook."""
+    """Return the zip of a day. Raises CourseError if the day has no release notebook."""
     if not release_notebook_path(day).exists():
         raise CourseError(f"{day.slug} is not released: run `autograder release {day.number}`")
     with tempfile.TemporaryDirectory(prefix="bundle-") as desk:
@@ -61,7 +61,7 @@ def bundle_bytes(day: Day) -> bytes:
 
 
 def put(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
-    """A file into a zip whose bytes depend on nothing but the files."""
+    """Write a file into a zip whose bytes depend on nothing but the files."""
     entry = zipfile.ZipInfo(name, FIXED_TIME)
     entry.create_system = 3  # the bytes say which system made the zip: always the same one
     entry.external_attr = (0o100000 | mode) << 16
@@ -111,7 +111,7 @@ def _lay_out(day: Day, place: Path) -> None:
 
 
 def _plain_files(folder: Path) -> Iterator[Path]:
-    """A folder's files without the scripts that made them."""
+    """Yield a folder's files without the scripts that made them."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in (".py", ".pyc") and not path.name.startswith("."):
             yield path
@@ -129,9 +129,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
-    """The files of `autograder` that notebooks and checks may come to import, followed from ROOTS and more; paths from root.
+    """Return the files of `autograder` that notebooks and checks may import, followed from ROOTS and more, as paths from root.
 
-    Raises CourseError if that leads to something that no student may have.
+    Raises CourseError if this leads to something that no student may have.
     """
 
     def refused(name: str) -> bool:
@@ -143,9 +143,9 @@ def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
 
 
 def stubs(day: Day) -> str:
-    """A solutions module with every exercise of the day and no answer: the lesson is held against it.
+    """Return a solutions module with every exercise of the day and no answer, for comparison with the lesson.
 
-    It imports what the module imports, for checks ask it for types of earlier days.
+    It imports the same as the solutions module, because checks ask it for types of earlier days.
     """
     source = day.solutions_path.read_text(encoding="utf-8")
     defined = marks.definitions(source)
@@ -159,7 +159,7 @@ def stubs(day: Day) -> str:
 
 
 def numbers(days: list[Day]) -> str:
-    """Of the numbers worked out by hand those that the visible checks of these days name, as they are written."""
+    """Return the hand-computed numbers that the visible checks of these days name, in the file's own words."""
     text = (days[0].root / "datasets" / "hand_computed.toml").read_text(encoding="utf-8")
     wanted = set()
     for day in days:
@@ -172,6 +172,6 @@ def numbers(days: list[Day]) -> str:
 
 
 def requirements(root: Path) -> str:
-    """The exact versions that the course was tested with."""
+    """Return the exact versions that the course was tested with."""
     lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("#")) + "\n"

@@ -1,7 +1,7 @@
-"""Downloads of a learning platform into submitted/<student>/<day>/<day>.ipynb, with what is known of when they came.
+"""Downloads of a learning platform, put into submitted/<student>/<day>/<day>.ipynb, with the known submission times.
 
-collected.json, beside the folder of submissions, notes for each file its checksum, the time at which the collector first
-saw it, and what the platform's naming said. A file that is replaced is kept in collected_earlier/.
+collected.json, beside the folder of submissions, records for each file its checksum, the time at which the collector first
+saw it, and the information in the platform's file name. Replaced files move to collected_earlier/.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FORMAT = 1
 
 @dataclass
 class Entry:
-    """What is known of a submission.
+    """The known facts about a submission.
 
     seen: the collector's clock, ISO 8601 with zone; with at_given, the time that a person gave (`--at`).
-    handed_in: the time in nbgrader's timestamp.txt as it was found, "" where there was none. The rest is the platform's word.
+    handed_in: the time found in nbgrader's timestamp.txt, "" if there was none. The rest comes from the platform.
     """
 
     sha256: str
@@ -46,7 +46,7 @@ class Entry:
     lms_name: str = ""
     lms_late: bool | None = None
     member_time: str = ""
-    """The time that the archive gives the file: information only, for a student's clock may have set it."""
+    """The file's time in the archive: information only, because a student's clock may have set it."""
     order: list[int] = field(default_factory=list)
     earlier: list[dict[str, str]] = field(default_factory=list)
     at_given: bool = False
@@ -59,7 +59,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file. kind: new, newer, older, same, refused."""
+    """The outcome for one file. kind: new, newer, older, same, refused."""
 
     kind: str
     line: str
@@ -75,12 +75,12 @@ class Found:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """Greater is newer; a file named for the day comes before others of the same hand-in."""
+        """Return a sort key: greater is newer, and a file named for the day counts as newer than others of the same submission."""
         return self.claim.order, self.day.slug in self.claim.filename, self.member.modified or datetime.datetime.min, self.member.name
 
 
 class Notes:
-    """collected.json."""
+    """The table in collected.json."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / NOTES
@@ -106,7 +106,7 @@ class Notes:
 
 
 class Collector:
-    """Puts files into a class's folder of submissions. now: the time to note; at_given: a person has given it."""
+    """A collector of files into a class's folder of submissions. now: the time to record; at_given: a person gave it."""
 
     def __init__(self, submitted: Path, now: datetime.datetime, roster: Roster | None = None, *, at_given: bool = False) -> None:
         self.submitted = submitted.absolute()
@@ -119,7 +119,7 @@ class Collector:
         self.ids = {id_key(folder.name): folder.name for folder in there}
 
     def collect(self, source: Path, form: str, day: Day | None = None) -> list[Outcome]:
-        """All files of a zip or a folder. One bad file is one line, and the others go on. Raises CourseError."""
+        """Collect all files of a zip or a folder, with one line for each bad file. Raises CourseError."""
         if source.is_dir() and (source.resolve() == self.submitted.resolve() or self.submitted.resolve().is_relative_to(source.resolve())):
             raise CourseError(f"{source} is where submissions are collected to: give the download")
         outcomes: list[Outcome] = []
@@ -141,7 +141,7 @@ class Collector:
         return outcomes
 
     def put_safely(self, found: Found, archive: str, form: str) -> Outcome:
-        """`put`, where a file that cannot be read again or written is one line."""
+        """Do as `put`, but return one line for a file that cannot be read again or written."""
         try:
             return self.put(found, archive, form)
         except Refused as refused:
@@ -150,7 +150,7 @@ class Collector:
             return Outcome("refused", f"{printable(found.member.name)}: cannot be kept ({error.strerror}); mend that and collect again")
 
     def look_at(self, member: Member | Refused, form: str, day: Day | None) -> Found:
-        """Whose file it is, of which day, and what is in it. Raises Refused."""
+        """Return a file with its student and its day. Raises Refused."""
         if isinstance(member, Refused):
             raise member
         claim = naming.FORMS[form](member.name)
@@ -167,7 +167,7 @@ class Collector:
         return Found(claim, which, member)
 
     def enrolled(self, claim: naming.Claim, name: str) -> naming.Claim:
-        """The claim under the student's own id, by the roster where there is one."""
+        """Return the claim under the student's own id, from the roster if there is one. Raises Refused."""
         if self.roster is None:
             if not is_student_id(claim.student):
                 raise Refused(name, f"{printable(claim.student)!r} cannot be a student's id")
@@ -214,11 +214,11 @@ class Collector:
         return Outcome("newer", f"{who}: newer; the one before is kept as {kept.relative_to(self.root)}")
 
     def seen_again(self, old: Entry) -> Entry:
-        """Return what is known of a file that was there: as before, or at the time that a person has given now."""
+        """Return the known facts about a file that was already there, with the time that a person has given now, if any."""
         return replace(old, seen=self.now, at_given=True) if self.at_given else old
 
     def keep(self, student: str, slug: str, content: bytes, when: str) -> Path:
-        """Puts a file that is not, or no longer, the submission where nothing is ever deleted."""
+        """Copy a file that is not, or no longer, the submission to the folder of earlier files, which is never cleared."""
         digest = hashlib.sha256(content).hexdigest()[:12]
         day = when[:10] or "before"
         path = self.root / EARLIER / student / slug / f"{day}_{digest}.ipynb"
@@ -231,7 +231,7 @@ class Collector:
         write_timestamp(target.parent, entry)
 
     def note_in_place(self, days: Iterable[Day] | None = None) -> list[Outcome]:
-        """Notes when files were first seen that another collector, such as nbgrader's, put in their place."""
+        """Record when files were first seen that another collector, such as nbgrader's, put in their place."""
         outcomes = []
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"
@@ -258,7 +258,7 @@ STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) UTC")
 
 
 def handed_in(folder: Path) -> str:
-    """The time in nbgrader's timestamp.txt, ISO 8601 with zone; "" where there is none, or something else."""
+    """Return the time in nbgrader's timestamp.txt, ISO 8601 with zone; "" if the file is missing or contains anything else."""
     path = folder / "timestamp.txt"
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > 1000:
@@ -270,9 +270,9 @@ def handed_in(folder: Path) -> str:
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:
-    """Write nbgrader's timestamp.txt, from which nbgrader counts lateness: only a time that says when the file was handed in.
+    """Write nbgrader's timestamp.txt, from which nbgrader counts lateness, only with a time of submission.
 
-    That is one that a person gave, the download of what the platform calls late, or what nbgrader's exchange wrote itself.
+    Such times are one that a person gave, the download of files that the platform calls late, or one that nbgrader's exchange wrote itself.
     """
     path = folder / "timestamp.txt"
     if path.is_symlink() or path.exists():

@@ -1,4 +1,4 @@
-"""Gradescope's results.json: one file a submission, with what a student may see and what only staff may."""
+"""Gradescope's results.json: one file a submission, with one part for the student and one for staff."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..results import ExerciseResult, Result, lost
 
 
 def results_json(result: Result) -> bytes:
-    """The file as Gradescope's autograder specification has it. The submission must have been graded."""
+    """Return the file in the format of Gradescope's autograder specification. The submission must have been graded."""
     return json.dumps(results(result), indent=1, ensure_ascii=False).encode()
 
 
 def results(result: Result) -> dict[str, Any]:
-    """score at the top is what counts; it stands above the sum of the tests, for a grade may be corrected by hand."""
+    """Return Gradescope's results. The top-level score counts, and overrides the sum of the tests: a grade may be corrected by hand."""
     record = result.record
     tests: list[dict[str, Any]] = []
     for place, exercise in enumerate(result.exercises, start=1):
@@ -47,9 +47,9 @@ def results(result: Result) -> dict[str, Any]:
 
 
 def extra_data(record: Record) -> dict[str, Any]:
-    """What only staff can see: Gradescope keeps it with the submission.
+    """Return the part that only staff can see; Gradescope stores it with the submission.
 
-    Hidden checks stand here and not among the tests, because a test with visibility `hidden` hides the total from students too.
+    Hidden checks belong here and not to the tests, because a test with visibility `hidden` hides the total from students too.
     """
     hidden = [
         {"check": v.check, "exercise": v.exercise, "outcome": v.outcome, "message": v.message, "likely_cause": v.cause}
@@ -61,7 +61,7 @@ def extra_data(record: Record) -> dict[str, Any]:
 
 
 def _tests(result: Result, exercise: ExerciseResult, place: int) -> list[dict[str, Any]]:
-    """An exercise's checks: visible ones one by one, hidden ones together as one line that says how many pass."""
+    """Return an exercise's checks: visible ones one by one, hidden ones together as one line with the number that pass."""
     verdicts = [v for v in without_repeats([shown(v) for v in result.record.exercise(exercise.exercise)]) if v.outcome != "skipped"]
     weight = sum(v.weight for v in verdicts) or 1.0
     seen, hidden = [v for v in verdicts if not v.hidden], [v for v in verdicts if v.hidden]
@@ -103,9 +103,9 @@ def _test(name: str, place: str, exercise: ExerciseResult, verdicts: list[Verdic
 
 
 def leaderboard(race: RaceScore) -> list[dict[str, Any]]:
-    """A place among others, for a score that can be held against theirs; [] for any other race.
+    """Return the leaderboard's entries for a score that can be compared with others; [] for any other race.
 
-    What was raced by another rule or on another model has columns of its own: Gradescope sorts all submissions in one table.
+    Races by another rule or on another model have columns of their own: Gradescope sorts all submissions in one table.
     """
     if race.score is None or race.not_verified:
         return []

@@ -1,6 +1,6 @@
 """The zip that Gradescope takes as a day's autograder: the course, and two scripts that call it.
 
-It holds answers and hidden checks, as grading needs them; Gradescope shows it to staff alone.
+It contains answers and hidden checks, as grading needs them; Gradescope shows it to staff alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_NEEDED = ("datasets/models", "course/capstone")
 
 
 def write_zip(day: Day, folder: Path) -> Path:
-    """Writes <folder>/<slug>.zip, whole or not at all. -> its path"""
+    """Write <folder>/<slug>.zip, atomically, and return its path."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):

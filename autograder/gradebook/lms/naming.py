@@ -1,4 +1,4 @@
-"""Whose file it is: how Canvas, Moodle and plain folders name what students handed in."""
+"""Owners of files: the file names of submissions in Canvas, in Moodle and in plain folders."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ MAX_ID = 100
 
 @dataclass(frozen=True)
 class Claim:
-    """What a file's name says. student: an id made of the naming; order: a later hand-in of the same student is greater."""
+    """The information in a file's name. student: an id made from it; order: greater for a later submission of the same student."""
 
     student: str
     filename: str
     lms_id: str = ""
     name: str = ""
     late: bool | None = None
-    """The platform's own word; None where it gives none."""
+    """The platform's own flag; None if it gives none."""
     order: tuple[int, ...] = ()
 
 
 def canvas(path: str) -> Claim | None:
-    """`lovelaceada_LATE_4711_90210_day05_samplers-1.ipynb`: the second attempt, handed in late."""
+    """Parse `lovelaceada_LATE_4711_90210_day05_samplers-1.ipynb`: the second attempt, submitted late."""
     match = CANVAS.fullmatch(PurePosixPath(path).name)
     if match is None:
         return None
@@ -45,7 +45,7 @@ def canvas(path: str) -> Claim | None:
 
 
 def moodle(path: str) -> Claim | None:
-    """`Ada Lovelace_77_assignsubmission_file_/day05.ipynb`, or without the folder; the number is the participant's."""
+    """Parse `Ada Lovelace_77_assignsubmission_file_/day05.ipynb`, or without the folder; the number is the participant's."""
     match = MOODLE.search(path)
     if match is None or match["kind"] != "file" or not match["file"]:
         return None
@@ -53,7 +53,7 @@ def moodle(path: str) -> Claim | None:
 
 
 def folder(path: str) -> Claim | None:
-    """`ada/day05_samplers/day05_samplers.ipynb`, `ada/anything.ipynb`, `ada_day05_samplers.ipynb` or `ada.ipynb`."""
+    """Parse `ada/day05_samplers/day05_samplers.ipynb`, `ada/anything.ipynb`, `ada_day05_samplers.ipynb` or `ada.ipynb`."""
     parts = PurePosixPath(path).parts
     if len(parts) > 1:
         student = parts[0]
@@ -73,7 +73,7 @@ EXPECTED = {
 
 
 def student_id(name: str, number: str) -> str:
-    """An id from a name and the platform's number: `adalovelace_77`. The number keeps namesakes apart."""
+    """Return an id from a name and the platform's number: `adalovelace_77`. The number distinguishes students of the same name."""
     letters = "".join(c for c in unicodedata.normalize("NFC", name).lower() if c.isalnum() or c in ".-")
     room = MAX_ID - len(number) - 1
     short = letters.strip(".-")[:room].encode()[: MAX_ID_BYTES - len(number) - 1].decode(errors="ignore")
@@ -81,7 +81,7 @@ def student_id(name: str, number: str) -> str:
 
 
 def day_of(filename: str, content: bytes) -> Day | None:
-    """The day that a file's name says, else the one that the notebook says; None where neither does."""
+    """Return the day in a file's name, else the one in the notebook's metadata; None if neither names one."""
     stem = COPY.sub("", PurePosixPath(filename).stem).strip().lower()
     days = syllabus()
     named = [day for day in days if day.slug in stem]

@@ -1,9 +1,9 @@
-"""What Gradescope's machine runs for each submission: one notebook is graded, and results.json says how.
+"""The program that Gradescope's machine runs for each submission: it grades one notebook and writes results.json.
 
     python -m autograder.gradebook.lms.on_gradescope DAY [BASE]    # BASE: /autograder, with submission/ and results/ in it
 
-Graded as a class is: in a worker that reaches neither checks nor results. Where the machine has no wall that is fit for that, or something
-else of ours fails, nothing is written and the exit status is 1: Gradescope tells the instructor, and nobody gets a zero for it.
+Grading works as for a class: in a worker that reaches neither checks nor results. If the machine has no safe level of isolation, or
+something else of ours fails, nothing is written and the exit status is 1: Gradescope tells the instructor, and nobody gets a zero for it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ..results import class_results
 from .gradescope import results
 
 STUDENT = "student"
-"""Gradescope knows who it is, and tells no name that is needed here."""
+"""The student's id here: Gradescope knows the student, and passes on no name that is needed."""
 
 
 class NoNotebook(CourseError):
-    """What was handed in is not a day's notebook, and the student can mend that."""
+    """A submission without a day's notebook, which the student can fix."""
 
 
 def notebook_of(submission: Path, day: Day) -> Path:
-    """The day's notebook among the files of a submission. Raises NoNotebook, which says what to hand in."""
+    """Return the day's notebook among the files of a submission. Raises NoNotebook, with the name of the expected file."""
     found = sorted(path for path in submission.rglob("*.ipynb") if path.is_file() and not path.is_symlink())
     named = [path for path in found if path.stem == day.slug]
     chosen_ones = named or found
@@ -47,7 +47,7 @@ def notebook_of(submission: Path, day: Day) -> Path:
 
 
 def graded(day: Day, notebook: Path) -> dict[str, Any]:
-    """Gradescope's results. Raises InfrastructureFault, or CourseError where this machine cannot grade."""
+    """Return Gradescope's results. Raises InfrastructureFault, or CourseError if this machine cannot grade."""
     with tempfile.TemporaryDirectory(prefix="gradescope-") as place:
         folder = ClassFolder.of(Path(place) / "submitted")
         path = folder.submitted / STUDENT / day.slug / f"{day.slug}.ipynb"

@@ -17,26 +17,26 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def written(rows: Iterable[Sequence[Any]]) -> bytes:
-    """A CSV in UTF-8, as spreadsheets read it."""
+    """Return a CSV in UTF-8, as spreadsheets read it."""
     table = io.StringIO()
     csv.writer(table, lineterminator="\r\n").writerows(rows)
     return table.getvalue().encode("utf-8")
 
 
 def harmless(text: str) -> str:
-    """A text that came from a student: a spreadsheet must not take it for a formula."""
+    """Return a student's text in a form that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def number(points: float | None) -> str:
-    """All four decimals that are kept: a sum of what a table says is the sum."""
+    """Return points with up to four decimals, as stored, so that the sum of a table's numbers is exact."""
     return "" if points is None else f"{points:.4f}".rstrip("0").rstrip(".")
 
 
 def everything(results: ClassResults) -> bytes:
-    """One row a student and exercise. points is what counts, automatic what the checks gave; status is the exercise's own.
+    """Return one row a student and exercise. points counts, automatic is from the checks; status is the exercise's own.
 
-    late_deduction and day_points are of the whole day, the same in all of its rows; day_points is the sum of points less late_deduction.
+    late_deduction and day_points are of the whole day, the same in all of its rows; day_points is the sum of points minus late_deduction.
     """
     head = ("day", "student", "name", "email", "exercise", "points", "max_points", "automatic", "corrected_by_hand", "checks_passed",
             "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed", "submission_status", "late_deduction",
@@ -59,9 +59,9 @@ def everything(results: ClassResults) -> bytes:
 
 
 def gradebook(results: ClassResults) -> bytes:
-    """One row a student, one column a day: the points that count, lateness taken off, and their sum. Empty: nothing graded.
+    """Return one row a student, one column a day: the points that count, minus lateness, and their sum. Empty: nothing graded.
 
-    The second row has the most that can be had. In the sum, what is empty counts for nothing, and so does its day's most.
+    The second row has the maximum points. In a student's sum, an empty day counts for nothing, and so does its maximum.
     """
     most = {day: max(r.max_points for r in results.by_day[day]) for day in results.days}
     rows: list[Sequence[Any]] = [
@@ -86,9 +86,10 @@ def _status(record: Record) -> str:
 
 
 def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes, list[str]]:
-    """Canvas's gradebook import: one row a student, one column a day. -> (the CSV, students that Canvas could not know)
+    """Return Canvas's gradebook import, and the students that Canvas could not identify.
 
-    assignments: {slug: Canvas's assignment id}; a day without one becomes a new assignment there. Canvas knows a student by
+    The CSV has one row a student, one column a day.
+    assignments: {slug: Canvas's assignment id}; a day without one becomes a new assignment there. Canvas identifies a student by
     ID, SIS User ID or SIS Login ID. An empty cell changes nothing there.
     """
     titles = [column(day, assignments.get(day.slug)) for day in results.days]
@@ -120,15 +121,15 @@ def _canvas_row(person: Person, points: Iterable[str]) -> Sequence[Any]:
 
 
 def column(day: Day, assignment: str | None) -> str:
-    """`Day 05 Samplers (12345)`, as Canvas names its columns."""
+    """Return `Day 05 Samplers (12345)`, as Canvas names its columns."""
     title = f"Day {day.number:02d} {day.title}"
     return f"{title} ({assignment})" if assignment else title
 
 
 def moodle(results: ClassResults, day: Day) -> tuple[bytes, list[str]]:
-    """Moodle's grading worksheet of one assignment. -> (the CSV, students that Moodle could not know)
+    """Return Moodle's grading worksheet of one assignment, and the students that Moodle could not identify.
 
-    Identifier is Moodle's `Participant 77`; where a roster gives an e-mail address only, the gradebook's own CSV import
+    Identifier is Moodle's `Participant 77`; if a roster gives an e-mail address only, the gradebook's own CSV import
     can match by that column. An empty grade changes nothing there.
     """
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments")
@@ -148,7 +149,7 @@ def moodle(results: ClassResults, day: Day) -> tuple[bytes, list[str]]:
 
 
 def comment(result: Result) -> str:
-    """What a student reads beside the grade: points by exercise, and no check."""
+    """Return the comment for the student beside the grade: points by exercise, and no check."""
     if result.points is None:
         return ""
     parts = [f"{e.exercise} {number(e.points)} of {number(e.max_points)}" for e in result.exercises]

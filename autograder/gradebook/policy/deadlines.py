@@ -1,4 +1,4 @@
-"""Due dates, and who was late: by the platform's word or a time that a person gave, never by when a download happened to be made."""
+"""Due dates and lateness: by the platform's flag or a time that a person gave, never by the time of a download."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORM = 'a date and time such as "2026-11-20 23:59" (this machine\'s time zone), 
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """A point in time, with its zone; a time without one is this machine's. Raises CourseError."""
+    """Return a point in time with its zone; without one, this machine's zone is used. Raises CourseError."""
     try:
         when = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
@@ -36,17 +36,17 @@ def parse_time(text: str) -> datetime.datetime:
 
 
 def due_dates(root: Path) -> dict[str, datetime.datetime]:
-    """{day's slug: when it is due} from the class's table; empty where there is none. Raises CourseError."""
+    """Return {day's slug: due date} from the class's table; empty if there is none. Raises CourseError."""
     return {slug: when for (student, slug), when in _table(root).items() if not student}
 
 
 def extensions(root: Path) -> dict[Key, datetime.datetime]:
-    """{(student, slug): when it is due for one who has more time}. Raises CourseError."""
+    """Return {(student, slug): due date} of students with an extension. Raises CourseError."""
     return {key: when for key, when in _table(root).items() if key[0]}
 
 
 def _table(root: Path) -> dict[Key, datetime.datetime]:
-    """{(student, or "" for the class, slug): when}."""
+    """Return {(student, or "" for the class, slug): due date}."""
     path = root / NAME
     if not path.exists():
         return {}
@@ -66,7 +66,7 @@ def _table(root: Path) -> dict[Key, datetime.datetime]:
 
 
 def set_due(root: Path, day: Day, when: datetime.datetime | None, student: str = "") -> None:
-    """Writes into the class's table when a day is due, for all or for one student; None takes it out. Raises CourseError."""
+    """Write a due date into the class's table, for all or for one student; None removes it. Raises CourseError."""
     dates, key = _table(root), (check_student_id(student) if student else "", day.slug)
     if when is None:
         dates.pop(key, None)
@@ -80,7 +80,7 @@ def set_due(root: Path, day: Day, when: datetime.datetime | None, student: str =
 
 
 def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
-    """What the table says of these days, into nbgrader's gradebook, as far as it has the days and the submissions."""
+    """Copy the table's dates of these days to nbgrader's gradebook, if it has the days and the submissions."""
     from ..books.gradebook import set_due_date, set_extension
 
     dates, more = due_dates(root), extensions(root)
@@ -94,9 +94,9 @@ def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
 
 @dataclass(frozen=True)
 class Lateness:
-    """Whether a submission was late. by: how much at the most; said_by: the platform, nbgrader's timestamp, or the time of collecting.
+    """The lateness of a submission. by: how much at the most; said_by: the platform, nbgrader's timestamp, or the time of collecting.
 
-    unknown: it was first seen so long after the due date, and nothing says when it was handed in; it is then not called late.
+    unknown: the time from the due date to the first sight of it, if no submission time is known; it is then not called late.
     """
 
     late: bool
@@ -114,12 +114,12 @@ class Lateness:
 
 
 def lateness(entry: Entry | None, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
-    """Return None where nothing is known of when it came.
+    """Return the lateness of a submission, or None if nothing is known about its time.
 
-    The platform saw the hand-in itself, the collector only its download. So the time of collecting proves that something came in time, and
-    that something came late only where a person has given it (`--at`) as the time of the hand-in's end. nbgrader's timestamp, which the
-    student's own process writes, is believed where it says late. The platform knows nothing of an extension that was given here: what it
-    calls late is held against that.
+    The platform saw the submission itself, the collector only its download. So the time of collecting proves that something came in time;
+    it proves lateness only if a person has given it (`--at`) as the latest time of submission. nbgrader's timestamp, which the student's
+    own process writes, is believed if it says late. The platform knows nothing of an extension that was given here: if it calls something
+    late, the extension is checked as well.
     """
     if entry is None:
         return None
@@ -139,7 +139,7 @@ def lateness(entry: Entry | None, due: datetime.datetime | None, extension: date
 
 
 def duration(span: datetime.timedelta) -> str:
-    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
+    """Return `2 d 3 h`, `3 h 5 min`, `40 s`."""
     seconds = int(span.total_seconds())
     days, rest = divmod(seconds, 86400)
     hours, rest = divmod(rest, 3600)

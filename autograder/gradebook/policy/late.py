@@ -1,7 +1,7 @@
-"""What lateness costs: one rule for a class, in its late.txt, such as `10% a day, at most 50%`.
+"""The late policy: one rule for a class, in its late.txt, such as `10% a day, at most 50%`.
 
-It is worked out anew whenever results are read, so that no regrade, correction or extension leaves a penalty behind, and it is written
-into nbgrader's gradebook for its pages. Where a class has no rule, what the gradebook has is nbgrader's and stays.
+It is applied whenever results are read, so that no regrade, correction or extension leaves an old penalty, and it is written
+into nbgrader's gradebook for its pages. In a class without a rule, nbgrader's own penalties in the gradebook stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_LENGTH = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Rule:
-    """per_day: the percentage of a day's points that each begun day costs; at_most: of all days together."""
+    """A rule. per_day: the percentage of a day's points that each begun day costs; at_most: of all days together."""
 
     per_day: float
     at_most: float = 100.0
@@ -34,7 +34,7 @@ class Rule:
         return f"{self.per_day:g}% a day, at most {self.at_most:g}%"
 
     def penalty(self, points: float, when: Lateness | None) -> float:
-        """What is taken off. Who is late by nobody knows how much, since only the platform saw it, is late by one day."""
+        """Return the points to subtract. If only the platform saw that a submission is late, and not by how much, it counts as one day."""
         if when is None or not when.late:
             return 0.0
         days = 1 if when.by is None else math.ceil(when.by / DAY_LENGTH)
@@ -42,7 +42,7 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """Raises CourseError."""
+    """Return the rule in a text. Raises CourseError."""
     found = RULE.fullmatch(text.strip())
     rule = Rule(float(found[1]), float(found[2] or 100)) if found else None
     if rule is None or not (rule.per_day <= 100 and rule.at_most <= 100):
@@ -51,7 +51,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def late_rule(root: Path) -> Rule | None:
-    """The class's rule; None where it has none. Raises CourseError."""
+    """Return the class's rule; None if it has none. Raises CourseError."""
     path = root / NAME
     if not path.exists():
         return None

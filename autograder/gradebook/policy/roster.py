@@ -1,4 +1,4 @@
-"""Who is in the class: a CSV with the columns id, lms_id, name, email, and for Canvas sis_id, login, section."""
+"""The class roster: a CSV with the columns id, lms_id, name, email, and for Canvas sis_id, login, section."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Person:
 
     @property
     def first_and_last(self) -> tuple[str, str]:
-        """The name, cut at its comma ("Lovelace, Ada"), or else before its last word ("Ada Lovelace")."""
+        """Return the name, cut at its comma ("Lovelace, Ada"), or else before its last word ("Ada Lovelace")."""
         last, comma, first = self.name.partition(",")
         if not comma:
             first, _, last = self.name.rpartition(" ")
@@ -49,7 +49,7 @@ class Roster:
 
 
 def find_roster(root: Path, given: Path | None = None) -> Roster | None:
-    """The roster named, else the class's own roster.csv; None where there is none, or nobody in it. Raises CourseError."""
+    """Return the given roster, else the class's own roster.csv; None if there is none, or nobody in it. Raises CourseError."""
     path = given or root / NAME
     if given is None and not path.exists():
         return None
@@ -58,7 +58,7 @@ def find_roster(root: Path, given: Path | None = None) -> Roster | None:
 
 
 def require_known(student: str, root: Path) -> None:
-    """Raise CourseError if the class has a roster and this student is not on it. A class without a roster knows nobody by name."""
+    """Raise CourseError if the class has a roster and this student is not on it. Without a roster every id is accepted."""
     roster = find_roster(root)
     if roster is None or student in roster.by_id:
         return
@@ -103,12 +103,12 @@ PLATFORMS = {
     "Moodle, grading worksheet": ({"Identifier", "Full name"}, "the assignment's offline grading worksheet"),
     "Moodle, participants": ({"First name", "Last name", "Email address"}, "the course's list of participants"),
 }
-"""{a platform's list: (columns by which it is known, what it is)}."""
+"""{a platform's list: (columns by which it is recognised, its description)}."""
 NOBODY = ("points possible", "test student", "student, test")
 
 
 def people_of_platform(path: Path, root: Path) -> list[Person]:
-    """Who is in a platform's own list. Their ids are those of their folders where they have handed in, else their log-ins.
+    """Return the people in a platform's own list. Their ids are those of their folders if they have submitted, else their logins.
 
     Raises CourseError for a file that is none of PLATFORMS.
     """
@@ -145,9 +145,10 @@ def _id(person: Person, root: Path) -> str:
 
 
 def added(roster: list[Person], people: list[Person]) -> tuple[list[Person], int]:
-    """The roster with these people, and how many of them are new. Who is known by the platform's number, e-mail or id keeps their line.
+    """Return the roster with these people, and how many of them are new.
 
-    An empty field of a line that is there is filled in. Raises CourseError where two would have one id.
+    People with a known platform number, e-mail or id keep their line, and its empty fields are filled in. Raises CourseError if two people
+    would have one id.
     """
     made, new = list(roster), 0
     for person in people:
@@ -187,7 +188,7 @@ def _text(path: Path) -> str:
 
 
 def _dialect(text: str) -> type[csv.Dialect]:
-    """Comma or semicolon: spreadsheets of some countries write the latter."""
+    """Return a dialect with comma or semicolon: spreadsheets of some countries write the latter."""
     head = text.split("\n", 1)[0]
 
     class Dialect(csv.excel):

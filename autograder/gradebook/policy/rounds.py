@@ -1,4 +1,4 @@
-"""What a round has done of a day, so that it goes on where it stopped: for each step, of what it was done and what it made."""
+"""The finished steps of a day's round, each with a digest of its inputs and its files, so that a round can resume."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Done:
-    """of: the digest of all that a step was made from; made: its files, from the class's folder; line: what it said; look: what else,
-    for a person."""
+    """A finished step.
+
+    of: the digest of all inputs; made: its files, from the class's folder; line: its message; look: further messages for a person.
+    """
 
     of: str
     made: tuple[str, ...]
@@ -26,7 +28,7 @@ class Done:
 
 
 class Steps:
-    """rounds/<slug>.json. What cannot be read is as if nothing had been done: each step may be done again, and none does harm."""
+    """The table in rounds/<slug>.json. An unreadable table counts as empty: each step may be repeated, without harm."""
 
     def __init__(self, root: Path, slug: str) -> None:
         self.root = root
@@ -41,7 +43,7 @@ class Steps:
             pass
 
     def holds(self, name: str, of: str) -> bool:
-        """Whether the step was done of just this, and what it made is still there."""
+        """Return whether the step was done with exactly these inputs, and its files are still there."""
         done = self.done.get(name)
         return done is not None and done.of == of and all((self.root / path).exists() for path in done.made)
 
@@ -56,7 +58,7 @@ class Steps:
 
 
 def digest(*parts: object) -> str:
-    """Of files their content, or that there is none; of folders that of all files in them; of all else what it says."""
+    """Return a digest of all parts: a file's content, or its absence; all files of a folder; the text of anything else."""
     total = hashlib.sha256()
     for part in parts:
         for name, content in _contents(part):

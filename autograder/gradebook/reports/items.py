@@ -1,6 +1,6 @@
-"""Item analysis of a class: of each check how many get it, whether it tells the stronger from the weaker, and who fails it how.
+"""Item analysis of a class: for each check its success rate, its discrimination between stronger and weaker students, and its failures.
 
-How long anybody worked is not told: nothing that is handed in says it, and a time that a notebook noted would be its owner's word.
+Working times are not reported: no submission contains them, and a time that a notebook recorded could be forged by its owner.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..lms.tables import harmless, written
 from ..results import ClassResults, Result
 
 MIN_TRIED, MIN_SIDE = 20, 3
-"""Below so many tries, or so few who pass or who fail, a correlation is about single persons."""
+"""The fewest tries, and the fewest on either side: below them a correlation is about single persons."""
 UNJUDGED = (SKIPPED, INCONCLUSIVE, INFRASTRUCTURE)
 KNOWN_MISTAKE = "Yours gives just what this mistake gives: "
-"""How a verdict's cause begins where the answer is a mistake that the course knows (`mistakes.tell`)."""
+"""The beginning of a verdict's cause if the answer is a mistake that the course knows (`mistakes.tell`)."""
 
 
 @dataclass(frozen=True)
 class ItemLine:
     """One check over a class. tried: of `read` submissions, those whose exercise was begun, whose cell ran, and that could be judged.
 
-    discrimination: in [-1, 1]; None where it would mean nothing. failed_by: students, by id.
+    discrimination: in [-1, 1]; None if it would mean nothing. failed_by: students, by id.
     """
 
     check: str
@@ -43,17 +43,17 @@ class ItemLine:
 
     @property
     def share(self) -> float | None:
-        """Of those who tried, how many got it."""
+        """Return the share of passes among all tries."""
         return self.passed / self.tried if self.tried else None
 
     @property
     def by_chance(self) -> float:
-        """Two standard errors of a correlation that is none: within so much of 0 it may be chance."""
+        """Return two standard errors of a zero correlation: a value within this distance of 0 may be chance."""
         return 2 / math.sqrt(self.tried - 1) if self.tried > 1 else math.inf
 
     @property
     def words(self) -> str:
-        """What the discrimination says, or why there is none."""
+        """Return the meaning of the discrimination, or why there is none."""
         if self.discrimination is None:
             if self.tried < MIN_TRIED:
                 return "too few"
@@ -67,7 +67,7 @@ class ItemLine:
 
 @dataclass(frozen=True)
 class MistakeLine:
-    """A mistake that the course knows, and whose answers are just that."""
+    """A mistake that the course knows, and the students whose answers show it."""
 
     exercise: str
     mistake: str
@@ -75,7 +75,7 @@ class MistakeLine:
 
 
 def all_say(words: str, verdicts: Sequence[Verdict]) -> bool:
-    """Whether all checks of an exercise fail with the same words, as they do at a stub, or at a cell that did not run."""
+    """Return whether all checks of an exercise fail with the same words, as they do for a stub, or for a cell that did not run."""
     told = [v for v in verdicts if v.outcome != SKIPPED and not v.message.startswith("not measured")]
     return bool(told) and all(v.message.startswith(words) for v in told)
 
@@ -85,12 +85,12 @@ def is_begun(verdicts: Sequence[Verdict]) -> bool:
 
 
 def has_run(verdicts: Sequence[Verdict]) -> bool:
-    """Whether there is an answer to judge: the exercise is begun and its cell ran to its end."""
+    """Return whether there is an answer to judge: the exercise is begun and its cell ran to its end."""
     return is_begun(verdicts) and not all_say(NOT_RUN, verdicts)
 
 
 def item_lines(read: Sequence[Result]) -> list[ItemLine]:
-    """A line for each check, in the order of the records. read: graded submissions that could be read."""
+    """Return a line for each check, in the order of the records. read: graded submissions that could be read."""
     tries: dict[str, list[tuple[Result, Verdict]]] = {}
     for result in read:
         for exercise in result.exercises:
@@ -111,10 +111,10 @@ def item_lines(read: Sequence[Result]) -> list[ItemLine]:
 
 
 def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
-    """The point-biserial correlation between passing a check and the points of all other checks of the day.
+    """Return the point-biserial correlation between passing a check and the points of all other checks of the day.
 
-    pairs: who tried, and the verdict. None with fewer than MIN_TRIED tries, fewer than MIN_SIDE on either side, or where all have the
-    same points elsewhere. Crocker and Algina 1986: the item is left out of the total, or it would be held against itself.
+    pairs: results with their verdicts. None with fewer than MIN_TRIED tries, fewer than MIN_SIDE on either side, or if all have the
+    same points elsewhere. Crocker and Algina 1986: the item is left out of the total, or it would be correlated with itself.
     """
     passed = [float(verdict.passed) for _, verdict in pairs]
     if len(pairs) < MIN_TRIED or not MIN_SIDE <= sum(passed) <= len(pairs) - MIN_SIDE:
@@ -126,7 +126,7 @@ def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
 
 
 def rest(result: Result, verdict: Verdict) -> float:
-    """What the checks gave for a day without this one. Rounded: sums in another order are no difference."""
+    """Return the points of all other checks of a day. Rounded: sums in another order count as equal."""
     exercise = next(e for e in result.exercises if e.exercise == verdict.exercise)
     weights = sum(v.weight for v in result.record.exercise(verdict.exercise) if v.outcome != SKIPPED)
     own = exercise.max_points * verdict.weight / weights if verdict.passed and weights else 0.0
@@ -134,7 +134,7 @@ def rest(result: Result, verdict: Verdict) -> float:
 
 
 def mistake_lines(read: Sequence[Result]) -> list[MistakeLine]:
-    """The known mistakes of a class, exercise by exercise, the commonest first."""
+    """Return the known mistakes of a class, exercise by exercise, the most common first."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in read:
         for v in result.record.verdicts:
@@ -146,12 +146,12 @@ def mistake_lines(read: Sequence[Result]) -> list[MistakeLine]:
 
 
 def readable(results: Sequence[Result]) -> list[Result]:
-    """The submissions from which something can be learnt of the checks."""
+    """Return the submissions that say something about the checks: graded and readable."""
     return [r for r in results if r.points is not None and r.record.problem is None]
 
 
 def items_csv(results: ClassResults) -> bytes:
-    """A row for each check of each day."""
+    """Return a row for each check of each day."""
     rows: list[Sequence[object]] = [
         ("day", "exercise", "check", "title", "hidden", "submissions", "tried", "passed", "share", "discrimination", "note", "failed_by")
     ]
@@ -166,7 +166,7 @@ def items_csv(results: ClassResults) -> bytes:
 
 
 def mistakes_csv(results: ClassResults) -> bytes:
-    """A row for each known mistake that somebody made."""
+    """Return a row for each known mistake that somebody made."""
     rows: list[Sequence[object]] = [("day", "exercise", "mistake", "how_many", "students")]
     for day in results.days:
         for line in mistake_lines(readable(results.by_day[day])):

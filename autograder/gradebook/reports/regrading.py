@@ -1,7 +1,7 @@
-"""After a check was mended: who would get what, before anything is stored.
+"""Regrading after a check was fixed: the new scores of everybody, before anything is stored.
 
-New records go into regraded/, beside the old ones; storing puts them in their place and keeps the old ones in
-regraded/replaced/. A grade corrected by hand stays: the gradebook holds it apart from what the checks gave.
+New records go into regraded/, beside the old ones; storing puts them in their place and moves the old ones to
+regraded/replaced/. A grade corrected by hand stays: the gradebook stores it separately from the checks' points.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """An exercise whose automatic points change. before: None where there was no record.
+    """An exercise whose automatic points change. before: None if there was no record.
 
-    corrected: the points that were given by hand, and that stay; None where there are none.
+    corrected: the points that were given by hand, and that stay; None if there are none.
     """
 
     student: str
@@ -52,7 +52,7 @@ class Change:
 
 
 def old_records(records: Path, tasks: Iterable[Task]) -> dict[Key, Record]:
-    """The records there are; one that cannot be read counts as none."""
+    """Return the existing records; an unreadable one counts as none."""
     found = {}
     for task in tasks:
         path = record_path(records, task.student, task.day.slug)
@@ -87,7 +87,7 @@ def regrade(
 
 
 def changes(old: Mapping[Key, Record], new: Iterable[Record], books: Mapping[Key, Booked]) -> list[Change]:
-    """Exercises whose automatic points differ; a fault of ours changes nothing."""
+    """Return the exercises whose automatic points differ; a fault of ours changes nothing."""
     found = []
     for record in new:
         if record.infrastructure is not None:
@@ -108,7 +108,7 @@ def changes(old: Mapping[Key, Record], new: Iterable[Record], books: Mapping[Key
 
 
 def checks_that_differ(before: Record | None, after: Record, exercise: str) -> tuple[str, ...]:
-    """`test_ties: fail -> pass`; a check that is new or gone says so."""
+    """Return lines such as `test_ties: fail -> pass`, with a note on a check that is new or gone."""
     if before is None:
         return ()
     was = {v.check: v for v in before.exercise(exercise)}

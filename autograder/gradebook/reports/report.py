@@ -1,4 +1,4 @@
-"""A page for a class: who has what, which checks fail and why, and what needs a person. One file that needs no network."""
+"""A page for a class: everybody's scores, the checks that fail and why, and cases for a person. One file that needs no network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_CAUSES = 3
 
 @dataclass(frozen=True)
 class ExerciseLine:
-    """How a class did in one exercise. mean: points; the counts are of submissions that could be graded."""
+    """The results of a class in one exercise. mean: points; the counts are of submissions that could be graded."""
 
     exercise: str
     max_points: float
@@ -41,7 +41,7 @@ class ExerciseLine:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """A check that wrong answers fail. causes: (cause or message, how often), the commonest first."""
+    """A check that wrong answers fail. causes: (cause or message, how often), the most common first."""
 
     check: str
     exercise: str
@@ -58,7 +58,7 @@ class CheckLine:
 
 @dataclass(frozen=True)
 class StoppedLine:
-    """What ran out of time or memory, or ended its process: that is something else than a wrong answer."""
+    """An exercise or cell that ran out of time or memory, or ended its process, which differs from a wrong answer."""
 
     student: str
     where: str
@@ -74,7 +74,7 @@ class DayReport:
     median: float
     max_points: float
     bins: tuple[int, ...]
-    """How many submissions have up to 10 %, 20 % ... of the points."""
+    """The numbers of submissions with up to 10 %, 20 % ... of the points."""
     exercises: tuple[ExerciseLine, ...]
     checks: tuple[CheckLine, ...]
     items: tuple[ItemLine, ...]
@@ -84,7 +84,7 @@ class DayReport:
     unreadable: tuple[Result, ...]
     late: tuple[Result, ...]
     unknown: tuple[Result, ...]
-    """Collected after the due date, and nothing says when they were handed in."""
+    """Submissions that were collected after the due date, without a known time of submission."""
     persons: tuple[Result, ...]
     num_graded: int
 
@@ -137,7 +137,7 @@ def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
 
 
 def check_lines(read: Sequence[Result]) -> list[CheckLine]:
-    """The checks that wrong answers fail, the commonest first; exercises that are not begun, or whose cell did not run, do not count."""
+    """Return the checks that wrong answers fail, the most common first, without unbegun exercises and cells that did not run."""
     attempts: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = {}
@@ -162,7 +162,7 @@ def check_lines(read: Sequence[Result]) -> list[CheckLine]:
 
 
 def stopped_lines(result: Result) -> list[StoppedLine]:
-    """One line an exercise or a cell, not one a check."""
+    """Return one line for each exercise or cell that was stopped, not one for each check."""
     record, lines = result.record, []
     for exercise in result.exercises:
         verdicts = record.exercise(exercise.exercise)
@@ -180,7 +180,7 @@ def stopped_lines(result: Result) -> list[StoppedLine]:
 
 
 def html(results: ClassResults, now: datetime.datetime) -> str:
-    """The page. Everything that came from a student is escaped."""
+    """Return the page. Everything that came from a student is escaped."""
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
     return rendered(
@@ -191,7 +191,7 @@ def html(results: ClassResults, now: datetime.datetime) -> str:
 
 
 def checks_csv(results: ClassResults) -> bytes:
-    """A row for each check that wrong answers fail."""
+    """Return a row for each check that wrong answers fail."""
     rows: list[Sequence[object]] = [("day", "exercise", "check", "title", "hidden", "failed", "attempts", "likely_cause")]
     for day in results.days:
         for line in day_report(day, results.by_day[day]).checks:

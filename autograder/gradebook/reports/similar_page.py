@@ -1,4 +1,4 @@
-"""What submissions of a day have in common, side by side: a page for staff, and a table. A person judges; nothing here does."""
+"""Common parts of a day's submissions, side by side: a page for staff, and a table. A person judges; nothing here does."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .similarity import MIN_TOKENS, RUN, Found, Side, Unit
 from .templating import rendered
 
 MOST_SHOWN = 50
-"""Pairs on the page; the table has all."""
+"""The maximum number of pairs on the page; the table has all."""
 
 
 def html(day: Day, found: Found, now: datetime.datetime) -> str:
-    """The page. Everything that came from a student is escaped."""
+    """Return the page. Everything that came from a student is escaped."""
     return rendered(
         "similar.html.j2", day=day, found=found, shown=found.pairs[:MOST_SHOWN], version=__version__, numbered=numbered,
         when=now.strftime("%Y-%m-%d %H:%M %z"), min_tokens=MIN_TOKENS, run=RUN,
@@ -24,12 +24,12 @@ def html(day: Day, found: Found, now: datetime.datetime) -> str:
 
 
 def numbered(unit: Unit, alike: frozenset[int]) -> list[tuple[int, str, bool]]:
-    """(number, text, whether it is alike) of each line of a cell."""
+    """Return (number, text, whether it is alike) of each line of a cell."""
     return [(number, line, number in alike) for number, line in enumerate(unit.source.splitlines(), start=1)]
 
 
 def similar_csv(day: Day, found: Found) -> bytes:
-    """A row for each pair. tokens: how many of each are alike; own: how many each has that the task does not give."""
+    """Return a row for each pair. tokens: how many of each are alike; own: how many each has that the task does not give."""
     rows: list[Sequence[object]] = [
         ("day", "first", "second", "tokens_first", "own_first", "tokens_second", "own_second", "cells_first", "cells_second")
     ]

@@ -1,11 +1,11 @@
-"""Which submissions are alike beyond what the task makes alike: winnowed fingerprints of their tokens, through an inverted index.
+"""Submissions that are more alike than the task explains: winnowed fingerprints of their tokens, through an inverted index.
 
-Schleimer, Wilkerson and Aiken, Winnowing: local algorithms for document fingerprinting, SIGMOD 2003. A k-gram is K tokens in a row, names
-that the submission chose itself counting as one and the same; of each WINDOW k-grams the one with the least hash is a fingerprint. So a run
-of K + WINDOW - 1 tokens that two have in common is always found, wherever it stands, and in whatever order the cells are.
+Schleimer, Wilkerson and Aiken, Winnowing: local algorithms for document fingerprinting, SIGMOD 2003. A k-gram is K tokens in a row, where
+all names that the submission chose itself count as the same; of each WINDOW k-grams the one with the least hash is a fingerprint. So a run
+of K + WINDOW - 1 tokens that two have in common is always found, in any place and in any order of the cells.
 
-What is given is taken out before: the released notebook, its hints, the course's own answers and the right versions it is certified with.
-What more than a share of the class has is taken out as well. What is left is evidence for a person, and no verdict.
+Given text is removed first: the released notebook, its hints, the course's own answers and the right versions it is certified with.
+K-grams that more than a share of the class has are removed as well. The rest is evidence for a person, and no verdict.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ...sandbox.submission import BadSubmission, Cell, cell_source, submission_i
 from ...sandbox.submitted_file import collect
 
 K, WINDOW = 12, 8
-"""Tokens of a k-gram: the better part of a line; and k-grams of a window."""
+"""The tokens of a k-gram, which is most of a line, and the k-grams of a window."""
 RUN = K + WINDOW - 1
-"""Tokens in a row that two must have in common to count: as many as are always found. Shorter ones come about by themselves."""
+"""The tokens in a row that two must have in common to count: as many as are always found. Shorter runs happen by chance."""
 MIN_TOKENS = 60
-"""A pair with less in common is not told: four lines come about by themselves."""
+"""The fewest common tokens of a reported pair: four lines happen by chance."""
 MIN_FINGERPRINTS = 3
 MOST_COMPARED = 5_000
-"""Pairs that are compared token by token, those with the most fingerprints in common first."""
+"""The maximum number of pairs that are compared token by token, those with the most fingerprints in common first."""
 LEAST_COMMON, MOST_COMMON = 5, 50
-"""Of whom to take out what is common: never what five or fewer have, always what more than fifty have."""
+"""The bounds for removing common k-grams: those of five submissions or fewer never are, those of more than fifty always."""
 MAX_CELL_CHARACTERS = 200_000
 MODULUS, BASE = (1 << 61) - 1, 1_000_003
 NAME, STRING = "name", "string"
@@ -56,7 +56,7 @@ MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Unit:
-    """One cell. tokens: what they say, names made the same; lines: where each stands, from 1; grams: the hash of each k-gram."""
+    """One cell. tokens: their texts, with all chosen names alike; lines: the line of each, from 1; grams: the hash of each k-gram."""
 
     name: str
     source: str
@@ -65,7 +65,7 @@ class Unit:
     grams: array[int]
 
     def covered(self, grams: set[int] | frozenset[int], least: int = K) -> set[int]:
-        """The places of all tokens that lie in these k-grams, where these make a run of `least` tokens or more."""
+        """Return the places of all tokens in these k-grams, if they form a run of `least` tokens or more."""
         places: set[int] = set()
         for inside, run in itertools.groupby(range(len(self.grams)), key=lambda start: self.grams[start] in grams):
             starts = list(run)
@@ -76,7 +76,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Work:
-    """What a student handed in, as far as it can be compared. left_out: a line for each cell that cannot."""
+    """The comparable part of a submission. left_out: a line for each cell that cannot be compared."""
 
     student: str
     units: tuple[Unit, ...]
@@ -99,7 +99,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions that have something in common which neither the task nor the class has."""
+    """Two submissions with something in common that neither the task nor the class has."""
 
     first: Side
     second: Side
@@ -111,7 +111,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Found:
-    """pairs: those with most in common first. compared: how many submissions. common: what more than so many have is taken out."""
+    """The result. pairs: most tokens in common first; compared: submissions; common: k-grams of more submissions than this are removed."""
 
     pairs: tuple[Pair, ...]
     compared: int
@@ -120,7 +120,7 @@ class Found:
 
 
 def alike(day: Day, tasks: Iterable[Task], share: float = 0.1) -> Found:
-    """The pairs of a day's submissions. share: what more than this part of the class has in common is no evidence."""
+    """Return the similar pairs of a day's submissions. share: k-grams that more than this part of the class has are no evidence."""
     works: list[Work] = []
     left_out: list[str] = []
     ours = our_cells(day)
@@ -137,7 +137,7 @@ def alike(day: Day, tasks: Iterable[Task], share: float = 0.1) -> Found:
 
 
 def pairs(works: Sequence[Work], base: frozenset[int], common: int) -> list[Pair]:
-    """Those alike in MIN_TOKENS tokens or more that are neither in `base` nor had by more than `common` of them."""
+    """Return the pairs with at least MIN_TOKENS common tokens that are not in `base`, and that at most `common` submissions have."""
     candidates = shared_fingerprints([fingerprints(work, base) for work in works], common)
     grams = {number: works[number].grams - base for number in {n for pair in candidates for n in pair}}
     in_both = {pair: grams[pair[0]] & grams[pair[1]] for pair in candidates}
@@ -155,7 +155,7 @@ def pairs(works: Sequence[Work], base: frozenset[int], common: int) -> list[Pair
 
 
 def shared_fingerprints(prints: Sequence[set[int]], common: int) -> list[tuple[int, int]]:
-    """The pairs with the most fingerprints in common, at least MIN_FINGERPRINTS: by an index from each to who has it, not pair by pair."""
+    """Return the pairs with the most fingerprints in common, at least MIN_FINGERPRINTS, through an inverted index."""
     index: dict[int, list[int]] = {}
     for number, each in enumerate(prints):
         for fingerprint in each:
@@ -169,7 +169,7 @@ def shared_fingerprints(prints: Sequence[set[int]], common: int) -> list[tuple[i
 
 
 def own_tokens(work: Work, base: frozenset[int]) -> list[set[int]]:
-    """Of each cell, the places of the tokens that are not given."""
+    """Return, for each cell, the places of the tokens that are not given."""
     return [set(range(len(unit.tokens))) - unit.covered(base) for unit in work.units]
 
 
@@ -189,14 +189,14 @@ def fingerprints(work: Work, base: frozenset[int] = frozenset()) -> set[int]:
 
 
 def winnowed(grams: Sequence[int]) -> set[int]:
-    """Of each WINDOW k-grams in a row the least; of fewer, the least of them."""
+    """Return the least of each WINDOW k-grams in a row; of fewer, the least of them."""
     if not grams:
         return set()
     return {min(grams[start : start + WINDOW]) for start in range(max(len(grams) - WINDOW + 1, 1))}
 
 
 def read(student: str, cells: Iterable[Cell]) -> Work:
-    """The tokens of a submission's own cells. A cell that is no Python is named and left out."""
+    """Return the tokens of a submission's own cells. A cell that is not Python is named and left out."""
     codes: list[tuple[Cell, str, ast.Module, Names]] = []
     left_out: list[str] = []
     waiting = list(cells)
@@ -223,9 +223,9 @@ def read(student: str, cells: Iterable[Cell]) -> Work:
 
 @dataclass(frozen=True)
 class Names:
-    """What a cell names itself. here: whatever is given a value; outside: what other cells can call; attributes: of its own objects.
+    """The names that a cell defines. here: all that get a value; outside: those that other cells can call; attributes: of its own objects.
 
-    An imported name is another's, unless it is renamed.
+    An imported name belongs to its module, unless it is renamed.
     """
 
     here: frozenset[str]
@@ -234,7 +234,7 @@ class Names:
 
 
 def parsed(source: str) -> tuple[str, ast.Module, Names]:
-    """A cell without its magics, its tree, and the names that it chooses itself. Raises ValueError where it is no Python."""
+    """Return a cell without its magics, its tree, and the names that it chooses itself. Raises ValueError if it is not Python."""
     if len(source) > MAX_CELL_CHARACTERS:
         raise ValueError(f"it has {len(source):,} characters, more than {MAX_CELL_CHARACTERS:,}")
     for code in (source, MAGIC.sub("", source)):
@@ -252,7 +252,7 @@ RUNS_TEXT = ("exec", "eval", "compile", "run_cell")
 
 
 def run_as_code(tree: ast.Module) -> tuple[list[tuple[int, str]], list[int]]:
-    """(line, text) of each text in the code that is run as code, and the lines where a text is run that is only made then."""
+    """Return (line, text) of each literal text that is run as code, and the lines that run a text that is only known at run time."""
     texts: list[tuple[int, str]] = []
     unknown: list[int] = []
     for node in ast.walk(tree):
@@ -272,7 +272,7 @@ def run_as_code(tree: ast.Module) -> tuple[list[tuple[int, str]], list[int]]:
 
 
 def inert(tree: ast.Module) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """(where it begins, where it ends) of each statement that does nothing: `pass`, and a value by itself. Columns count bytes."""
+    """Yield (begin, end) of each statement that does nothing: `pass`, and a value by itself. Columns count bytes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.Name)):
             yield (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
@@ -303,10 +303,10 @@ def names_chosen(tree: ast.Module) -> Names:
 
 
 def told(code: str, tree: ast.Module, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """(what it says, line) of each token. A chosen name is like any other, a string too; layout, comments, docstrings, statements that do
-    nothing, semicolons and the second of two brackets around the same say nothing.
+    """Yield (text, line) of each token.
 
-    `dim=` between brackets is another's name, or a default: it stays what it is.
+    All chosen names are alike, and so are all strings; layout, comments, docstrings, statements that do nothing, semicolons and doubled
+    brackets are skipped. `dim=` between brackets is another's name, or a default: it is unchanged.
     """
     before, depth = "", 0
     stream = [each for each in tokenize.generate_tokens(io.StringIO(code).readline) if each.type not in SILENT]
@@ -333,7 +333,7 @@ def told(code: str, tree: ast.Module, names: frozenset[str], attributes: frozens
 
 
 def silent_places(code: str, tree: ast.Module) -> dict[int, list[tuple[tuple[int, int], tuple[int, int]]]]:
-    """{line: the statements in it that do nothing}, as (line, column) of their begin and end in characters."""
+    """Return {line: the statements in it that do nothing}, as (line, column) of their begin and end in characters."""
     lines = code.splitlines(keepends=True)
     found: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
 
@@ -348,7 +348,7 @@ def silent_places(code: str, tree: ast.Module) -> dict[int, list[tuple[tuple[int
 
 
 def doubled_brackets(stream: Sequence[tokenize.TokenInfo]) -> set[int]:
-    """The places of brackets directly inside of others that close directly after them: `((x))` says `(x)`."""
+    """Return the places of brackets directly inside of others that close directly after them: `((x))` means `(x)`."""
     partner: dict[int, int] = {}
     opened: list[int] = []
     for place, each in enumerate(stream):
@@ -362,7 +362,7 @@ def doubled_brackets(stream: Sequence[tokenize.TokenInfo]) -> set[int]:
 
 @cache
 def numeral(text: str) -> str:
-    """1, 1.0 and 1e0 are one number."""
+    """Return one text for all spellings of a number: 1, 1.0 and 1e0 are equal."""
     try:
         return str(complex(ast.literal_eval(text)))
     except (ValueError, OverflowError):
@@ -370,7 +370,7 @@ def numeral(text: str) -> str:
 
 
 def hashed(tokens: Sequence[str]) -> array[int]:
-    """The hash of each k-gram, rolling (Karp and Rabin 1987), and the same in every process."""
+    """Return the rolling hash (Karp and Rabin 1987) of each k-gram, the same in every process."""
     grams, leaves = array("Q"), pow(BASE, K, MODULUS)
     codes = [code_of(text) for text in tokens]
     value = 0
@@ -389,7 +389,7 @@ def code_of(text: str) -> int:
 
 
 def given(day: Day) -> frozenset[int]:
-    """The k-grams of all that a student was given, and of every answer that the course itself knows."""
+    """Return the k-grams of everything that a student was given, and of every answer that the course itself knows."""
     hints = [fence for ladder in lesson(day).hints.values() for hint in ladder for fence in FENCE.findall(hint.text)]
     versions = [each.text for each in find_specimens(SPECIMENS, [day.topic]) if each.right and not each.fault]
     sources = [*hints, solution_source(day.topic), *earlier_sources(day.topic).values(), *versions]
@@ -400,12 +400,12 @@ def given(day: Day) -> frozenset[int]:
 
 
 def our_cells(day: Day) -> dict[str, str]:
-    """{cell id: source} of the released code cells that are no exercise, as `submission_in` asks for them."""
+    """Return {cell id: source} of the released code cells that are not exercises, as `submission_in` asks for them."""
     exercises = {exercise.name for exercise in lesson(day).exercises}
     return {cell_id: cell.source for cell_id, cell in released_cells(day).items() if cell_id.removeprefix("exercise-") not in exercises}
 
 
 def released_cells(day: Day) -> dict[str, Cell]:
-    """{cell id: the cell} of the code cells of a released notebook."""
+    """Return {cell id: the cell} of the code cells of a released notebook."""
     cells = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))["cells"]
     return {cell["id"]: Cell(cell["id"], cell_source(cell) or "") for cell in cells if cell["cell_type"] == "code"}

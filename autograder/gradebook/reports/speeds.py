@@ -1,6 +1,6 @@
-"""How fast a class's versions are: of each check that measures speed, the outcomes and the spread of the measured ratios.
+"""Speed of a class's solutions: for each check that measures speed, the outcomes and the spread of the measured ratios.
 
-Ratios and not seconds, because machines differ: a ratio is taken within one run, to a reference that ran beside it.
+Ratios and not seconds, because machines differ: a ratio is measured within one run, to a reference that ran beside it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..results import ClassResults, Result
 
 STEPS_PER_DOUBLING = 2
 FIRST_EDGE, LAST_EDGE = 0.5, 16.0
-"""Bins are equal on a logarithmic scale: half the time is as far from 1 as double the time."""
+"""The range of the bins, which are equal on a logarithmic scale: half the time is as far from 1 as double the time."""
 NUM_BINS = round(math.log2(LAST_EDGE / FIRST_EDGE) * STEPS_PER_DOUBLING) + 2
 
 
 @dataclass(frozen=True)
 class SpeedLine:
-    """One check that measures speed, over a class. ratios: of those that were measured, sorted; limit: what a ratio must stay below.
+    """One check that measures speed, over a class. ratios: all that were measured, sorted; limit: a ratio must stay below it.
 
     failed: too slow. unmeasured: nothing else of the exercise was right, or the raced call gave another answer or none.
     """
@@ -49,13 +49,13 @@ class SpeedLine:
 
     @property
     def bins(self) -> tuple[int, ...]:
-        """How many ratios lie below FIRST_EDGE, in each half doubling from there, and above LAST_EDGE."""
+        """Return the numbers of ratios below FIRST_EDGE, in each half doubling from there, and above LAST_EDGE."""
         counted = Counter(bin_of(ratio) for ratio in self.ratios)
         return tuple(counted[index] for index in range(NUM_BINS))
 
     @property
     def words(self) -> str:
-        """What the picture shows."""
+        """Return the picture in words."""
         if not self.ratios:
             return "Nothing could be measured."
         if len(self.ratios) == 1:
@@ -72,24 +72,24 @@ def bin_of(ratio: float) -> int:
 
 
 def place(ratio: float) -> float:
-    """Where a ratio lies on the picture's axis, in bins from FIRST_EDGE."""
+    """Return a ratio's place on the picture's axis, in bins from FIRST_EDGE."""
     return math.log2(ratio / FIRST_EDGE) * STEPS_PER_DOUBLING
 
 
 def axis() -> list[float]:
-    """Ratios to be written under the picture: each doubling."""
+    """Return the ratios to be written under the picture: each doubling."""
     return [FIRST_EDGE * 2**n for n in range(round(math.log2(LAST_EDGE / FIRST_EDGE)) + 1)]
 
 
 def measured(results: Sequence[Result]) -> Iterator[tuple[Result, Verdict]]:
-    """Every verdict of a check that measures speed."""
+    """Yield every verdict of a check that measures speed."""
     for result in results:
         if result.points is not None and result.record.problem is None:
             yield from ((result, v) for v in result.record.verdicts if v.timing)
 
 
 def speed_lines(results: Sequence[Result]) -> list[SpeedLine]:
-    """A line for each check of a day that measures speed, in their order."""
+    """Return a line for each check of a day that measures speed, in their order."""
     found: dict[str, list[Verdict]] = {}
     for _, verdict in measured(results):
         found.setdefault(verdict.check, []).append(verdict)
@@ -110,7 +110,7 @@ def speed_lines(results: Sequence[Result]) -> list[SpeedLine]:
 
 
 def speed_csv(results: ClassResults) -> bytes:
-    """A row for each submission and check that measures speed."""
+    """Return a row for each submission and check that measures speed."""
     rows: list[Sequence[object]] = [("day", "student", "exercise", "check", "outcome", "ratio", "limit", "ratio_of", "message")]
     for day in results.days:
         for result, verdict in measured(results.by_day[day]):

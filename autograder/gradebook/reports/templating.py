@@ -1,4 +1,4 @@
-"""The pages for staff: one look, everything that came from a student escaped, and nothing fetched."""
+"""The pages for staff: one style, everything that came from a student escaped, and nothing fetched."""
 
 from __future__ import annotations
 
