@@ -1,6 +1,6 @@
 """The reference engine: each day's idea, made fast.
 
-`Engine` is what to use:
+`Engine` is the class to use:
 
     from solutions.engine import Engine
 
@@ -9,16 +9,16 @@
     for piece in engine.stream("Once upon a time", temperature=0.8, seed=1, stop="\\n\\n"):
         print(piece, end="", flush=True)
 
-Behind it two engines share one model (`packed`): `StaticEngine` decodes a static batch (Day 11), `ServingEngine` serves requests that
-come and go (Days 13 and 14). A third, `quantized`, decodes straight from the blocks of 4 bits in a GGUF file. `Engine` chooses
-between the last two. `ServingEngine` is put together from `Parts`, so that one of your own can stand in for each:
+Two engines share one model (`packed`): `StaticEngine` decodes a static batch (Day 11), `ServingEngine` serves requests that come and go
+(Days 13 and 14). A third, `quantized`, decodes straight from the blocks of 4 bits in a GGUF file. `Engine` chooses between the last two.
+`ServingEngine` is assembled from `Parts`, so you can replace each part with your own:
 
-| part | here | field of `Parts` | what it has to be like |
+| part | here | field of `Parts` | interface |
 |---|---|---|---|
-| who holds which block | `block_manager` | `pool` | Day 13's `PrefixPool` |
-| the memory behind the blocks | `block_manager` | `memory` | Day 13's `PagedKV` |
-| a request and its tokens | `sequence` | | `Request`, a Day 14 one with a sampler |
-| who is fed, how much, and who gives way | `scheduler` | `scheduler`, `update`, `abort` | Day 14's of the same names |
+| ownership of blocks | `block_manager` | `pool` | Day 13's `PrefixPool` |
+| the memory of the blocks | `block_manager` | `memory` | Day 13's `PagedKV` |
+| a request and its tokens | `sequence` | | `Request`, a Day 14 request with a sampler |
+| each request's share of a step, and preemption | `scheduler` | `scheduler`, `update`, `abort` | Day 14's of the same names |
 | the pass through the model | `runner` | `forward` | Day 14's `forward_ragged` |
 """
 

@@ -1,4 +1,7 @@
-"""`Engine`: text in, text out. Tokens come from a `ServingEngine`; here they become text, piece by piece, until an answer ends."""
+"""`Engine`: text in, text out.
+
+Tokens come from a `ServingEngine`; here they become text, piece by piece, until an answer ends.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ FinishReason = Literal["eos", "stop", "length"]
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingParams:
-    """How an answer is drawn, and where it ends.
+    """The settings of an answer: how it is drawn, and where it ends.
 
-    temperature 0 is greedy: always the most probable token. top_k, top_p and min_p cut what is improbable; None switches each off.
-    Penalties make less likely what has been said: repetition_penalty in prompt and answer, by a factor, the others in the answer.
-    seed: the answer's own. A list of prompts has one for all, so that equal prompts get equal answers, or a list of seeds; None draws
-    another answer each time. stop: strings before which the text ends. eos_token_id: the token that ends an answer, the model's own
-    if "model", no token if None. Raises ValueError for a value that means nothing.
+    temperature 0 is greedy: always the most probable token. top_k, top_p and min_p remove improbable tokens; None switches each off.
+    Penalties make tokens that have already occurred less likely: repetition_penalty in prompt and answer, by a factor, the others in the
+    answer. seed: the answer's own. A list of prompts has one seed for all, so that equal prompts get equal answers, or a list of seeds;
+    None draws another answer each time. stop: strings before which the text ends. eos_token_id: the token that ends an answer, the model's
+    own if "model", no token if None. Raises ValueError for an invalid value.
     """
 
     max_new_tokens: int = 256
@@ -75,9 +78,9 @@ PENALTIES = ("repetition_penalty", "presence_penalty", "frequency_penalty")
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model said. `str(answer)` is its text.
+    """A model's answer. `str(answer)` is its text.
 
-    text: without the stop string and the EOS. ids: every token that was drawn, with the EOS and with those that the stop string came in.
+    text: without the stop string and the EOS. ids: every token that was drawn, including the EOS and the tokens of the stop string.
     finish_reason: "eos"; "stop", a stop string; "length", max_new_tokens, or no room left in the engine's max_len.
     """
 
@@ -90,7 +93,10 @@ class Answer:
 
 
 class Writer:
-    """A request whose tokens become text. pieces: what nobody has taken yet; each is whole characters, and no part of a stop string."""
+    """A request whose tokens become text.
+
+    pieces: text that has not been taken yet; each is whole characters, and no part of a stop string.
+    """
 
     def __init__(self, request: Request, tokenizer: Tokenizer, stops: list[str]) -> None:
         self.request = request
@@ -99,7 +105,7 @@ class Writer:
         self._decoder, self._stops = StreamDecoder(tokenizer), StopStrings(stops)
 
     def push(self, token: int, ended: bool) -> None:
-        """The request's next token, and whether it is its last."""
+        """Append the request's next token. ended: True if it is the last one."""
         eos = token == self.request.eos_token_id
         text, stopped = ("", False) if eos else self._stops.push(self._decoder.push(token))
         if ended and not stopped:
@@ -110,7 +116,7 @@ class Writer:
             self.finish_reason = "stop" if stopped else "eos" if eos else "length"
 
     def take(self) -> str:
-        """What has been written since the last time."""
+        """Return the text written since the last call."""
         text, self.pieces = "".join(self.pieces), []
         return text
 
@@ -124,12 +130,13 @@ class Engine:
         for piece in engine.stream([{"role": "user", "content": "Who are you?"}]):
             print(piece, end="", flush=True)
 
-    A prompt is text, a list of token ids, or a conversation: a list of messages, set in the model's chat template. `generate` takes one
-    prompt and gives one `Answer`, or takes a list and gives a list. Prompts may have any lengths and be as many as you like: `rows` of them
-    are computed side by side, and as soon as one has ended the next takes its place. What a prompt is answered does not depend on those
-    beside it (but for rounding where the engine computes in numbers), and is the same again with the same seed.
+    A prompt is text, a list of token ids, or a conversation: a list of messages, formatted with the model's chat template. `generate` takes
+    one prompt and returns one `Answer`, or takes a list and returns a list. Prompts can be of any length and any number: `rows` of them are
+    computed side by side, and when one has ended the next takes its place. The answer to a prompt does not depend on the prompts beside it
+    (except for rounding if the engine computes in numbers), and is the same again with the same seed.
 
-    Not for several threads at a time. An interrupt waits for the end of a step, and leaves an engine that goes on answering.
+    An engine must not be used by several threads at a time. An interrupt waits for the end of a step, and leaves an engine that can still
+    answer.
     """
 
     def __init__(
@@ -142,17 +149,17 @@ class Engine:
         threads: int | None = None,
         products: str | None = None,
     ) -> None:
-        """model: "smollm2", "tiny", the path of a .gguf file or of a folder as Hugging Face has it, or a model that the kit has loaded.
+        """Load a model: "smollm2", "tiny", the path of a .gguf file or of a Hugging Face folder, or one that the kit has loaded.
 
-        dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits where file and processor allow, and else computes in float32;
-        a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that.
-        rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
+        dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits if file and processor allow it, and otherwise computes in
+        float32; a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that
+        dtype. rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
         threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `matmul.py`; None for the
         fastest, timed for a few seconds once in a process, and printed. "onnxruntime" multiplies with a .gguf file's blocks instead.
-        Another process may choose otherwise and round otherwise: name one for the same roundings everywhere. `engine.products` has the
-        choice, by the matrix's shape; a file's blocks have none, but by onnxruntime.
+        Another process may choose another way and round differently: name one to get the same rounding everywhere. `engine.products` has
+        the choice, by the matrix's shape; it is empty for a file's blocks, except with onnxruntime.
 
-        Raises ModelError, ValueError or RuntimeError, one line with the remedy.
+        Raises ModelError, ValueError or RuntimeError, with one line that includes the remedy.
         """
         for name, value in (("rows", rows), ("threads", threads)):
             if value is not None and (not isinstance(value, Integral) or value < 1):
@@ -170,12 +177,12 @@ class Engine:
             print(chosen.products.line)
 
     def generate(self, prompts: Prompt | Sequence[Prompt], params: SamplingParams = SamplingParams(), **changes: Any) -> Any:
-        """Answers one prompt with an `Answer`, or a list of prompts with a list of them, in their order.
+        """Answer one prompt with an `Answer`, or a list of prompts with a list of answers in the same order.
 
-        params, or its fields by name, say how: max_new_tokens=256, temperature=0.0, top_k, top_p, min_p, repetition_penalty,
+        params, or its fields by name, are the settings: max_new_tokens=256, temperature=0.0, top_k, top_p, min_p, repetition_penalty,
         presence_penalty, frequency_penalty, seed, stop, eos_token_id. An answer ends after max_new_tokens, at a stop string, at the EOS, or
-        where max_len leaves no room. Raises ValueError for settings that mean nothing, no prompt, an empty or too long one, and a token
-        that is none; TypeError for what is no prompt. Nothing is computed then.
+        when max_len leaves no room. Raises ValueError for invalid settings, an empty list, an empty or too long prompt, and an invalid
+        token, and TypeError for an object that is not a prompt. Nothing is computed in these cases.
         """
         batch, alone = _separate(prompts)
         writers = self._writers_for(batch, alone, replace(params, **changes))
@@ -191,10 +198,11 @@ class Engine:
         return answers[0] if alone else answers
 
     def stream(self, prompt: Prompt, params: SamplingParams = SamplingParams(), **changes: Any) -> Iterator[str]:
-        """The text that `generate` gives for one prompt, in pieces, each as soon as it is certain. Settings and errors as there.
+        """Return the text that `generate` gives for one prompt, in pieces, each as soon as it is certain.
 
-        A piece has whole characters, and nothing in it is part of a stop string. The model is asked when a piece is, and not before.
-        Several streams may be open at a time, and share their steps. A stream that is closed, or dropped, costs nothing from then on.
+        Settings and errors are those of `generate`; a list of prompts is a ValueError. A piece has whole characters, and no part of a stop
+        string. The model computes only when a piece is asked for. Several streams may be open at a time, and share their steps; if such a
+        step fails, the other streams raise RuntimeError. A stream that is closed or dropped costs nothing from then on.
         """
         batch, alone = _separate(prompt)
         if not alone:
@@ -221,13 +229,13 @@ class Engine:
         self._serving.add(writer.request)
 
     def _forget(self, writer: Writer) -> None:
-        """Ends a request that has not ended by itself."""
+        """Abort a request that has not ended by itself."""
         if self._writers.pop(writer.request, None) and not writer.finish_reason:
             with suppress(ValueError):  # where it is not, or no longer, with the scheduler
                 self._serving.abort(writer.request)
 
     def _step(self) -> None:
-        """One step for all who are being answered, whoever asked for it. Where it fails, all of them are given up."""
+        """Run one step for all open requests, whichever of them needs it. If it fails, all of them are given up."""
         with _uninterrupted(), _torch_threads(self.threads):
             try:
                 for new in self._serving.step():
@@ -241,7 +249,7 @@ class Engine:
                 raise
 
     def _writers_for(self, prompts: Sequence[Prompt], alone: bool, params: SamplingParams) -> list[Writer]:
-        """A writer for each prompt. Raises what `generate` raises, before anything is computed."""
+        """Return a writer for each prompt. Raises the errors of `generate`, before anything is computed."""
         seeds = list(params.seed) if isinstance(params.seed, list | tuple) else [params.seed] * len(prompts)
         if len(seeds) != len(prompts):
             raise ValueError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one for each, or one for all")
@@ -264,7 +272,7 @@ class Engine:
         return writers
 
     def _ids(self, prompt: Any, name: str) -> list[int]:
-        """A prompt's token ids, which the model can read."""
+        """Return a prompt's token ids, all of which the model can read."""
         prompt = _listed(prompt, name)
         if not isinstance(prompt, str) and prompt and _is_message(prompt[0]):
             prompt = self._conversation(prompt, name)
@@ -282,7 +290,7 @@ class Engine:
         return ids
 
     def _conversation(self, messages: Sequence[Any], name: str) -> str:
-        """The messages in the template that the model was trained with, up to where the assistant speaks."""
+        """Return the messages in the template that the model was trained with, up to the start of the assistant's turn."""
         if "<|im_start|>" not in self.tokenizer.special_tokens:
             raise ValueError(f"{name} is a conversation, and {self.config.name} has no <|im_start|>: give it text in a template of its own")
         dicts = [vars(message) if isinstance(message, ChatMessage) else message for message in messages]
@@ -302,7 +310,10 @@ class Engine:
 
 
 def _separate(prompts: Any) -> tuple[Sequence[Any], bool]:
-    """The prompts as a list, and whether it was one alone: text, whole numbers, messages. Raises ValueError where there is none."""
+    """Return the prompts as a list, and True if there was just one: text, whole numbers or messages.
+
+    Raises ValueError for an empty list, and TypeError for an object that is not a prompt.
+    """
     prompts = _listed(prompts, "a prompt")
     if isinstance(prompts, str):
         return [prompts], True
@@ -313,7 +324,7 @@ def _separate(prompts: Any) -> tuple[Sequence[Any], bool]:
 
 
 def _listed(prompt: Any, name: str) -> str | Sequence[Any]:
-    """A tensor or an array as a list; text and lists as they are. Raises TypeError for everything else."""
+    """Return a tensor or an array as a list, and text and lists unchanged. Raises TypeError for everything else."""
     if hasattr(prompt, "tolist"):
         prompt = prompt.tolist()
     if isinstance(prompt, bytes) or not isinstance(prompt, str | Sequence):
@@ -337,7 +348,10 @@ def _torch_threads(threads: int) -> Iterator[None]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """An interrupt in here comes at the end: after half a step no text fits its cache, and a thread may wait for another for ever."""
+    """Delay an interrupt until the end of the block.
+
+    After half a step no text would match its cache, and a thread could wait for another for ever.
+    """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return

@@ -1,8 +1,8 @@
-"""Which engine answers: the quantized one where the processor and the file are made for it, else one that computes in numbers.
+"""The choice of an engine: quantized if the processor and the file support it, otherwise one that computes in numbers.
 
-Where the processor is not, and onnxruntime is installed, its product with the file's blocks is timed beside those with numbers, and taken
-where it is faster (`onnx_blocks`). All are `ServingEngine`s. The quantized one keeps a text in one piece, so to the scheduler a row of its
-cache is a block of max_len tokens.
+If the processor does not support it and onnxruntime is installed, onnxruntime's product with the file's blocks is timed beside those with
+numbers, and used if it is faster (`onnx_blocks`). All engines are `ServingEngine`s. The quantized one stores a text in one piece, so to the
+scheduler a row of its cache is a block of max_len tokens.
 """
 
 from __future__ import annotations
@@ -26,20 +26,25 @@ from solutions.engine.serving import Parts, ServingEngine
 
 Kind = torch.dtype | Literal["auto", "quantized"]
 MAX_LEN = 2048
-"""Tokens of a text, unless another limit is asked for."""
+"""Tokens of a text, unless the caller asks for another limit."""
 BLOCK_SIZE = 16
 FLOAT_TOKENS = 4096
-"""So many tokens of all texts together have room in float memory, or more where one text may be longer. Who finds none, waits."""
+"""Most tokens of all texts together in float memory, or max_len if that is more.
+
+A request that finds no room waits.
+"""
 
 
 class NoKernels(RuntimeError):
-    """The quantized engine is not made for this machine."""
+    """An error for a machine that the quantized engine has no kernels for."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine that serves requests, and the line that says which one it is and why. products: how it multiplies, unless its kernels are
-    its own. close: ends its threads."""
+    """An engine that serves requests, and the line that says which one it is and why.
+
+    products: how it multiplies, unless it has kernels of its own. close: ends its threads.
+    """
 
     line: str
     config: Config
@@ -53,7 +58,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Size:
-    """The rows that run at a time, the tokens of a text (None: MAX_LEN or the model's limit), and the threads of the processor."""
+    """The size of an engine.
+
+    rows: run at a time. max_len: tokens of a text, None for MAX_LEN or the model's limit. threads: of the processor.
+    """
 
     rows: int
     max_len: int | None
@@ -63,14 +71,16 @@ class Size:
 def choose(
     model: str | Path | WeightsOnly, dtype: Kind, *, rows: int, max_len: int | None, threads: int, way: str | None = None
 ) -> Choice:
-    """Return the engine for a model by name or path, or for a loaded one, which answers with its own weights, whatever file they are from.
+    """Return the engine for a model by name or path, or for a loaded model.
 
-    dtype: "quantized" for the file's own blocks, a dtype for numbers, "auto" for blocks where they can be read, and else for numbers:
-    those of a loaded model in its dtype, float32 for all others. way: as `Products` has it, for numbers; "onnxruntime" multiplies with
-    the blocks of a .gguf file by onnxruntime, whatever the processor. So does "quantized" where the processor has no kernels.
+    A loaded model answers with its own weights, whatever file they are from. dtype: "quantized" for the file's own blocks, a dtype for
+    numbers, "auto" for blocks if they can be read, and otherwise for numbers: those of a loaded model in its dtype, float32 for all others.
+    way: as `Products` has it, for numbers; "onnxruntime" multiplies with the blocks of a .gguf file by onnxruntime, whatever the processor.
+    So does "quantized" if the processor has no kernels.
 
-    Raises ModelError for a model that cannot be loaded, NoKernels or ModelError for "quantized" where the machine or the file is not made
-    for it, ValueError for a max_len that the model does not have.
+    Raises ModelError for a model that cannot be loaded, and NoKernels or ModelError for "quantized" if the machine or the file does not
+    support it. Raises ValueError for an invalid dtype, an unknown way for numbers, "quantized" with a loaded model, and a max_len that the
+    model does not have.
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')
@@ -101,7 +111,10 @@ def _for_loaded(model: WeightsOnly, dtype: Kind, size: Size, way: str | None) ->
 
 
 def _without_kernels(model: str | Path, path: Path, dtype: Kind, size: Size, way: str | None, why: str) -> Choice:
-    """Return an engine for a processor that the quantized one has no kernels for: onnxruntime's product, where it is installed."""
+    """Return an engine for a processor that the quantized one has no kernels for.
+
+    If onnxruntime is installed, "quantized" uses its product with the file's blocks, and "auto" includes that product in the timing.
+    """
     if onnx_blocks.installed():
         try:
             blocks = _blocks_for_onnxruntime(path, dtype)
@@ -123,7 +136,10 @@ def _load_numbers(
 
 
 def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
-    """A file's blocks. Raises ModelError where there are none, or onnxruntime is not installed, ValueError for 16-bit activations."""
+    """Return a file's blocks.
+
+    Raises ModelError if there are none or onnxruntime is not installed, and ValueError for a dtype other than float32.
+    """
     if not onnx_blocks.installed():
         raise ModelError("onnxruntime is not installed: `pip install onnxruntime`, or leave products out")
     if isinstance(dtype, torch.dtype) and dtype != torch.float32:
@@ -135,7 +151,10 @@ def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
 
 
 def _in_blocks(path: Path, name: str, size: Size) -> Choice:
-    """Return the quantized engine. Raises ModelError for a model that is not in blocks, NoKernels for a processor without kernels."""
+    """Return the quantized engine.
+
+    Raises ModelError for a model that is not in blocks, and NoKernels for a processor without kernels or a machine without numba.
+    """
     if not path.is_file():
         raise ModelError("stored in numbers, not in blocks")
     try:

@@ -1,4 +1,4 @@
-"""The course's engine behind the capstone's interface: what a race is run against."""
+"""The course's engine behind the capstone's interface: the opponent in a race."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ BLOCK_SIZE = 16
 
 
 class CapstoneEngine:
-    """`solutions.capstone.CapstoneEngine`'s contract, kept by a `ServingEngine`: paged memory, shared prefixes, continuous batching."""
+    """A `ServingEngine` that meets the contract of `solutions.capstone.CapstoneEngine`.
+
+    It has paged memory, shared prefixes and continuous batching.
+    """
 
     def __init__(self, model: WeightsOnly, *, max_running: int, cache_bytes: int) -> None:
         config = model.config

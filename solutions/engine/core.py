@@ -15,20 +15,25 @@ from solutions.engine.sequence import Request
 from solutions.engine.serving import NewToken
 
 COLDEST = 1e-6
-"""Below this temperature an answer is greedy: a logit divided by less would leave float32."""
+"""Lowest temperature at which an answer is drawn.
+
+An answer at a lower one is greedy, because a draw would almost always be the most probable token.
+"""
 
 
 class EngineCore:
-    """A `Core` over the engine that `choose` has chosen. All of it belongs to the event loop's thread, but for what a step computes.
+    """A `Core` over the engine that `choose` has chosen.
 
-    While a step is under way, the scheduler is its own: who comes and who goes is written down, and takes effect when it has ended.
-    An answer depends on its prompt, its parameters and its seed, and not on who is in the batch.
-    salts: {id of a request that is about to be added: its salt}; requests with different ones do not share the cache.
-    num_cached_tokens: of the prompts that have been read, so many tokens were found in memory.
+    Everything here belongs to the event loop's thread, except for the computation of a step. While a step is running, the scheduler belongs
+    to that step: additions and aborts are recorded, and take effect when it has ended. An answer depends on its prompt, its parameters and
+    its seed, and not on the other requests in the batch.
+
+    salts: {id of a request that is about to be added: its salt}; requests with different salts do not share the cache. num_cached_tokens:
+    how many tokens of the prompts read so far were found in memory.
     """
 
     def __init__(self, chosen: Choice, *, threads: int) -> None:
-        """threads: those that torch computes a step with."""
+        """Start the thread that computes the steps. threads: the number that torch uses in a step."""
         self.chosen, self._serving = chosen, chosen.serving
         self._requests: dict[str, Request] = {}
         self._ids: dict[Request, str] = {}
@@ -55,11 +60,14 @@ class EngineCore:
 
     @property
     def has_work(self) -> bool:
-        """Whether somebody waits or runs, or a step is under way whose tokens nobody has yet."""
+        """Return True if a request waits or runs, or if a step is running whose tokens have not been returned yet."""
         return bool(self._requests or self._step)
 
     def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
-        """Put a request at the end of the queue. Raises ValueError for an id that is open, and where it could never be served."""
+        """Put a request at the end of the queue.
+
+        Raises ValueError for an id that is already open, and for a request that could never be served.
+        """
         if request_id in self._requests:
             raise ValueError(f"request {request_id!r} is open already")
         longest, room = len(prompt_ids) + params.max_tokens - 1, self.chosen.max_len  # the last token is said, and not read
@@ -81,7 +89,7 @@ class EngineCore:
         self._settle()
 
     def abort(self, request_id: str) -> None:
-        """Forget a request that waits or runs. Of one that has ended, or that nobody knows, nothing is left to forget."""
+        """Forget a request that waits or runs. Do nothing for a request that has ended or is unknown."""
         if request_id in self._arriving:
             self._arriving.remove(request_id)
             self._forget(request_id)
@@ -90,10 +98,11 @@ class EngineCore:
             self._settle()
 
     async def step(self) -> list[TokenOutput]:
-        """One step for all who run -> a token for each of them that has reached the end of its text. The loop serves others meanwhile.
+        """Run one step for all running requests, and return a token for each request whose whole text has been read.
 
-        A step that is cancelled goes on in its thread; the next call waits for it, and gives its tokens. Where a step raises, those who
-        ran are given up: what it was to write for them is not there.
+        The event loop serves others meanwhile. A cancelled step continues in its thread; the next call waits for it and returns its tokens.
+        If a step raises, the requests that ran are given up, because the keys and values that the step should have written for them are
+        missing.
         """
         if self._step is None:
             self._settle()
@@ -123,12 +132,15 @@ class EngineCore:
         self._settle()
 
     def close(self) -> None:
-        """Ends the threads, the last step first. Nothing can be added any more."""
+        """End the threads, after the last step. No request can be added afterwards."""
         self._thread.shutdown()
         self.chosen.close()
 
     def _compute(self) -> list[tuple[NewToken, TokenOutput]]:
-        """In the thread: a step, and what the model thought of each token. Who is with the scheduler stays known while it goes on."""
+        """Run a step in the worker thread, and return its tokens with their log-probabilities.
+
+        No request that the scheduler holds is forgotten while this runs.
+        """
         outputs = []
         for new in self._serving.step():
             request_id = self._ids[new.request]
@@ -137,7 +149,7 @@ class EngineCore:
         return outputs
 
     def _settle(self) -> None:
-        """Lets go of those who leave, and lets in those who have come, unless a step is under way."""
+        """Remove the aborted requests and add the new ones, unless a step is running."""
         if self._step is not None:
             return
         for request_id in self._leaving:

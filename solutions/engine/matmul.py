@@ -1,21 +1,21 @@
-"""Products of activations with weights: of the ways that this machine has, the fastest whose numbers are those of F.linear.
+"""Products of activations with weights, by the fastest way on this machine whose numbers are those of F.linear.
 
-A library multiplies by another routine when the weight is stored otherwise, and which routine is fast depends on the processor, on the
+A library multiplies by another routine if the weight is stored in another form. The fastest routine depends on the processor, on the
 matrix's shape and on how many rows are multiplied. So nothing is assumed: when a model is packed, each way is timed on the model's own
-matrices, with 1 row, a few, a batch and a part of a prompt, and the fastest is kept. Nothing is kept whose numbers are farther from
-F.linear's than another order of summation would make them. A timing is another one in another process: who needs the same roundings
-everywhere names a way.
+matrices, with 1 row, a few, a batch and a part of a prompt, and the fastest is chosen. A way is rejected if its numbers differ from
+F.linear's by more than another order of summation would explain. Timings differ between processes: name a way to get the same rounding
+everywhere.
 
-| way | the weight is kept | for |
+| way | form of the weight | for |
 |---|---|---|
-| `linear` | as it is | every dtype; what the others are held against |
-| `weight first` | as it is, and stands on the left of the product | every dtype |
-| `packed` | in the order that oneDNN's kernels read it in | float32, bfloat16, float16, as far as the processor has the instructions |
-| `as float32` | as it is, and made float32 for each product | bfloat16 and float16 |
-| `fp16` | as float16 in FBGEMM's order; sums are float32 | bfloat16, float16; float32 where each weight is a float16 number |
-| `transposed` | as (in, out) | float32, float64 |
+| `linear` | unchanged | every dtype; the reference for the others |
+| `weight first` | unchanged, the left factor of the product | every dtype |
+| `packed` | in the order in which oneDNN's kernels read it | float32, bfloat16, float16, as far as the processor has the instructions |
+| `as float32` | unchanged, and converted to float32 for each product | bfloat16 and float16 |
+| `fp16` | float16 in FBGEMM's order; sums are float32 | bfloat16, float16; float32 if each weight is a float16 number |
+| `transposed` | (in, out) | float32, float64 |
 
-One more, `onnxruntime` of `onnx_blocks.py`, stands beside them where a file's blocks are given.
+One more, `onnxruntime` of `onnx_blocks.py`, joins them if a file's blocks are given.
 """
 
 from __future__ import annotations
@@ -31,35 +31,45 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 BOUNDS = (1, 8, 32)
-"""A choice holds for 1 row, for 2 to 8, for 9 to 32, and for all above."""
+"""Upper ends of the ranges of rows: a choice holds for 1 row, for 2 to 8, for 9 to 32, and for all above."""
 SAMPLES = (1, 4, 16, 96)
-"""Rows that each of these is timed with."""
+"""Numbers of rows used to time each of these ranges."""
 SECONDS = 3.0
-"""For all timing of one model on a quiet machine. On a busy one each comparison that has begun gets its five turns; after twice as long
-none begins. What the ways need to prepare weights comes on top of it, about a second for SmolLM2."""
+"""Time for all timing of one model on a quiet machine.
+
+On a busy one each comparison that has begun gets its five turns; after twice this time none begins. The time that the ways need to prepare
+weights is extra, about a second for SmolLM2.
+"""
 TURNS, FEWEST = 12, 5
 GAIN = 0.9
-"""Who is to be kept instead takes less than this share of the time: another form of the weight is memory, and a timing has noise."""
+"""Share of the current way's time that another way must stay below to replace it.
+
+It is below 1 because another form of the weight costs memory, and a timing has noise.
+"""
 HOPELESS = 3
-"""Who takes so many times as long gets no further turn."""
+"""Factor of the current way's time above which another way gets no further turn."""
 POOL_BYTES = 48e6
-"""Weights are timed in turn, as many as no cache holds: in a decode step each comes from memory."""
+"""Bytes of the weights that are timed in turn, more than most caches hold: in a decode step each comes from memory."""
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 5e-6, torch.bfloat16: 1e-3, torch.float16: 1e-4}
-"""Of the distance to F.linear's result, relative to its length. In float32 two of torch's own routines differ by 5e-7 where a sum has
-576 terms and by 2e-6 where it has 14,336; weights rounded to float16 would be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is
-rounded once, and only what lies at a boundary is rounded to the other side: up to 2e-4 of bfloat16, 4e-5 of float16."""
+"""Largest distance to F.linear's result, relative to that result's length.
+
+In float32 two of torch's own routines differ by 5e-7 for sums of 576 terms and by 2e-6 for sums of 14,336; weights rounded to float16 would
+be 2e-4 away, to bfloat16 3e-3. In 16 bits each result is rounded once, and only a result at a boundary is rounded to the other side: up to
+2e-4 of bfloat16, 4e-5 of float16.
+"""
 HALVES = (torch.bfloat16, torch.float16)
 Blocks = Tensor | None
-"""A weight's blocks as a GGUF file has them, uint8 (out, in / 32, bytes of a block), where they are at hand."""
+"""A weight's blocks as a GGUF file has them, uint8 (out, in / 32, bytes of a block), or None."""
 Pool = list[tuple[Tensor, Blocks]]
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to multiply. prepare: weight (out, in) -> what is kept of it; multiply: rows (R, in), what is kept -> (R, out).
+    """A way to multiply.
 
-    kept: what the prepared form is called; ways with the same one share it. Either function may raise where the machine cannot.
-    fits: whether this weight may be kept so. from_blocks: whether `prepare` gets the blocks that a file has the weight in (`Blocks`).
+    prepare: weight (out, in) -> its prepared form. multiply: rows (R, in), the prepared form -> (R, out). Either function may raise if the
+    machine does not support it. kept: the name of the prepared form; ways with the same name share it. fits: returns True if this weight
+    may be stored in that form. from_blocks: True if `prepare` gets the blocks in which a file has the weight (`Blocks`).
     """
 
     name: str
@@ -71,7 +81,7 @@ class Way:
     from_blocks: bool = False
 
     def keep(self, weight: Tensor, blocks: Blocks) -> Any:
-        """What is kept of a weight. Raises LookupError where it wants blocks and there are none."""
+        """Return the prepared form of a weight. Raises LookupError if the way needs blocks and there are none."""
         if self.from_blocks and blocks is None:
             raise LookupError(f"{self.name} multiplies with a file's blocks, and this weight has none")
         return self.prepare(blocks if self.from_blocks and blocks is not None else weight)
@@ -82,7 +92,10 @@ def _as_it_is(weight: Tensor) -> Tensor:
 
 
 def _float16_holds(weight: Tensor) -> bool:
-    """Whether 16 bits lose nothing that counts: in float32 nothing at all; what they lose of 16 other bits is found by comparing."""
+    """Return True if float16 may hold the weight.
+
+    A float32 weight must not lose anything. A 16-bit weight may: comparing the products shows if the loss matters.
+    """
     return weight.dtype != torch.float32 or torch.equal(weight.half().float(), weight)
 
 
@@ -111,10 +124,13 @@ WAYS = (
 
 
 class Product:
-    """linear(x, weight): x (..., in) -> (..., out), by one way for each number of rows."""
+    """A function linear(x, weight): x (..., in) -> (..., out), with one way for each range of rows."""
 
     def __init__(self, weight: Tensor, ways: Sequence[Way], blocks: Blocks = None) -> None:
-        """ways: for 1 row, for 2 to 8, for 9 to 32, for more. One whose numbers are not near enough with this weight is not taken."""
+        """Prepare the weight for each way: for 1 row, for 2 to 8, for 9 to 32, for more.
+
+        F.linear replaces a way that raises, or whose numbers are not near enough with this weight.
+        """
         forms: dict[str, Any] = {}
         kept: list[tuple[Way, Any]] = []
         for way in ways:
@@ -139,7 +155,10 @@ class Product:
 
 
 def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
-    """Whether the numbers are F.linear's but for the order of summation. In 16 bits F.linear is asked in float32, and rounded."""
+    """Return True if the numbers are F.linear's except for the order of summation.
+
+    In 16 bits F.linear is computed in float32, and its result rounded.
+    """
     generator = torch.Generator().manual_seed(rows)
     x = torch.randn(rows, weight.shape[1], generator=generator).to(weight.dtype)
     due = linear(x.float(), weight.float()).to(x.dtype) if x.dtype in HALVES else linear(x, weight)
@@ -151,11 +170,12 @@ def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
 
 
 class Products:
-    """Makes a model's products. choices: {(out, in): the ways' names for 1 row, 2 to 8, 9 to 32, more}. seconds: what timing took.
+    """A model's products.
 
-    way: by timing if None; a name, that way everywhere that it can be, for the same roundings in every process. Weights on a GPU, and
-    of dtypes that are not named above, are multiplied by F.linear. A choice is remembered for the process, so that two engines of it
-    agree; `remembered` is where.
+    choices: {(out, in): the ways' names for 1 row, 2 to 8, 9 to 32, more}. seconds: the time that timing took. way: None to choose by
+    timing; a name to use that way everywhere that it works, for the same rounding in every process. Weights on a GPU, and weights of dtypes
+    that are not in TOLERANCE, are multiplied by F.linear. A choice is remembered in `remembered` for the process, so that its engines
+    agree.
     """
 
     def __init__(
@@ -166,7 +186,7 @@ class Products:
         clock: Callable[[], float] = time.perf_counter,
         remembered: dict[Any, tuple[str, ...]] | None = None,
     ) -> None:
-        """Raises ValueError for the name of no way."""
+        """Check the way's name. Raises ValueError for an unknown one."""
         self.ways = {each.name: each for each in ways}
         if way is not None and way not in self.ways:
             raise ValueError(f"products must be one of {', '.join(self.ways)}, or None for the fastest, got {way!r}")
@@ -178,8 +198,11 @@ class Products:
     def make(
         self, weights: Iterable[Tensor], share: float = 1.0, samples: Sequence[int] = SAMPLES, blocks: Iterable[Blocks] = repeat(None)
     ) -> list[Product]:
-        """A product for each of several weights of one shape. share: of SECONDS. samples: rows to time, without those never asked for.
-        blocks: of each weight, where a file has it in blocks."""
+        """Return a product for each of several weights of one shape.
+
+        share: the part of SECONDS to use. samples: rows to time, without numbers that never occur. blocks: those of each weight, if a file
+        has it in blocks.
+        """
         pairs = iter(zip(weights, blocks))  # noqa: B905  # the blocks of none are endless
         pool = [next(pairs)]
         while sum(weight.nbytes for weight, _ in pool) < POOL_BYTES and (pair := next(pairs, None)) is not None:
@@ -192,7 +215,7 @@ class Products:
 
     @property
     def line(self) -> str:
-        """What was chosen, and how."""
+        """Return a line that says which ways were chosen, and how."""
         if self.way is not None:
             how = " as asked for"
         elif self.seconds:
@@ -203,7 +226,7 @@ class Products:
 
     @property
     def plain(self) -> bool:
-        """Whether every weight is kept as it is, as a compiler wants it."""
+        """Return True if every weight is stored unchanged, as a compiler needs it."""
         return all(self.ways[name].kept == "" for names in self.choices.values() for name in names)
 
     def _ways(self, pool: Pool, share: float, samples: Sequence[int]) -> list[Way]:
@@ -228,7 +251,11 @@ class Products:
         return [self.ways[name] for name in names] + [self.ways[names[-1]]] * (count - len(names))
 
     def _timed(self, pool: Pool, candidates: list[Way], share: float, samples: Sequence[int]) -> tuple[str, ...]:
-        """The fastest way for each of the samples. The one before it is to be beaten first: another form of the weight is memory."""
+        """Return the name of the fastest way for each of the samples.
+
+        The winner for one sample is the current way for the next, and has to be beaten there, because another form of the weight costs
+        memory.
+        """
         forms: dict[str, list[Any]] = {"": [weight for weight, _ in pool]}
         right = [way for way in candidates if way is LINEAR or self._is_right(way, forms, pool, samples)]
         each = SECONDS * share / (len(samples) * len(candidates))
@@ -244,7 +271,10 @@ class Products:
         return tuple(chosen)
 
     def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: Pool, samples: Sequence[int]) -> bool:
-        """Whether this machine can, and gets F.linear's numbers with each number of rows: who is wrong once is taken nowhere."""
+        """Return True if this machine supports the way and it gives F.linear's numbers with each number of rows.
+
+        A way that is wrong once is used nowhere.
+        """
         try:
             if way.kept not in forms:
                 forms[way.kept] = [way.keep(weight, stored) for weight, stored in pool]
@@ -253,7 +283,10 @@ class Products:
             return False
 
     def _is_faster(self, way: Way, best: Way, forms: dict[str, list[Any]], x: Tensor, seconds: float) -> bool:
-        """Both in turn, each time with another weight. Of each the lower quartile counts: what disturbs makes longer."""
+        """Time both ways in turn, each time with another weight, and return True if `way` is faster.
+
+        The lower quartile of each counts, because disturbances only make a timing longer.
+        """
         theirs, mine = forms[best.kept], forms[way.kept]
         count = len(mine)
         best.multiply(x, theirs[0])
@@ -272,11 +305,11 @@ class Products:
 
 
 REMEMBERED: dict[Any, tuple[str, ...]] = {}
-"""What was chosen in this process: two engines over the same weights round alike."""
+"""Choices made in this process: two engines over the same weights round in the same way."""
 
 
 def told(names: Sequence[str]) -> str:
-    """The ways of one shape in words: `packed`, or `linear at 1 row, packed at 2 to 8, fp16 above`."""
+    """Return the ways of one shape in words: `packed`, or `linear at 1 row, packed at 2 to 8 rows, fp16 above`."""
     if len(set(names)) == 1:
         return names[0]
     parts, start = [], 1

@@ -1,13 +1,15 @@
-"""A product with a file's own blocks by onnxruntime's `MatMulNBits`: for processors that the quantized engine has no kernels for.
+"""Products with a file's own blocks by onnxruntime's `MatMulNBits`, for processors that the quantized engine has no kernels for.
 
-The operator reads 4-bit numbers q of blocks of 32, a scale d each, and a zero point that is a whole number: d * (q - 8) without one. A
-block of Q4_1 is d * q + m with a minimum m of its own, and since d * q + m = d * (q - 8) + (m + 8 d), what is missing is m + 8 d times the
-sum of the block's inputs: a second product, 32 times as narrow, in the same graph. A number of Q8_0 is b = 16 (h - 8) + (l - 8) + 8 with
-the halves h, l of the byte b + 128: two products of 4 bits. Both are exact; what is left is the order of summation.
+The operator reads 4-bit numbers q in blocks of 32, a scale d for each block, and an integer zero point; without one a weight is
+d * (q - 8). A block of Q4_1 is d * q + m with a minimum m of its own. Since d * q + m = d * (q - 8) + (m + 8 d), the missing part is
+m + 8 d times the sum of the block's inputs: a second product, 32 times as narrow, in the same graph. A number of Q8_0 is
+b = 16 (h - 8) + (l - 8) + 8 with the halves h, l of the byte b + 128: two products of 4 bits. Both are exact except for the order of
+summation.
 
-The operator takes float zero points, -m / d, too. But then, as for 8 bits in float32, it makes the whole matrix float32 in every call, and
-is slower than float32 from the start. And it can round the inputs to 8 bits (accuracy_level 4): faster, but each product is then 5e-3 off
-instead of 4e-7, and the likeliest token another one where float32 is not sure. Here nobody's token changes: accuracy_level stays unset.
+The operator also takes a float zero point, -m / d. But then, as for 8 bits in float32, it converts the whole matrix to float32 in every
+call, and is slower than float32 from the start. It can also round the inputs to 8 bits (accuracy_level 4). That is faster, but the error
+of each product is then 5e-3 instead of 4e-7, and the most probable token changes wherever float32 is not sure. No token may change here,
+so accuracy_level stays unset.
 """
 
 from __future__ import annotations
@@ -30,15 +32,15 @@ Bytes = NDArray[np.uint8]
 
 
 def installed() -> bool:
-    """Whether onnxruntime is here; it is not imported."""
+    """Return True if onnxruntime is installed; it is not imported."""
     return importlib.util.find_spec("onnxruntime") is not None
 
 
 def parts_of(blocks: Bytes) -> tuple[list[tuple[Bytes, Floats]], Floats]:
-    """Blocks (out, n, 20) of Q4_1 or (out, n, 34) of Q8_0 -> what `MatMulNBits` reads, and what it leaves out.
+    """Split blocks (out, n, 20) of Q4_1 or (out, n, 34) of Q8_0 into the input of `MatMulNBits` and the remainder.
 
-    The first: one or two pairs of numbers 0 to 15 (out, n, 32), scales (out, n), each standing for scale * (number - 8). The second (out,
-    n): what comes to each of a block's 32 weights besides.
+    The input is one or two pairs of numbers 0 to 15 (out, n, 32) and scales (out, n); each pair is scale * (number - 8). The remainder
+    (out, n) is added to each of a block's 32 weights.
     """
     if blocks.shape[-1] == Q4_1_BYTES:
         scale, minimum = np.moveaxis(blocks[..., :4].copy().view(np.float16).astype(np.float32), -1, 0)
@@ -52,10 +54,13 @@ def parts_of(blocks: Bytes) -> tuple[list[tuple[Bytes, Floats]], Floats]:
 
 
 class BlockProduct:
-    """linear(x, weight) by onnxruntime, for a weight in blocks: x (R, in) float32 -> (R, out) float32."""
+    """A function linear(x, weight) by onnxruntime, for a weight in blocks: x (R, in) float32 -> (R, out) float32."""
 
     def __init__(self, blocks: Tensor) -> None:
-        """blocks: uint8 (out, in / 32, 20) of Q4_1 or (out, in / 32, 34) of Q8_0. Raises what onnxruntime raises where it cannot."""
+        """Load the product for blocks uint8: (out, in / 32, 20) of Q4_1 or (out, in / 32, 34) of Q8_0.
+
+        Raises onnxruntime's own errors if it cannot.
+        """
         import onnxruntime
 
         _one_pool()
@@ -70,10 +75,10 @@ class BlockProduct:
 
 @cache
 def _one_pool() -> None:
-    """All products of a process share one pool, and it has no thread besides the caller.
+    """Give all products of a process one shared pool, with no thread besides the caller.
 
-    Threads of onnxruntime's own spin after a product, against torch's that compute the rest of the step: with two of them on two cores a
-    step took twice as long as float32's, though each product by itself was timed to be faster.
+    onnxruntime's own threads spin after a product and compete with torch's, which compute the rest of the step. With two of them on two
+    cores a step took twice as long as float32's, though each product was faster when timed by itself.
     """
     import onnxruntime
 
@@ -89,13 +94,13 @@ WAY = Way(NAME, "blocks", BlockProduct, lambda x, kept: kept(x), (torch.float32,
 
 
 def varint(number: int) -> bytes:
-    """A whole number in groups of seven bits, the lowest first."""
+    """Encode a whole number in groups of seven bits, the lowest first."""
     low, rest = number & 127, number >> 7
     return bytes([low | 128]) + varint(rest) if rest else bytes([low])
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
-    """A field of a message: a whole number, or text or a message inside it."""
+    """Encode a field of a message: a whole number, or text or a message inside it."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
@@ -115,13 +120,13 @@ def node(kind: str, inputs: list[str], output: str, domain: str = "", **attribut
 
 
 def rows_of(name: str, width: int) -> bytes:
-    """An input or output of float32 rows, as many as there are."""
+    """Encode an input or output of float32 rows, any number of them."""
     shape = field(1, field(2, "rows")) + field(1, field(1, width))
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
 
 def graph(blocks: Bytes) -> bytes:
-    """The model x (rows, in) -> y (rows, out)."""
+    """Return the ONNX model x (rows, in) -> y (rows, out)."""
     parts, besides = parts_of(blocks)
     out, n = besides.shape
     width = n * BLOCK_SIZE

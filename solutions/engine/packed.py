@@ -1,6 +1,7 @@
-"""A model's weights as an engine reads them, matrices that read the same input side by side, and a layer's two halves around attention.
+"""A model's weights as an engine reads them, and the two halves of a layer around attention.
 
-How tokens read each other is not here. Static batches and pages do it each in its own way; all the rest of a layer they share.
+Matrices that read the same input are joined side by side. Attention itself is not here: static batches and paged memory each have their
+own, and share the rest of a layer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from solutions.engine.onnx_blocks import WAY as ONNX_WAY
 
 @dataclass
 class PackedLayer:
-    """A layer's weights, those that read the same input side by side."""
+    """A layer's weights, with those that read the same input side by side."""
 
     input_layernorm: Tensor  # (D,)
     qkv_proj: Product  # ((H + 2K) * Dh, D)
@@ -30,10 +31,11 @@ class PackedLayer:
 
 
 class PackedModel:
-    """A model's packed weights. A copy: several engines may share one. products: how they are multiplied, and what that was chosen by.
+    """A model's packed weights, which are a copy; several engines may share one.
 
-    way: how, by name, instead of by timing (`matmul.py`), which takes a few seconds once in a process. blocks: the matrices' blocks as
-    `load_gguf_blocks` has them; where they are given, onnxruntime's product with them is one of the ways.
+    products: how they are multiplied, and how that was chosen. way: the name of a way, instead of timing them (`matmul.py`), which takes a
+    few seconds once in a process. blocks: the matrices' blocks as `load_gguf_blocks` returns them; if given, onnxruntime's product with
+    them is one of the ways.
     """
 
     def __init__(self, model: WeightsOnly, way: str | None = None, blocks: Mapping[str, Tensor] | None = None) -> None:
@@ -62,7 +64,10 @@ class PackedModel:
         ]
 
     def before_attention(self, x: Tensor, layer: PackedLayer, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B, t, D), cos and sin of `Rotation` (B, t, 1, Dh) -> q (B, H, t, Dh), k and v (B, K, t, Dh); q and k turned."""
+        """Return q (B, H, t, Dh), k and v (B, K, t, Dh) of x (B, t, D); q and k are rotated.
+
+        cos and sin (B, t, 1, Dh) come from `Rotation`.
+        """
         config = self.config
         H, K = config.num_attention_heads, config.num_key_value_heads
         normed = rms_norm(x, x.shape[-1:], layer.input_layernorm, config.rms_norm_eps)
@@ -74,19 +79,19 @@ class PackedModel:
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
     def after_attention(self, x: Tensor, mixed: Tensor, layer: PackedLayer) -> Tensor:
-        """x (B, t, D), mixed (B, H, t, Dh) -> (B, t, D)."""
+        """Finish a layer: x (B, t, D), mixed (B, H, t, Dh) -> (B, t, D)."""
         x = x + layer.o_proj(mixed.transpose(1, 2).flatten(2))
         normed = rms_norm(x, x.shape[-1:], layer.post_attention_layernorm, self.config.rms_norm_eps)
         gate, up = layer.gate_up_proj(normed).chunk(2, dim=-1)
         return x + layer.down_proj(silu(gate, inplace=True).mul_(up))
 
     def logits(self, x: Tensor) -> Tensor:
-        """x (R, D), what the last layer made of R tokens -> (R, V)."""
+        """Return the logits (R, V) of x (R, D), the last layer's output for R tokens."""
         return self.lm_head(rms_norm(x, x.shape[-1:], self.norm, self.config.rms_norm_eps))
 
 
 def _joined_blocks(blocks: Mapping[str, Tensor], names: list[str]) -> Tensor | None:
-    """Of matrices side by side; None unless all are there and in blocks of one kind."""
+    """Return the blocks of matrices side by side; None unless all are there and in blocks of one kind."""
     found = [blocks[name] for name in names if name in blocks]
     if len(found) < len(names) or len({each.shape[1:] for each in found}) > 1:
         return None
@@ -94,14 +99,15 @@ def _joined_blocks(blocks: Mapping[str, Tensor], names: list[str]) -> Tensor | N
 
 
 def pack(model: WeightsOnly | PackedModel) -> PackedModel:
-    """The model packed, unless it is already."""
+    """Return the model packed, or the model itself if it is packed already."""
     return model if isinstance(model, PackedModel) else PackedModel(model)
 
 
 class Rotation:
-    """RoPE's turns of all positions up to max_len, looked up once a pass for all its layers. cos, sin (max_len, Dh), float32 at least.
+    """RoPE's rotations of all positions up to max_len, looked up once a pass for all its layers.
 
-    The first half of sin is negative: so the halves of a head change places, and none need change its sign in every layer.
+    cos and sin are (max_len, Dh), in float32 at least. The first half of sin is negative: the halves of a head swap places, and no layer
+    has to change a sign.
     """
 
     def __init__(self, model: PackedModel, max_len: int) -> None:
@@ -114,10 +120,13 @@ class Rotation:
         self.sin = torch.cat((-angles.sin(), angles.sin()), dim=-1)
 
     def __call__(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """positions (B, t) -> cos, sin (B, t, 1, Dh), for all heads."""
+        """Return cos and sin (B, t, 1, Dh) at positions (B, t), for all heads."""
         return self.cos[positions].unsqueeze(2), self.sin[positions].unsqueeze(2)
 
 
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Whom a query may see (bool) as what is added to the scores: 0 or -inf. Attention would make it of the bools in every layer."""
+    """Return a mask (True: the query may see the key) as numbers to add to the scores: 0 or -inf.
+
+    Given booleans, attention would do this conversion in every layer.
+    """
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))

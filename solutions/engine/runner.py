@@ -1,4 +1,4 @@
-"""The pass through the model: all chunks of a step at once, whatever they are. Day 14's `forward_ragged` over packed weights."""
+"""The pass through the model, for all chunks of a step at once: Day 14's `forward_ragged` over packed weights."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from solutions.engine.packed import PackedModel, Rotation, additive
 
 @dataclass
 class Group:
-    """R chunks of n tokens each, over texts of about one length: their attention is one call.
+    """R chunks of n tokens each, over texts of about the same length: their attention is one call.
 
-    tokens (R, n) int64: where in the step they stand. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size): 0 where
-    a token may see what lies there, -inf where not, in the model's dtype.
+    tokens (R, n) int64: their places in the step. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size), in the model's
+    dtype: 0 where a token may see the slot, -inf where not.
     """
 
     tokens: Tensor
@@ -29,9 +29,9 @@ class Group:
 
 
 class Runner:
-    """Steps over a packed model and one memory of blocks: runner(flat, sequences) -> logits, as `forward_ragged` has them.
+    """Steps over a packed model and one memory of blocks: runner(flat, sequences) -> logits, as in `forward_ragged`.
 
-    max_len: the longest text there can be.
+    max_len: the length of the longest possible text.
     """
 
     def __init__(self, model: PackedModel, kv: PagedKV, max_len: int) -> None:
@@ -40,7 +40,7 @@ class Runner:
 
     @torch.no_grad()
     def __call__(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
-        """The logits behind each chunk's last token (R, V). The keys and values of the N new tokens are written."""
+        """Return the logits after each chunk's last token, (R, V), and write the keys and values of the N new tokens."""
         model, kv, device = self.model, self.kv, self.model.device
         groups = group_chunks(flat, sequences, kv.block_size, device, model.dtype)
         sizes = [end - start for start, end in pairwise(flat.bounds)]
@@ -59,7 +59,7 @@ class Runner:
         return model.logits(x[0])
 
     def attend(self, index: int, q: Tensor, groups: list[Group]) -> Tensor:
-        """Each token reads its own text, up to itself. q (H, N, Dh) -> (H, N, Dh)."""
+        """Let each token read its own text, up to itself: q (H, N, Dh) -> (H, N, Dh)."""
         keys, values = self.kv.keys[index], self.kv.values[index]
         mixed = torch.empty_like(q)
         for group in groups:
@@ -73,9 +73,10 @@ class Runner:
 def group_chunks(
     flat: Flat, sequences: list[PagedSequence], block_size: int, device: torch.device, dtype: torch.dtype
 ) -> list[Group]:
-    """Which chunks are read together: those of as many tokens, with as many blocks up to the next power of two.
+    """Group the chunks that are read together: those with equal token counts and similar block counts.
 
-    So all who decode are a few calls, of whose keys less than half are padding, and a prompt's chunk is mostly by itself.
+    Block counts are similar if they are equal when rounded up to a power of two. All decoding requests then take only a few calls, in which
+    less than half of the keys are padding. A prompt's chunk is mostly by itself.
     """
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for chunk, (start, end) in enumerate(pairwise(flat.bounds)):

@@ -1,12 +1,13 @@
-"""From a row of logits to its token: what Days 5, 6 and 18 say, in one thread and without sorting the vocabulary.
+"""The step from a row of logits to its token, in one thread and without sorting the vocabulary.
 
-The days' functions are the definition, and the tests hold these to them. They cost an engine twice. They sort all V probabilities, which
-takes as long as a step of a small model. And torch shares a pass over 49,152 numbers out to its threads, which wait for more in a loop
-afterwards, on the cores that the next step's kernels want. numpy passes over a row in some 20 microseconds, in the thread that asks.
+The functions of Days 5, 6 and 18 are the definition, and the tests compare these functions with them. An engine pays for the days'
+functions twice. They sort all V probabilities, which takes as long as a step of a small model. And torch splits a pass over 49,152 numbers
+among its threads, which then wait for more work in a loop, on the cores that the next step's kernels need. numpy passes over a row in some
+20 microseconds, in the calling thread.
 
-A filter keeps the most probable tokens. So all tokens above a cutoff are taken, and it is lowered until the ones to be kept are among them:
-these few are sorted. Sums are made in float64, so the token differs from the days' only where u lies on the border between two, within
-float32's rounding.
+A filter keeps the most probable tokens. The code here therefore takes all tokens above a cutoff, lowers the cutoff until it has enough of
+them, and sorts only these few. Sums are in float64, so the token differs from the days' only if u is on the border between two tokens,
+within float32's rounding.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ Ids = NDArray[np.intp]
 BLOCK = 256
 CUTOFFS = (1e-2, 1e-4, 1e-8, 1e-16)
 COLDEST = 1e-30
-"""Below it a logit divided by the temperature leaves float32; what is drawn has long been the most probable token."""
+"""Lowest temperature that logits are divided by; a lower one could overflow float32.
+
+Far above it, the draw is already the most probable token.
+"""
 
 
 def as_row(logits: Tensor) -> Row:
-    """logits (1, V) or (V,), any floating dtype, on any device -> (V,) in float32 at least, the same memory where that is possible."""
+    """Return logits (1, V) or (V,), of any floating dtype and on any device, as a numpy row (V,).
+
+    The row is at least float32, and shares the tensor's memory if possible.
+    """
     row = logits.reshape(-1).detach().cpu()
     return (row if row.itemsize >= 4 else row.float()).numpy()
 
@@ -37,10 +44,11 @@ def as_row(logits: Tensor) -> Row:
 def drawn(
     row: Row, u: float, *, temperature: float, min_p: float | None = None, top_k: int | None = None, top_p: float | None = None
 ) -> int:
-    """The token at u, in [0, 1), on the cumulative scale of what the filters leave: temperature, then min-p, top-k, top-p.
+    """Return the token at u on the cumulative scale of the probabilities that the filters leave.
 
-    temperature > 0. None switches a filter off, and so does a value that keeps everything. The settings are those of `Request`, which
-    refuses what means nothing. Raises ModelError for a row that is no distribution (NaN, or infinite at its highest).
+    The order is temperature, then min-p, top-k, top-p. u is in [0, 1), and temperature > 0. None switches a filter off, and so does a value
+    that filters nothing out. The settings are those of `Request`, which rejects invalid ones. Raises ModelError for a row that is not a
+    distribution: its maximum is NaN or infinite.
     """
     require_numbers(row, row.argmax())
     with np.errstate(over="ignore", under="ignore"):
@@ -64,7 +72,10 @@ def drawn(
 
 
 def require_numbers(rows: Row, best: Any) -> None:
-    """Raise ModelError where the best logit is no number: argmax gives the place of a NaN wherever there is one. rows (R, V) or (V,)."""
+    """Raise ModelError if the best logit of a row is not finite.
+
+    argmax returns the position of a NaN if a row has one, so one look at each row's best logit is enough. rows (R, V) or (V,).
+    """
     highest = np.take_along_axis(np.atleast_2d(rows), np.reshape(best, (-1, 1)), -1)
     if not np.isfinite(highest).all():
         found = highest[~np.isfinite(highest)][0]
@@ -72,7 +83,7 @@ def require_numbers(rows: Row, best: Any) -> None:
 
 
 def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int, float]]]:
-    """What the model thought of a token, and its k best, as Day 18's function says it."""
+    """Return a token's log-probability and the k most probable tokens with theirs, as Day 18's function does."""
     top = row.max()
     with np.errstate(under="ignore"):
         weights = np.exp(row - top)
@@ -83,7 +94,10 @@ def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int,
 
 
 def above(weights: Row, enough: Callable[[Ids], bool]) -> Ids:
-    """The tokens whose weights reach a cutoff, in order of their ids: the first cutoff that brings enough of them, or all there are."""
+    """Return the tokens whose weights reach a cutoff, in order of their ids.
+
+    The cutoff is the first of CUTOFFS that gives enough tokens; if none does, all tokens are returned.
+    """
     for cutoff in CUTOFFS:
         if enough(found := np.flatnonzero(weights >= cutoff)):
             return found
@@ -91,7 +105,7 @@ def above(weights: Row, enough: Callable[[Ids], bool]) -> Ids:
 
 
 def _at(weights: Row, u: float) -> int:
-    """`_first_above` over a whole row: first the block in which it lies, then its place there."""
+    """Return `_first_above` of a whole row: find the block first, then the place in it."""
     starts = np.arange(0, len(weights), BLOCK)
     ends = np.cumsum(np.add.reduceat(weights, starts, dtype=np.float64))
     target = u * ends[-1]
@@ -102,7 +116,7 @@ def _at(weights: Row, u: float) -> int:
 
 
 def _first_above(weights: Row, u: float) -> int:
-    """The first whose share of the running sum exceeds u; never one of weight 0."""
+    """Return the first index whose share of the running sum exceeds u; never one of weight 0."""
     ends = np.cumsum(weights, dtype=np.float64)
     first = int(np.searchsorted(ends, u * ends[-1], side="right"))
     return min(first, int(np.flatnonzero(weights)[-1]))  # rounding may leave the whole sum at or below u

@@ -1,4 +1,7 @@
-"""Who is fed, how much, and who gives way: Day 14's functions. `update` is rewritten to hash each block once, `admit` for the salt."""
+"""The scheduler: which requests get tokens, how many, and which are preempted.
+
+The functions are Day 14's, except that `update` is rewritten to hash each block once, and `admit` for the salt.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ __all__ = ["Plan", "Scheduler", "abort", "update"]
 
 
 class Scheduler(continuous_batching.Scheduler):
-    """Day 14's, for requests with a salt: only requests with the same salt share blocks."""
+    """Day 14's scheduler, for requests with a salt: only requests with the same salt share blocks."""
 
     def schedule(self) -> Plan:
         plan = feed_running(self)
@@ -23,7 +26,10 @@ class Scheduler(continuous_batching.Scheduler):
 
 
 def admit(scheduler: Scheduler, plan: Plan) -> None:
-    """Day 14's `admit`. There all texts share what the pool knows; here those of one salt do."""
+    """Admit waiting requests as Day 14's `admit` does.
+
+    There all texts share the pool's known blocks; here only those with the same salt do.
+    """
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
         request = scheduler.waiting[0]
         assert isinstance(request, Request)
@@ -39,9 +45,9 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 
 
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
-    """Day 14's `update`: publishes whole blocks, gives each request its token, and lets go of those that have ended.
+    """Publish whole blocks, give each request its token, and remove and return the requests that have ended, as Day 14's `update` does.
 
-    There a text is hashed from its beginning at every step; here a request keeps the keys of its blocks.
+    There a text is hashed from its beginning at every step; here a request stores the keys of its blocks.
     """
     ended = []
     for (request, n), token in zip(plan.chunks, tokens, strict=True):
@@ -59,7 +65,7 @@ def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]
 
 
 def publish_new_blocks(scheduler: Scheduler, request: Request, n: int) -> None:
-    """Make the blocks findable that have become whole with the last n tokens. Their keys are those of `block_keys`."""
+    """Publish the blocks that the last n tokens have made whole. Their keys are those of `block_keys`."""
     size, sequence, keys, text = scheduler.block_size, request.sequence, request.block_keys, request.tokens
     for end in range((len(keys) + 1) * size, sequence.length + 1, size):
         before = keys[-1] if keys else hashlib.sha256(request.salt).digest()

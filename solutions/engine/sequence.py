@@ -1,4 +1,7 @@
-"""A request that is served: Day 14's, with a sampler of its own. What lies in memory of its text is its `sequence`, Day 13's."""
+"""A request that is served: Day 14's, with a sampler of its own.
+
+The part of its text that is in memory is its `sequence`, Day 13's.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from solutions.steering import apply_frequency_presence, apply_repetition_penalt
 class Request(continuous_batching.Request):
     """A prompt, and how its answer is drawn: greedy unless a temperature is given.
 
-    temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device, and this request's alone.
-    Then the answer is what the request would get by itself, whoever is served beside it. min_p, and the penalties, as Day 6 has them:
-    the repetition penalty looks at prompt and answer, presence and frequency at the answer. Raises ValueError as the samplers do.
+    temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device, and belongs to this request
+    alone. The answer is then the same as if the request were served by itself. min_p and the penalties are those of Day 6: the repetition
+    penalty looks at prompt and answer, presence and frequency at the answer. Raises ValueError as the samplers do.
     """
 
     temperature: float = field(default=0.0, kw_only=True)
@@ -47,11 +50,11 @@ class Request(continuous_batching.Request):
 
     @property
     def is_argmax(self) -> bool:
-        """Whether the next token is the most probable one, as the model says it."""
+        """Return True if the next token is the argmax of the model's own logits."""
         return self.temperature == 0 and self.repetition_penalty == 1 and self.presence_penalty == self.frequency_penalty == 0
 
     def next_token(self, logits: Tensor) -> int:
-        """A token drawn by this request's settings: penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
+        """Draw a token by this request's settings: penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
         row = as_row(logits)
         if self.repetition_penalty != 1:
             row = self._changed(row, self.tokens, lambda some, ids: apply_repetition_penalty(some, ids, self.repetition_penalty))
@@ -66,7 +69,10 @@ class Request(continuous_batching.Request):
 
     @staticmethod
     def _changed(row: Row, tokens: list[int], change: Callable[[Tensor, Tensor], Tensor]) -> Row:
-        """Another row, with the logits of these tokens as one of Day 6's functions changes them. It is given no others."""
+        """Return a copy of the row in which one of Day 6's functions has changed the logits of these tokens.
+
+        The function is given no other logits.
+        """
         said, places = np.unique(np.array(tokens, np.int64), return_inverse=True)
         row = row.copy()
         row[said] = change(torch.from_numpy(row[said])[None], torch.from_numpy(places)[None])[0].numpy()
@@ -74,9 +80,9 @@ class Request(continuous_batching.Request):
 
 
 def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logits: Tensor) -> list[int]:
-    """What the model says after each chunk of a step, drawn by the request's own settings. logits (R, V) -> R token ids.
+    """Return the next token after each chunk of a step, drawn by the request's own settings: logits (R, V) -> R token ids.
 
-    A chunk that ends before its text does draws nothing: its token would be dropped, and the generator would have moved.
+    A chunk that ends before its text does draws nothing: its token would be dropped, and the generator would have advanced.
     """
     tokens = most_probable(logits)
     for row, (request, _) in enumerate(chunks):
@@ -87,9 +93,9 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 
 
 def most_probable(logits: Tensor) -> list[int]:
-    """logits (R, V) -> R token ids. Raises ModelError where a row has no best one.
+    """Return the most probable token of each row: logits (R, V) -> R token ids.
 
-    numpy's argmax takes a tenth of the time of torch's; it knows neither GPUs nor bfloat16.
+    Raises ModelError if a row has no best one. numpy's argmax takes a tenth of the time of torch's, but supports neither GPUs nor bfloat16.
     """
     if not logits.is_cuda and logits.dtype != torch.bfloat16:
         rows = logits.numpy()

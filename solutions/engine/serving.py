@@ -1,4 +1,4 @@
-"""The serving engine: requests come and go, and every step is planned anew."""
+"""The serving engine: requests come and go, and every step has a new plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a serving engine that another one may stand in for, called as Days 13 and 14 have them.
+    """The replaceable parts of a serving engine, called as in Days 13 and 14.
 
     forward gets the model as it was given; without one a `Runner` does the pass.
     """
@@ -42,7 +42,10 @@ DEFAULT_PARTS = Parts()
 
 @dataclass(frozen=True, eq=False)
 class NewToken:
-    """A token that a step has given a request. ended: whether it is the last one. logits (V,): what the model said before it was drawn."""
+    """A token that a step has given a request.
+
+    ended: True if it is the request's last one. logits (V,): the model's output that it was drawn from.
+    """
 
     request: Request
     token: int
@@ -51,10 +54,10 @@ class NewToken:
 
 
 class ServingEngine:
-    """Serves requests with one model: `add` them at any time, then `step` while `has_work`.
+    """An engine that serves requests with one model: `add` them at any time, then `step` while `has_work`.
 
-    A step feeds at most token_budget tokens of at most max_running requests. Keys and values are in num_blocks blocks of block_size
-    tokens, on the model's device in its dtype.
+    A step feeds at most token_budget tokens of at most max_running requests. Keys and values are in num_blocks blocks of block_size tokens,
+    on the model's device in its dtype.
     """
 
     def __init__(
@@ -91,24 +94,25 @@ class ServingEngine:
 
     @property
     def has_work(self) -> bool:
-        """Whether anybody waits or runs."""
+        """Return True if a request waits or runs."""
         return bool(self.scheduler.waiting or self.scheduler.running)
 
     def add(self, request: Request) -> None:
-        """Put a request at the end of the queue. Raises ValueError where it can never be served, as `Scheduler.add` does."""
+        """Put a request at the end of the queue. Raises ValueError if it can never be served, as `Scheduler.add` does."""
         request.block_keys.clear()  # another engine may have had blocks of another size
         request.num_cached = None
         self.scheduler.add(request)
 
     def abort(self, request: Request) -> None:
-        """Forget a request at once; its blocks are free again. Raises ValueError if it neither waits nor runs."""
+        """Forget a request at once and free its blocks. Raises ValueError if it neither waits nor runs."""
         self._abort(self.scheduler, request)
 
     @torch.no_grad()
     def step(self) -> list[NewToken]:
-        """Schedule, one pass, draw, update -> the tokens that came of it, in the plan's order. Without anything to feed: [].
+        """Schedule, run one pass, draw and update; return the new tokens in the plan's order, or [] if there is nothing to feed.
 
-        Where the pass raises, what it was to write is not there, and the requests that it fed have to be given up (`abort`).
+        If the pass raises, the keys and values that it should have written are missing, and the requests that it fed have to be given up
+        (`abort`).
         """
         plan = self.scheduler.schedule()
         if not plan.chunks:
@@ -127,7 +131,7 @@ class ServingEngine:
         ]
 
     def generate(self, requests: list[Request]) -> list[list[int]]:
-        """Adds the requests and steps until nobody waits or runs -> their outputs."""
+        """Add the requests, step until none waits or runs, and return their outputs."""
         for request in requests:
             self.add(request)
         while self.has_work:

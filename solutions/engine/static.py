@@ -1,12 +1,13 @@
 """Static batches: Day 11's decode with the same mathematics in fewer, larger steps.
 
-Nothing here is new to who has done Days 3 to 11. Five rungs stand between `generate_batch` and this: matrices that read the
-same input are laid side by side and multiplied once (q, k and v; gate and up); sines and cosines are computed once and looked up;
-attention is the library's fused kernel, which never writes the score matrix down; a product takes the way that was fastest when each
-was timed (`matmul.py`); and of the last layer a prefill computes the last token only. A sixth, `compile_decode`, lets torch.compile
-fuse what is left; it takes a minute or more and is for long runs.
+If you have done Days 3 to 11, nothing here is new. Five rungs lead from `generate_batch` to this engine. Matrices that read the same input
+are joined side by side and multiplied once (q, k and v; gate and up). Sines and cosines are computed once and looked up. Attention is the
+library's fused kernel, which never writes the score matrix to memory. A product takes the way that was fastest when each was timed
+(`matmul.py`). In the last layer, a prefill computes only the last token. A sixth rung, `compile_decode`, lets torch.compile fuse the rest;
+it takes a minute or more and is for long runs.
 
-The loop over the layers stands here once more, and not `run_layers`: packed weights, and a last layer cut to one token, are its point.
+The loop over the layers is written out here instead of calling `run_layers`: packed weights and a last layer cut to one token are its
+point.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from solutions.engine.sampling import require_numbers
 class StaticEngine:
     """Greedy decoding of `batch` rows of up to max_len tokens each, on the model's device in its dtype.
 
-    prefill(ids, num_pad) and then decode(ids) step by step; `generate` does both. Equal to `prefill_batch` and
-    `decode_batch` but for rounding.
+    Call prefill(ids, num_pad) and then decode(ids) step by step; `generate` does both. The results equal those of `prefill_batch` and
+    `decode_batch` except for rounding.
     """
 
     def __init__(self, model: WeightsOnly | PackedModel, batch: int, max_len: int) -> None:
@@ -45,9 +46,9 @@ class StaticEngine:
 
     @torch.no_grad()
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
-        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
+        """Start over with left-padded prompts: ids (B, T), num_pad (B,) or None for no padding -> logits (B, V).
 
-        Raises ValueError for another number of rows than the engine was made for, and for prompts longer than max_len.
+        Raises ValueError if the number of rows is not the engine's, and for prompts longer than max_len.
         """
         B, T = ids.shape
         if len(self.num_pad) != B:
@@ -76,7 +77,7 @@ class StaticEngine:
         return self.model.logits(x[:, -1])
 
     def decode(self, ids: Tensor) -> Tensor:
-        """The newest token of every row, ids (B, 1) -> logits (B, V). Raises ValueError where no slot is left."""
+        """Read the newest token of every row: ids (B, 1) -> logits (B, V). Raises ValueError if no slot is left."""
         if self.length == self.max_len:
             raise ValueError(f"all max_len = {self.max_len} slots are taken: make the engine with a longer max_len")
         self.length += 1
@@ -84,11 +85,14 @@ class StaticEngine:
 
     @torch.no_grad()
     def _decode_eagerly(self, ids: Tensor) -> Tensor:
-        """Reads the filled slots only; a compiled step, whose shapes are fixed, reads them all."""
+        """Read the filled slots only; a compiled step, whose shapes are fixed, reads all of them."""
         return self._step(ids, self.length, masked=self.padded)
 
     def _step(self, ids: Tensor, slots: int, *, masked: bool) -> Tensor:
-        """masked: whether some of the slots are not to be seen. What is the same in all layers is made here, once."""
+        """Decode one token of every row. Everything that is the same in all layers is computed here, once.
+
+        masked: True if some of the slots must not be seen.
+        """
         positions = (self.position - self.num_pad).unsqueeze(1)  # (B, 1)
         mask = None
         if masked:
@@ -111,9 +115,10 @@ class StaticEngine:
         return self.model.logits(x[:, -1])
 
     def compile_decode(self) -> None:
-        """Makes `decode` a compiled step. It needs a C++ compiler and a minute or more at its first call; no gradient can flow.
+        """Replace `decode` with a compiled step.
 
-        Raises ValueError where weights are kept in a library's own order, which a compiler cannot read.
+        It needs a C++ compiler, and a minute or more at its first call; no gradient can flow. Raises ValueError if weights are stored in a
+        library's own order, which a compiler cannot read.
         """
         if not self.model.products.plain:
             raise ValueError("weights in a library's own order cannot be compiled: make the engine of PackedModel(model, way='linear')")
@@ -126,9 +131,9 @@ class StaticEngine:
         self._decode = compiled
 
     def generate(self, prompts: list[list[int]], max_new_tokens: int) -> Tensor:
-        """The most probable tokens after each prompt, (B, max_new_tokens), without a look at where a row ends.
+        """Return the most probable tokens after each prompt, (B, max_new_tokens), without checking where a row ends.
 
-        Raises ModelError where a step's best logit is no number, at the end: to look at each would wait for a GPU.
+        Raises ModelError if a step's best logit is not finite. The check comes at the end, because checking each step would wait for a GPU.
         """
         ids, num_pad = (tensor.to(self.num_pad.device) for tensor in left_pad(prompts, 0))
         logits = self.prefill(ids, num_pad if bool(num_pad.any()) else None)

@@ -1,4 +1,4 @@
-"""Decoding straight from the blocks of 4 and 8 bits that a GGUF file holds: `QuantizedEngine`."""
+"""Decoding straight from the blocks of 4 and 8 bits in a GGUF file: `QuantizedEngine`."""
 
 from .engine import Crew, QuantizedEngine
 from .instruction_sets import ARM, AVX2, AVX512, NAMES, best_instruction_set

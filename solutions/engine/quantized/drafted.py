@@ -1,6 +1,6 @@
 """Lookup drafts through the quantized engine: Day 15's rules for all rows of a batch, in one pass over the weights.
 
-A row's logits do not depend on what else is in a pass, so the tokens are those that the engine makes one by one, to the last.
+A row's logits do not depend on anything else in a pass, so the tokens are exactly those that the engine makes one by one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from .engine import QuantizedEngine, likeliest
 
 @dataclass
 class Lookup:
-    """A text that knows where its endings stood before: `draft` is Day 15's `lookup_draft`, without reading the text each time.
+    """A text with an index of where its endings occurred before.
 
-    A dictionary holds, for every n tokens that something followed, where that was the last time.
+    `draft` is Day 15's `lookup_draft`, without reading the text each time. For every sequence of up to max_ngram tokens that was followed
+    by another token, a dictionary holds the position after its last occurrence.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -32,7 +33,7 @@ class Lookup:
             self.tokens.append(token)
 
     def draft(self, k: int) -> list[int]:
-        """At most k tokens that followed the longest ending that stood before, the latest time; [] if none did."""
+        """Return at most k tokens that followed the last earlier occurrence of the longest ending; [] if there is none."""
         for n in range(min(self.max_ngram, len(self.tokens) - 1), 0, -1):
             if (start := self._after.get(tuple(self.tokens[-n:]))) is not None:
                 return self.tokens[start : start + k]
@@ -40,9 +41,9 @@ class Lookup:
 
 
 def verified(best: Sequence[int], draft: Sequence[int]) -> list[int]:
-    """Day 15's `greedy_verify`, of the most probable tokens themselves: the draft as far as it is the model's, then the model's own.
+    """Verify a draft like Day 15's `greedy_verify`, but from the most probable tokens: the matching draft tokens, then the model's own.
 
-    torch is not asked for them: the threads that it leaves waiting would take the processor from the engine's own.
+    torch does not compute them, because the threads that it leaves waiting would take the processor from the engine's own.
     """
     kept = 0
     while kept < len(draft) and draft[kept] == best[kept]:
@@ -52,7 +53,10 @@ def verified(best: Sequence[int], draft: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Drafted:
-    """tokens: of each row. passes: of the model, the prompt's not counted. read: tokens in them."""
+    """The result of drafted decoding.
+
+    tokens: of each row. passes: of the model, the prompt's not counted. read: tokens in them.
+    """
 
     tokens: list[list[int]]
     passes: int
@@ -60,9 +64,9 @@ class Drafted:
 
 
 def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Drafted:
-    """The most probable tokens after each prompt, as `engine.generate` has them, in fewer passes where a text repeats itself.
+    """Return the most probable tokens after each prompt, as `engine.generate` does, in fewer passes for a text that repeats itself.
 
-    Each pass reads a row's newest token and at most engine.guesses behind it, and never more than it may still make.
+    Each pass reads a row's newest token and at most min(engine.guesses, tokens left - 1) guesses after it.
     """
     first = likeliest(engine.prefill(*left_pad([list(prompt) for prompt in prompts], 0))).flatten().tolist()
     return continue_drafted(engine, prompts, first, max_new_tokens)
@@ -71,7 +75,7 @@ def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], 
 def continue_drafted(
     engine: QuantizedEngine, prompts: Sequence[Sequence[int]], first: Sequence[int], max_new_tokens: int
 ) -> Drafted:
-    """The same behind a prefill that has made the first token of each row."""
+    """Continue as `generate_drafted` does, after a prefill that has made the first token of each row."""
     texts = [Lookup(max_ngram=3) for _ in prompts]
     for text, prompt, token in zip(texts, prompts, first, strict=True):
         text.extend([*prompt, token])

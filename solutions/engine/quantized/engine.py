@@ -1,4 +1,4 @@
-"""The quantized engine: rows of tokens through `step.run`, by threads of our own that sleep between the passes."""
+"""The quantized engine: rows of tokens through `step.run`, in threads of its own that sleep between the passes."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Crew:
 class QuantizedEngine:
     """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
-    prefill(ids, num_pad), then decode(ids) step by step, as `StaticEngine` has them; `generate` does both. Weights stay as the file has
-    them. Inputs of a product are rounded to 8 bits, and so is what that has rounded away: 16 bits in all, in two products of 8. Keys and
-    values are kept in float16; all else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not
-    on who stands beside it, nor on how many threads there are.
+    Call prefill(ids, num_pad), then decode(ids) step by step, as with `StaticEngine`; `generate` does both. Weights stay as they are in the
+    file. Inputs of a product are rounded to 8 bits, and so is the rounding error: 16 bits in all, in two products of 8. Keys and values are
+    stored in float16; everything else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not on
+    the rows beside it, nor on the number of threads.
     """
 
     def __init__(
@@ -77,11 +77,12 @@ class QuantizedEngine:
         model: QuantizedModel | None = None,
         guesses: int = 0,
     ) -> None:
-        """path: SmolLM2's, if None. threads: as many as torch's. isa: this processor's best. model: one that another engine has read.
-        guesses: of a row in one `verify`, at most.
+        """Load the model, start the threads and allocate the cache.
 
-        Raises RuntimeError on a processor that the kernels are not written for, or that has not the isa asked for, and ModelError for a
-        file of another make.
+        path: SmolLM2's if None. threads: as many as torch's if None. isa: this processor's best if None. model: one that another engine has
+        read. guesses: most guesses for a row in one `verify`.
+
+        Raises RuntimeError on a processor without kernels or without the requested isa, and ModelError for a file of an unsupported model.
         """
         self.isa = isa or best_instruction_set()
         if self.isa not in available():  # LLVM would end the process over it
@@ -103,7 +104,7 @@ class QuantizedEngine:
         self.barrier = np.zeros(16, np.int64)
 
     def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
-        """What a pass writes to and the next one overwrites: for each row, then for each thread, then the logits."""
+        """Allocate the buffers that each pass overwrites: for each row, then for each thread, then the logits."""
         m, threads = self.model, self.crew.threads
         mixed = m.heads * m.head_dim
         floats = [(rows, m.width), (2 * rows, m.width), (2 * rows, mixed + 2 * m.key_heads * m.head_dim)]
@@ -113,17 +114,19 @@ class QuantizedEngine:
         return *made, *(np.zeros(shape, np.float32) for shape in [*each, (2 * self.batch * (1 + self.guesses), m.vocab_size)])
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
-        """One pass over rows ids (R,), each of a sequence at a position; logits of the wanted, in memory that the next pass writes to."""
+        """Run one pass over rows ids (R,), each of a sequence at a position, and return the logits of the wanted rows.
+
+        The next pass overwrites them.
+        """
         rows = tuple(np.ascontiguousarray(each, np.int64) for each in (ids, sequences, positions, wanted))
         model = (self.sizes, self.model.weights, self.tables, self.cache, self.work)
         self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, *model))
         return self.work[-1][: len(wanted)]
 
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
-        """Starts anew with left-padded prompts. ids (B, T), num_pad (B,), None for no padding -> logits (B, V).
+        """Start over with left-padded prompts: ids (B, T), num_pad (B,) or None for no padding -> logits (B, V).
 
-        Raises ValueError for another number of rows than the engine was made for, empty prompts, prompts longer than max_len, and tokens
-        that are none.
+        Raises ValueError if the number of rows is not the engine's, and for empty prompts, prompts longer than max_len, and invalid tokens.
         """
         pads = num_pad.numpy() if num_pad is not None else np.zeros(len(ids), np.int64)
         if (pads >= ids.shape[1]).any():
@@ -143,7 +146,10 @@ class QuantizedEngine:
         return torch.from_numpy(logits)
 
     def decode(self, ids: Tensor) -> Tensor:
-        """The newest token of every row, ids (B, 1) -> logits (B, V). Raises ValueError where no slot is left."""
+        """Read the newest token of every row: ids (B, 1) -> logits (B, V).
+
+        Raises ValueError if no slot is left, if the number of rows is not the engine's, and for invalid tokens.
+        """
         if self.lengths.max() == self.max_len:
             raise ValueError(f"all max_len = {self.max_len} slots are taken: make the engine with a longer max_len")
         batch = np.arange(self.batch)
@@ -152,10 +158,11 @@ class QuantizedEngine:
         return torch.from_numpy(logits.copy())
 
     def verify(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
-        """One pass over each row's newest token and the guesses behind it: row r's 1 + k tokens -> (1 + k, V), logits after each of them.
+        """Read each row's newest token and the guesses after it in one pass: row r's 1 + k tokens -> (1 + k, V), logits after each.
 
-        A row without tokens is left out, (0, V). What was read counts as read only when `keep` says how much of it: until then nothing has
-        happened, and what is not kept the next pass writes over. Raises ValueError where a row has no room, or has too many guesses.
+        A row without tokens is left out, (0, V). The tokens become part of the text only when `keep` gives their number; until then the
+        text is unchanged, and the next pass overwrites tokens that were not kept. Raises ValueError if a row has no room or too many
+        guesses, and for invalid tokens.
         """
         sizes = [len(each) for each in tokens]
         for row, size in enumerate(sizes):
@@ -170,24 +177,31 @@ class QuantizedEngine:
         return list(logits.split(sizes))
 
     def keep(self, counts: Sequence[int]) -> None:
-        """So many tokens of each row's last `verify` are part of its text."""
+        """Add the first `counts` tokens of each row's last `verify` to its text."""
         self.lengths += np.asarray(counts, np.int64)
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Starts anew with one text ids (1, T) -> logits after each of its tokens, (T, V). Raises ValueError as `prefill` does."""
+        """Start over with one text ids (1, T), and return the logits after each of its tokens, (T, V).
+
+        Raises ValueError as `prefill` and `decode` do; the engine must have one row.
+        """
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
     def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
-        """A pass for chunks of texts, each in one block of max_len tokens, whose number is the row of this engine -> logits (R, V).
+        """Run a pass for chunks of texts -> logits (R, V), as `ServingEngine` needs of a `forward`.
 
-        R <= batch chunks of together `rows` tokens at most: what `ServingEngine` asks of a `forward`.
+        Each text is in one block of max_len tokens, and the block's number is its row in this engine. There are R <= batch chunks, with at
+        most `rows` tokens together.
         """
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         rows = np.repeat([sequence.blocks[0] for sequence in sequences], sizes)
         return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, np.array(flat.bounds[1:]) - 1).copy())
 
     def compile(self) -> None:
-        """Compiles the kernels, or fetches them from where they are kept, by one token in row 0; without it the first pass does."""
+        """Compile the kernels, or load them from the cache, by a pass of one token in row 0.
+
+        Without this call the first pass compiles or loads them.
+        """
         crew, self.crew = self.crew, Crew(1)  # by this thread alone: an interrupt must not leave others waiting for it
         try:
             self._run([0], [0], [0], [0])
@@ -195,7 +209,7 @@ class QuantizedEngine:
             self.crew = crew
 
     def close(self) -> None:
-        """Ends the threads. They would end with the process, too."""
+        """End the threads. They would end with the process, too."""
         self.crew.close()
 
     def _checked(self, ids: Tensor) -> Any:
@@ -211,7 +225,7 @@ class QuantizedEngine:
         return tokens
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
-        """The most probable tokens after each prompt, (B, max_new_tokens)."""
+        """Return the most probable tokens after each prompt, (B, max_new_tokens)."""
         tokens = [likeliest(self.prefill(*left_pad([list(prompt) for prompt in prompts], 0)))]
         while len(tokens) < max_new_tokens:
             tokens.append(likeliest(self.decode(tokens[-1])))
@@ -219,7 +233,10 @@ class QuantizedEngine:
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """(B, V) -> (B, 1). Raises ModelError where a row has no best one. numpy's argmax takes a tenth of the time of torch's."""
+    """Return the most probable token of each row: (B, V) -> (B, 1). Raises ModelError if a row has no best one.
+
+    numpy's argmax takes a tenth of the time of torch's.
+    """
     best = logits.numpy().argmax(-1, keepdims=True)
     require_numbers(logits.numpy(), best)
     return torch.from_numpy(best)

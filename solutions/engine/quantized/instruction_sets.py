@@ -1,4 +1,4 @@
-"""What is written for one kind of processor and not for another: sums of products of bytes, and waiting. All else LLVM finds itself.
+"""The code that differs between kinds of processor: sums of products of bytes, and waiting. LLVM finds everything else itself.
 
 A weight's bytes are 0 to 15, or 0 to 255 and 128 too large; an input's are -127 to 127.
 """
@@ -16,13 +16,13 @@ from .vectors import I8, I16, I32, Code, Vector
 
 InstructionSet = tuple[int, ...]
 AVX512, AVX2, ARM = (0,) * 16, (0,) * 8, (0,) * 4
-"""An instruction set, as an argument: what numba sees of it is its type, whose length is the number of float32 lanes of a register."""
+"""An instruction set, as an argument: numba sees its type, whose length is the number of float32 lanes of a register."""
 Weights = list[tuple[Vector, int]]
-"""Registers of a tile, and which of the block's numbers each begins with."""
+"""Registers of a tile, each with the index of the block's number that it begins with."""
 
 
 def summed(code: Code, name: str, pairs: list[tuple[Vector, Vector]]) -> Vector:
-    """Four neighbours' products of bytes added to each int32 lane, by an instruction made for it."""
+    """Add four neighbours' products of bytes to each int32 lane, by an instruction made for it."""
     bytes_, total = code.vector(I8, 4), code.constant(code.vector(I32), 0)
     for weights, inputs in pairs:
         total = code.call(name, total.type, total, weights.bits_as(bytes_), inputs.bits_as(bytes_))
@@ -30,12 +30,12 @@ def summed(code: Code, name: str, pairs: list[tuple[Vector, Vector]]) -> Vector:
 
 
 def inputs_of(code: Code, block: Vector, first: int) -> Vector:
-    """Numbers first to first + 3 of a block of an input, in every lane."""
+    """Load numbers first to first + 3 of a block of an input into every lane."""
     return code.everywhere(code.load(block, I32, first))
 
 
 def vnni4(code: Code, weights: Weights, block: Vector) -> Vector:
-    """Unsigned bytes by signed ones."""
+    """Multiply unsigned bytes by signed ones."""
     return summed(code, "llvm.x86.avx512.vpdpbusd.512", [(w, inputs_of(code, block, first)) for w, first in weights])
 
 
@@ -44,7 +44,10 @@ def vnni8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector)
 
 
 def avx2_4(code: Code, weights: Weights, block: Vector) -> Vector:
-    """Two neighbours' products at a time, which eight of 15 at the most leave within int16: 8 * 2 * 15 * 127 = 30,480."""
+    """Multiply and sum two neighbours at a time in int16.
+
+    Eight such pairs with weights of 15 at most fit: 8 * 2 * 15 * 127 = 30,480.
+    """
     bytes_, sums = code.vector(I8, 4), None
     for w, inputs in [(w, inputs_of(code, block, first)) for w, first in weights]:
         two = code.call("llvm.x86.avx2.pmadd.ub.sw", code.vector(I16, 2), w.bits_as(bytes_), inputs.bits_as(bytes_))
@@ -54,7 +57,7 @@ def avx2_4(code: Code, weights: Weights, block: Vector) -> Vector:
 
 
 def avx2_8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector) -> Vector:
-    """16 times the high halves, and the low ones: each is a product of 4 bits."""
+    """Compute 16 times the product of the high halves plus that of the low ones, each a product of 4 bits."""
     low = avx2_4(code, [(w & 0x0F0F0F0F, first) for w, first in weights], block)
     high = avx2_4(code, [((w >> 4) & 0x0F0F0F0F, first) for w, first in weights], block)
     return code.fma((low + (high << 4)).to_float(), s, s_sum * -128.0)
@@ -65,14 +68,14 @@ def x86_pause(code: Code) -> None:
 
 
 def arm4(code: Code, weights: Weights, block: Vector) -> Vector:
-    """Signed bytes by signed ones; the instruction takes an input's four from a register of sixteen."""
+    """Multiply signed bytes by signed ones; the instruction takes an input's four bytes from a register of sixteen."""
     inputs = [code.load(block, code.vector(I32), at) for at in (0, 16)]
     pairs = [(w, code.lane(inputs[first // 16], first % 16 // 4)) for w, first in weights]
     return summed(code, "llvm.aarch64.neon.sdot.v4i32.v16i8", pairs)
 
 
 def arm8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector) -> Vector:
-    """A byte that is 128 too large is the signed one but for its highest bit."""
+    """Multiply bytes that are 128 too large: each is the signed byte except for its highest bit."""
     return arm4(code, [(w.bits_as(code.vector(I8, 4)) ^ 0x80, first) for w, first in weights], block).to_float() * s
 
 
@@ -82,8 +85,12 @@ def arm_pause(code: Code) -> None:
 
 @dataclass(frozen=True)
 class Instructions:
-    """features: LLVM's names of what a processor must have. dot4: sums of products of 4 bits, int32. dot8: of 8 bits, the 128 taken
-    away, times an input's scale s, float32; s_sum is s times the input's sum. pause: a moment for whom this thread waits for."""
+    """The instructions of one kind of processor.
+
+    features: LLVM's names of the features that a processor must have. dot4: sums of products of 4 bits, int32. dot8: of 8 bits, with the
+    128 subtracted, times an input's scale s, float32; s_sum is s times the input's sum. pause: a short pause while this thread waits for
+    another.
+    """
 
     name: str
     features: tuple[str, ...]
@@ -110,20 +117,23 @@ define i32 @f(<16 x i8> %a, <16 x i8> %b) {
   ret i32 %f
 }
 """
-"""Sixteen bytes by sixteen, in words that LLVM compiles for every processor; of ARM's, to dot products where it knows of them."""
+"""Product of sixteen bytes by sixteen, in LLVM code that compiles for every processor.
+
+For an ARM processor it becomes dot products if LLVM knows that the processor has them.
+"""
 
 
 def dot_products_are_known(triple: str, cpu: str, features: str) -> bool:
-    """Whether LLVM knows of an ARM's dot products. Features need not list them: it goes by the processor's name, too.
+    """Return True if LLVM knows of an ARM's dot products. Features need not list them: LLVM uses the processor's name, too.
 
-    Where it does not know of them, it would end the process over a kernel that asks for them.
+    If LLVM does not know of them, it ends the process at a kernel that asks for them.
     """
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
     return "sdot" in machine.emit_assembly(binding.parse_assembly(FOUR_BY_FOUR))
 
 
 def available() -> list[InstructionSet]:
-    """Those that the kernels are written for and this processor has, the widest first."""
+    """Return the instruction sets that have kernels and that this processor has, the widest first."""
     has = dict(binding.get_host_cpu_features())
     if binding.get_process_triple().startswith(("aarch64", "arm64")):
         has["dotprod"] = dot_products_are_known(*cpu_target.target_context.codegen().magic_tuple())
@@ -131,7 +141,7 @@ def available() -> list[InstructionSet]:
 
 
 def best_instruction_set() -> InstructionSet:
-    """The widest that is available. Raises RuntimeError where none is."""
+    """Return the widest available instruction set. Raises RuntimeError if there is none."""
     if not (found := available()):
         *names, last = NAMES.values()
         written, cpu = f"{', '.join(names)} and {last}", binding.get_host_cpu_name()
@@ -140,5 +150,5 @@ def best_instruction_set() -> InstructionSet:
 
 
 def instructions(code: Code) -> Instructions:
-    """Of the set that is being written."""
+    """Return the instructions of the set for which code is being written."""
     return SETS[(0,) * code.lanes]

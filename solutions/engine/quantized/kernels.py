@@ -1,12 +1,12 @@
-"""What a processor does for the engine in one go: products with blocks of 4 and 8 bits, attention's two products, quantizing.
+"""The engine's kernels: products with blocks of 4 and 8 bits, attention's two products, quantizing and the smaller steps between them.
 
-The kernels know no model, only addresses. Rows of a weight stand side by side, so that lane r of a register is row r: nothing is ever
-summed across lanes, and a scale applies to all lanes at once.
+The kernels know no model, only addresses. Rows of a weight are side by side, so lane r of a register is row r: a product with a weight
+never sums across lanes, and a scale applies to all lanes at once.
 
-A tile of a weight of 4 bits is `lanes` rows of one block: of a block's 32 weights, register j of 4 holds numbers 4j to 4j + 3 in its low
-halves and 16 + 4j to 16 + 4j + 3 in its high halves, as Q4_1 itself has them; then the rows' scales and minima, float16 as in the file.
-A tile of 8 bits has 8 registers of numbers from 0 to 255, 128 too large, and the rows' scales.
-An input is a row of blocks too: 32 numbers of 8 bits, their scale s, and s times their sum (BLOCK bytes).
+A tile of a weight of 4 bits is `lanes` rows of one block. Register j of 4 holds, of a block's 32 weights, numbers 4j to 4j + 3 in its low
+halves and 16 + 4j to 16 + 4j + 3 in its high halves, as Q4_1 itself has them. Then come the rows' scales and minima, float16 as in the
+file. A tile of 8 bits has 8 registers of numbers from 0 to 255, 128 too large, and the rows' scales. An input is a row of blocks too: 32
+numbers of 8 bits, their scale s, and s times their sum (BLOCK bytes).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ BLOCK = 40
 
 
 def scales_of(code: Code, block: Vector) -> list[Vector]:
-    """A block of an input's scale, and that times the numbers' sum, in every lane."""
+    """Load the scale of an input's block, and the scale times the numbers' sum, into every lane."""
     return [code.everywhere(code.load(block, F32, at)) for at in (32, 36)]
 
 
 def bytes_of(code: Code, tile: Vector) -> Weights:
-    """The eight registers of a tile of 8 bits."""
+    """Load the eight registers of a tile of 8 bits."""
     return [(code.load(tile, code.vector(I32), 4 * code.lanes * j), 4 * j) for j in range(8)]
 
 
 def nibbles(code: Code, tile: Vector) -> Weights:
-    """The eight registers of a tile of 4 bits."""
+    """Load the eight registers of a tile of 4 bits."""
     size, found = 4 * code.lanes, []
     for j in range(4):
         both = code.load(tile, code.vector(I32), size * j)
@@ -42,9 +42,10 @@ def nibbles(code: Code, tile: Vector) -> Weights:
 
 
 def product(bits: int, rows: int) -> Any:
-    """out[row, r] = the sum over blocks of a tile's row r by the input of `row`, for `rows` rows and the lanes r.
+    """Return the intrinsic that multiplies a tile by `rows` rows of input.
 
-    Of 4 bits: scale * s * (numbers . inputs) + minimum * s * sum(inputs). Of 8 bits: scale * s * ((numbers - 128) . inputs).
+    out[row, r] is the sum over blocks of the tile's row r by the input of `row`, for `rows` rows and the lanes r. A block adds
+    scale * s * (numbers . inputs) + minimum * s * sum(inputs) in 4 bits, and scale * s * ((numbers - 128) . inputs) in 8 bits.
     """
 
     def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
@@ -64,7 +65,7 @@ def product(bits: int, rows: int) -> Any:
 
 
 def term4(code: Code, weights: Weights, scale_and_minimum: list[Vector], one: Vector, total: Vector) -> Vector:
-    """total, and what a block of 4 bits adds to it for one block of an input."""
+    """Return total plus the product of a block of 4 bits with one block of an input."""
     scale, minimum = scale_and_minimum
     s, s_sum = scales_of(code, one)
     dot = instructions(code).dot4(code, weights, one).to_float()
@@ -72,14 +73,14 @@ def term4(code: Code, weights: Weights, scale_and_minimum: list[Vector], one: Ve
 
 
 def term8(code: Code, weights: Weights, scale: list[Vector], one: Vector, total: Vector) -> Vector:
-    """The same of 8 bits."""
+    """Return total plus the product of a block of 8 bits with one block of an input."""
     s, s_sum = scales_of(code, one)
     return code.fma(instructions(code).dot8(code, weights, one, s, s_sum), scale[0], total)
 
 
 @written
 def quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
-    """Rows of 32 float32 -> blocks of an input: the largest in size becomes 127."""
+    """Quantize rows of 32 float32 to blocks of an input: the largest absolute value becomes 127."""
     lanes = code.lanes
 
     def block(b: Vector, _: list[Vector]) -> list[Vector]:
@@ -107,7 +108,7 @@ def quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
 
 @written
 def swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> None:
-    """out = gate / (1 + e^-gate) * up, for `count` registers."""
+    """Compute out = gate / (1 + e^-gate) * up, for `count` registers."""
 
     def one(i: Vector, _: list[Vector]) -> list[Vector]:
         at = i * (4 * code.lanes)
@@ -120,9 +121,10 @@ def swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> 
 
 
 def scores(queries: int) -> Any:
-    """Keys stand `lanes` side by side: block b of them is (head_dim, lanes) float16. out[query, key] = q . k, for `blocks` blocks.
+    """Return the intrinsic that computes out[query, key] = q . k for `queries` queries and `blocks` blocks of keys.
 
-    q: `queries` rows of head_dim float32, scaled already; out: rows of `width` bytes.
+    Keys are side by side, `lanes` of them in a block: block b is (head_dim, lanes) float16. q: `queries` rows of head_dim float32, scaled
+    already. out: rows of `width` bytes.
     """
 
     def body(code: Code, q: Vector, keys: Vector, out: Vector, width: Vector, head_dim: Vector, blocks: Vector) -> None:
@@ -149,9 +151,10 @@ def scores(queries: int) -> Any:
 
 
 def mixed(queries: int) -> Any:
-    """out[query] = sum over keys of p[query, key] * values[key], for 64 dimensions of head_dim, which `values` and `out` begin with.
+    """Return the intrinsic that computes out[query] = sum over keys of p[query, key] * values[key].
 
-    values: rows of head_dim float16; p: rows of `width` bytes; out: rows of head_dim float32.
+    It covers 64 of the head_dim dimensions, those at which `values` and `out` begin. values: rows of head_dim float16. p: rows of `width`
+    bytes. out: rows of head_dim float32.
     """
 
     def body(code: Code, p: Vector, values: Vector, out: Vector, width: Vector, head_dim: Vector, count: Vector) -> None:
@@ -179,7 +182,7 @@ def mixed(queries: int) -> Any:
 
 @written
 def softmax(code: Code, row: Vector, blocks: Vector) -> None:
-    """Over `blocks` registers of float32, in place; -inf becomes 0."""
+    """Compute the softmax over `blocks` registers of float32, in place; -inf becomes at most 1.3e-38."""
     typ = code.vector(F32)
 
     def widest(b: Vector, peak: list[Vector]) -> list[Vector]:
@@ -206,7 +209,7 @@ def softmax(code: Code, row: Vector, blocks: Vector) -> None:
 
 @written
 def to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) -> None:
-    """float32 -> float16, each `stride` bytes behind the one before."""
+    """Convert `count` float32 to float16, each written `stride` bytes after the one before."""
 
     def one(i: Vector, _: list[Vector]) -> list[Vector]:
         code.store(code.load(x, F32, i * 4).to_half(), to, i * stride)
@@ -217,14 +220,17 @@ def to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) ->
 
 @written
 def from_half(code: Code, half: Vector, to: Vector) -> None:
-    """One float16 -> float32."""
+    """Convert one float16 to float32."""
     code.store(code.load(half, F16).to_float(), to)
 
 
 
 @written
 def meet(code: Code, barrier: Vector, threads: Vector) -> None:
-    """Returns in every thread when all have called it. barrier: int64 number of those who wait, and 64 bytes behind it the round."""
+    """Return in every thread when all have called it.
+
+    barrier: int64 number of waiting threads, and 64 bytes after it the number of the round.
+    """
     builder, one = code.builder, ir.Constant(I64, 1)
     waiting = builder.inttoptr(barrier.value, I64.as_pointer())
     rounds = builder.inttoptr((barrier + 64).value, I64.as_pointer())

@@ -1,4 +1,4 @@
-"""A line on the screen while kernels are compiled, which is once for a machine's processor."""
+"""A progress line for compiling the kernels, which happens once for a machine's processor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.core import event
 
 
 class _Line(event.Listener):
-    """Numba tells when it compiles a function, and nothing where it finds one on the disk."""
+    """A listener to numba's compile events; numba sends none for a function that it finds on the disk."""
 
     started: float | None = None
 
@@ -27,7 +27,7 @@ class _Line(event.Listener):
 
 @contextmanager
 def compiling_is_told() -> Iterator[None]:
-    """Prints one line if anything is compiled in here: a dot for each function, then the seconds it took."""
+    """Print one line if anything is compiled in this block: a dot for each function, then the seconds it took."""
     line = _Line()
     try:
         with event.install_listener("numba:compile", line):

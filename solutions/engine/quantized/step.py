@@ -1,7 +1,7 @@
-"""One pass through the decoder as one compiled function, which every thread runs; they meet at barriers and share out tiles and rows.
+"""One pass through the decoder as one compiled function, which every thread runs.
 
-A pass takes any rows: each is a token with its sequence and its position, as on Day 14. So a decode step of a batch, a part of a prompt
-and both at once are the same function.
+The threads meet at barriers, and divide the tiles and rows among them. A pass takes any rows: each is a token with its sequence and its
+position, as on Day 14. So one function does a decode step of a batch, a part of a prompt, and both at once.
 """
 
 from __future__ import annotations
@@ -41,19 +41,22 @@ from .kernels import (
 )
 
 ROWS = 32
-"""Of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
+"""Rows of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
 HALF = 2
 
 _sources = b"".join((Path(__file__).parent / name).read_bytes() for name in ("instruction_sets.py", "kernels.py", "step.py", "vectors.py"))
 COMPILED = ROOT / "build" / "compiled" / hashlib.sha256(_sources).hexdigest()[:16]
-"""Where compiled code is kept: numba looks at the file of a function only, and these functions are made of several."""
+"""Directory of the compiled code.
+
+Its name has a hash of several files, because numba checks only the file of a function, and these functions are built from several.
+"""
 
 
 config: Any = _config  # numba makes its settings when it is imported
 
 
 def kept(function: Any) -> Any:
-    """Compiled once for a machine's processor; no interpreter lock while it runs."""
+    """Compile a function once for a machine's processor and cache the result; it runs without the interpreter lock."""
     before = config.CACHE_DIR
     try:
         COMPILED.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,11 @@ def share(count, me, threads):
 
 @kept
 def multiply4(isa, tiles, first, last, inputs, rows, out, blocks):
-    """Tiles first to last - 1 of a weight of 4 bits, for all rows of inputs, which are two each -> the first `rows` rows of out."""
+    """Multiply tiles first to last - 1 of a weight of 4 bits by all rows of inputs, into the first `rows` rows of out.
+
+    Each row has two rows of inputs, as `quantize_twice` writes them. The products of the second are in the other rows of out, and are
+    added.
+    """
     lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
     for tile in range(first, last):
         w, o = tiles + tile * blocks * 20 * lanes, out.ctypes.data + (tile - first) * 4 * lanes
@@ -96,7 +103,11 @@ def multiply4(isa, tiles, first, last, inputs, rows, out, blocks):
 
 @kept
 def multiply8(isa, tiles, first, last, inputs, rows, out, blocks):
-    """Tiles first to last - 1 of a weight of 8 bits, for all rows of inputs, which are two each -> the first `rows` rows of out."""
+    """Multiply tiles first to last - 1 of a weight of 8 bits by all rows of inputs, into the first `rows` rows of out.
+
+    Each row has two rows of inputs, as `quantize_twice` writes them. The products of the second are in the other rows of out, and are
+    added.
+    """
     lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
     for tile in range(first, last):
         w, o = tiles + tile * blocks * 34 * lanes, out.ctypes.data + (tile - first) * 4 * lanes
@@ -119,7 +130,7 @@ def multiply8(isa, tiles, first, last, inputs, rows, out, blocks):
 
 @kept
 def look_up(isa, embedding, token, width, x):
-    """A row of the embedding, which is the head too: tiles of 8 bits."""
+    """Read a row of the embedding, which is the head too: tiles of 8 bits."""
     lanes = len(isa)
     tile, lane = token // lanes, token % lanes
     for block in range(width // 32):
@@ -133,7 +144,7 @@ def look_up(isa, embedding, token, width, x):
 
 @kept
 def normed(x, weight, epsilon, out):
-    """RMSNorm of a row."""
+    """Compute the RMSNorm of a row."""
     total = np.float32(0)
     for i in range(len(x)):
         total += x[i] * x[i]
@@ -144,10 +155,10 @@ def normed(x, weight, epsilon, out):
 
 @kept
 def quantize_twice(isa, x, coarse, rest):
-    """A row, or a part of one, as two rows of blocks: what 8 bits hold of it, and the same of what they have rounded away.
+    """Quantize a row, or a part of one, to two rows of blocks: the 8-bit values, and 8 bits of their rounding error.
 
-    With the first alone, as llama.cpp has it, other tokens come where float32 is not sure: a channel that is much larger than its
-    neighbours leaves them few steps. x is written over.
+    With the first alone, as in llama.cpp, other tokens appear wherever float32 is not sure: a channel that is much larger than its
+    neighbours leaves them few steps. x is overwritten.
     """
     blocks = len(x) // 32
     quantize(isa, x.ctypes.data, coarse.ctypes.data, blocks)
@@ -161,7 +172,7 @@ def quantize_twice(isa, x, coarse, rest):
 
 @kept
 def turned(head, cos, sin):
-    """A head of a query or key turned by its position, in place."""
+    """Rotate a head of a query or key by its position, in place."""
     half = len(cos)
     for i in range(half):
         a, b = head[i], head[half + i]
@@ -171,7 +182,7 @@ def turned(head, cos, sin):
 
 @kept
 def attend(isa, heads, keys, values, length, scratch, out):
-    """Queries heads (n, Dh) over the first `length` keys of one sequence and one of its key heads -> out (n, Dh)."""
+    """Attend with queries heads (n, Dh) to the first `length` keys of one sequence and one of its key heads -> out (n, Dh)."""
     lanes, head_dim = len(isa), heads.shape[1]
     blocks = (length + lanes - 1) // lanes
     width = scratch.shape[1] * 4
@@ -205,7 +216,7 @@ def attend(isa, heads, keys, values, length, scratch, out):
 
 @kept
 def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, weights, tables, cache, work):
-    """Rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
+    """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
 
     Every thread calls it with its own number `me`. sizes, weights, tables, cache, work: as `engine.QuantizedEngine` makes them.
     """

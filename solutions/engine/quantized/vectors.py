@@ -1,7 +1,7 @@
-"""Vectors of LLVM in Python's own signs: `a * b + c` writes the instructions, one for all lanes.
+"""LLVM vectors with Python operators: `a * b + c` writes the instructions, one for all lanes.
 
-numba compiles loops well and has no word for the two instructions that a quantized product lives on. An `@intrinsic` may write LLVM's
-language itself; this module makes that readable.
+numba compiles loops well, but cannot express the two instructions that a quantized product depends on. An `@intrinsic` may write LLVM's own
+language; this module makes that readable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.
 
 
 class Vector:
-    """A value of LLVM, of as many lanes as its type has, or one; + - * & >> and | as numpy has them, for integers or floats."""
+    """A value of LLVM, of as many lanes as its type has, or one.
+
+    + - * / are for integers or floats, & ^ << >> for integers; >> fills with zeros.
+    """
 
     def __init__(self, code: Code, value: ir.Value) -> None:
         self.code, self.value = code, value
@@ -59,62 +62,65 @@ class Vector:
         return self._with(other, "shl", "")
 
     def bits_as(self, typ: ir.Type) -> Vector:
-        """The same bits, read as another type."""
+        """Return the same bits, read as another type."""
         return Vector(self.code, self.code.builder.bitcast(self.value, typ))
 
     def _of(self, element: ir.Type) -> ir.Type:
-        """The type of as many lanes of another element."""
+        """Return the type with the same lanes and another element."""
         return ir.VectorType(element, self.type.count) if isinstance(self.type, ir.VectorType) else element
 
     def to_float(self) -> Vector:
-        """float32 of int32 or float16."""
+        """Convert int32 or float16 to float32."""
         convert = self.code.builder.fpext if self.type == self._of(F16) else self.code.builder.sitofp
         return Vector(self.code, convert(self.value, self._of(F32)))
 
     def to_half(self) -> Vector:
-        """float16 of float32."""
+        """Convert float32 to float16."""
         return Vector(self.code, self.code.builder.fptrunc(self.value, self._of(F16)))
 
     def to_whole(self, element: ir.Type = I32) -> Vector:
-        """Whole numbers of float32 that are whole already, or narrower ones of int32."""
+        """Convert float32 that are whole already to integers, or int32 to narrower ones."""
         convert = self.code.builder.fptosi if self.type == self._of(F32) else self.code.builder.trunc
         return Vector(self.code, convert(self.value, self._of(element)))
 
 
 @dataclass
 class Code:
-    """What is being written: loads, stores, loops, and the calls of LLVM's own functions."""
+    """The code being written: loads, stores, loops, and the calls of LLVM's own functions."""
 
     builder: ir.IRBuilder
     lanes: int
 
     def vector(self, element: ir.Type, times: int = 1) -> ir.VectorType:
-        """A register of float32's lanes, or for narrower numbers so many as fill it; `times` for a part or a multiple."""
+        """Return the type of `lanes * times` elements.
+
+        With times = 1, float32 and int32 fill a register; narrower numbers need a larger `times` to fill one.
+        """
         return ir.VectorType(element, self.lanes * times)
 
     def constant(self, typ: ir.Type, value: float) -> Vector:
         return Vector(self, ir.Constant(typ, [value] * typ.count if isinstance(typ, ir.VectorType) else value))
 
     def like(self, first: Vector, value: Vector | float) -> Vector:
-        """The value in the type of the first: numbers and single values stand in every lane."""
+        """Return the value in the type of the first: numbers and single values are copied to every lane."""
         if not isinstance(value, Vector):
             return self.constant(first.type, value)
         return value if value.type == first.type else self.everywhere(value, first.type.count)
 
     def lane(self, value: Vector, which: int) -> Vector:
-        """One of a register's lanes, in all of them."""
+        """Return one of a register's lanes, in all of them."""
         mask = ir.Constant(ir.VectorType(I32, value.type.count), [which] * value.type.count)
         return Vector(self, self.builder.shuffle_vector(value.value, value.value, mask))
 
     def everywhere(self, value: Vector, lanes: int | None = None) -> Vector:
-        """One value in all lanes."""
+        """Return one value in all lanes."""
         typ = ir.VectorType(value.type, lanes or self.lanes)
         nothing = ir.Constant(typ, ir.Undefined)
         first = self.builder.insert_element(nothing, value.value, ir.Constant(I32, 0))
         return Vector(self, self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(I32, typ.count), [0] * typ.count)))
 
     def load(self, address: Vector, typ: ir.Type, offset: Vector | int = 0) -> Vector:
-        """What lies `offset` bytes behind the address, aligned or not."""
+        """Load the value `offset` bytes after the address, aligned or not."""
         return Vector(self, self.builder.load(self._pointer(address, typ, offset), align=1))
 
     def store(self, value: Vector, address: Vector, offset: Vector | int = 0) -> None:
@@ -124,19 +130,19 @@ class Code:
         return self.builder.inttoptr((address + offset).value, typ.as_pointer())
 
     def call(self, name: str, result: ir.Type, *values: Vector) -> Vector:
-        """A function of LLVM by its name."""
+        """Call a function of LLVM by its name."""
         signature = ir.FunctionType(result, [value.type for value in values])
         function = cgutils.get_or_insert_function(self.builder.module, signature, name)
         return Vector(self, self.builder.call(function, [value.value for value in values]))
 
     def name(self, typ: ir.Type) -> str:
-        """As LLVM spells a type in names of functions: v16f32."""
+        """Return a type as LLVM spells it in names of functions: v16f32."""
         if isinstance(typ, ir.VectorType):
             return f"v{typ.count}{self.name(typ.element)}"
         return f"i{typ.width}" if isinstance(typ, ir.IntType) else {F32: "f32", F16: "f16"}[typ]
 
     def fma(self, a: Vector, b: Vector, c: Vector) -> Vector:
-        """a * b + c, rounded once."""
+        """Compute a * b + c, rounded once."""
         a, b = self.like(c, a), self.like(c, b)
         return self.call(f"llvm.fma.{self.name(c.type)}", c.type, a, b, c)
 
@@ -150,11 +156,11 @@ class Code:
         return self.call(f"llvm.minnum.{self.name(a.type)}", a.type, a, self.like(a, b))
 
     def rounded(self, value: Vector) -> Vector:
-        """To the nearest whole number, int32; ties to even."""
+        """Round to the nearest whole number, int32; ties to even."""
         return self.unary("rint", value).to_whole()
 
     def over_lanes(self, how: str, value: Vector) -> Vector:
-        """"fmax", "add" or "fadd" over all lanes: one value."""
+        """Reduce all lanes to one value by "fmax", "add" or "fadd"."""
         element = value.type.element
         name = f"llvm.vector.reduce.{how}.{self.name(value.type)}"
         if how != "fadd":
@@ -164,7 +170,10 @@ class Code:
         return Vector(self, self.builder.call(function, [ir.Constant(F32, -0.0), value.value], fastmath=("reassoc",)))
 
     def loop(self, count: Vector, starts: Sequence[Vector], body: Callable[[Vector, list[Vector]], Sequence[Vector]]) -> list[Vector]:
-        """for i in range(count), count > 0: values = body(i, values), beginning with `starts`; the values at the end."""
+        """Write `for i in range(count): values = body(i, values)`, beginning with `starts`, and return the values at the end.
+
+        count must be above 0.
+        """
         builder = self.builder
         before = builder.block
         inside, behind = builder.append_basic_block("loop"), builder.append_basic_block("behind")
@@ -187,7 +196,10 @@ class Code:
         return list(after)
 
     def exp(self, x: Vector) -> Vector:
-        """e^x to 2 units in the last place, 0 below -87: 2^n of the nearest whole n, times a polynomial for the rest."""
+        """Compute e^x to 2 units in the last place, for x from -87.3 to 88; x outside is moved to the nearer end.
+
+        It is 2^n for the nearest whole n, times a polynomial for the rest.
+        """
         x = self.smallest(self.largest(x, -87.3), 88.0)
         n = self.unary("rint", x * 1.4426950408889634)
         rest = self.fma(n, self.constant(x.type, 2.12194440e-4), self.fma(n, self.constant(x.type, -0.693359375), x))
@@ -199,7 +211,10 @@ class Code:
 
 
 def written(body: Callable[..., None], name: str = "") -> Any:
-    """An intrinsic of numba: body(code, ...) writes it. Called, it takes the instruction set and the body's addresses and counts."""
+    """Return an intrinsic of numba that body(code, ...) writes.
+
+    Its arguments are the instruction set and the body's addresses and counts.
+    """
     name, count = name or body.__name__, len(inspect.signature(body).parameters) - 1
     names = ", ".join(f"a{i}" for i in range(count))
 

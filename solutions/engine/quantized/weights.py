@@ -15,7 +15,10 @@ Bytes = NDArray[np.uint8]
 
 
 def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -> Bytes:
-    """The blocks of a weight (rows, columns) -> (rows, blocks a row, bytes a block), all of one kind; num_heads as in `GGUFFile.blocks`."""
+    """Return the blocks of a weight (rows, columns) -> (rows, blocks a row, bytes a block), all of one kind.
+
+    num_heads is as in `GGUFFile.blocks`. Raises ModelError if the weight is missing or in blocks of another kind.
+    """
     tensor = file.tensors.get(name)
     if tensor is None or tensor.kind != kind or tensor.shape[1] % BLOCK_SIZE:
         raise ModelError(f"{file.path}: {name} is not in the blocks that the quantized engine reads (Q4_1, the embedding Q8_0)")
@@ -23,7 +26,7 @@ def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -
 
 
 def tiles4(raw: Bytes, lanes: int) -> Bytes:
-    """Q4_1 blocks (rows, blocks, 20) -> (rows / lanes, blocks, 20 * lanes): numbers, scales, minima of `lanes` rows."""
+    """Move Q4_1 blocks (rows, blocks, 20) -> (rows / lanes, blocks, 20 * lanes): numbers, scales, minima of `lanes` rows."""
     rows, count, _ = raw.shape
     sets = raw.reshape(rows // lanes, lanes, count, Q4_1_BYTES).transpose(0, 2, 1, 3)  # (tiles, blocks, lanes, 20)
     numbers = sets[..., 4:].reshape(*sets.shape[:3], 4, 4).transpose(0, 1, 3, 2, 4)  # (tiles, blocks, 4, lanes, 4)
@@ -32,7 +35,7 @@ def tiles4(raw: Bytes, lanes: int) -> Bytes:
 
 
 def tiles8(raw: Bytes, lanes: int) -> Bytes:
-    """Q8_0 blocks (rows, blocks, 34) -> (rows / lanes, blocks, 34 * lanes): numbers, 128 added to each, and scales of `lanes` rows."""
+    """Move Q8_0 blocks (rows, blocks, 34) -> (rows / lanes, blocks, 34 * lanes): numbers plus 128, and scales of `lanes` rows."""
     rows, count, _ = raw.shape
     sets = raw.reshape(rows // lanes, lanes, count, Q8_0_BYTES).transpose(0, 2, 1, 3)
     numbers = (sets[..., 2:] ^ 0x80).reshape(*sets.shape[:3], 8, 4).transpose(0, 1, 3, 2, 4)
@@ -41,10 +44,10 @@ def tiles8(raw: Bytes, lanes: int) -> Bytes:
 
 
 class QuantizedModel:
-    """What a pass reads of a GGUF file of the Llama family with Q4_1 weights and a Q8_0 embedding that is the head too."""
+    """The parts of a GGUF file that a pass reads: a Llama model with Q4_1 weights and a Q8_0 embedding that is the head too."""
 
     def __init__(self, path: Path, lanes: int) -> None:
-        """Raises ModelError for a file of another make."""
+        """Read the file. Raises ModelError for an unsupported model."""
         file = GGUFFile(path)
         of = file.metadata
         if of.get("general.architecture") != "llama" or "llama.block_count" not in of or "output.weight" in file.tensors:
