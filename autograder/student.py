@@ -1,4 +1,4 @@
-"""What a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung, typed."""
+"""The functions that a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung, typed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "r
 
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0
-"""After so long it is said how far the checks are."""
+"""Seconds after which the progress of the checks is shown."""
 _verdicts: dict[str, tuple[object, list[Verdict]]] = {}
 """{exercise: (the function as it was when checked, its verdicts)}: a cell run again makes a new function."""
 _hints_shown: dict[str, int] = {}
@@ -41,11 +41,11 @@ gc_tuning.relax()  # so that a kernel ends, or is restarted, a second sooner
 
 
 class ChecksFailed(AssertionError):
-    """Raised by `check` only where a program, not a person, runs the notebook and reads errors (nbgrader's Validate)."""
+    """An error that `check` raises only if a program runs the notebook and reads errors, as nbgrader's Validate does."""
 
 
 def check(exercise: str | Callable[..., Any] | None = None) -> None:
-    """Holds your function against the checks you may see and shows a table: each check, its verdict, what was found, the points.
+    """Run the visible checks on your function and show a table: each check, its verdict, expected and got, your points.
 
     exercise: a name or the function itself; without one, all of this notebook's exercises.
     """
@@ -102,7 +102,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
 
 
 def _of_the_version_before(exercise: str, function: object) -> str:
-    """What is known of the function that is still there from an earlier run of its cell."""
+    """Return a sentence on the function that an earlier run of its cell left behind."""
     checked, verdicts = _verdicts.get(exercise, (None, []))
     passed, failed = sum(v.passed for v in verdicts), sum(v.failed for v in verdicts)
     return f"Your last working version passed {passed} of {passed + failed} checks." if checked is function else ""
@@ -123,7 +123,7 @@ def _name_of(exercise: object) -> str:
 
 
 def hint(exercise: str | Callable[..., Any]) -> None:
-    """Shows the next step of an exercise's hints: a nudge, then the method, then nearly the code. Recorded nowhere."""
+    """Show the next of an exercise's hints: a nudge, then the method, then nearly the code. Nothing records it."""
     exercise = _name_of(exercise)
     try:
         day, _ = workspace.find_exercise(exercise, workspace.day_of_notebook(_caller_namespace()))
@@ -142,7 +142,7 @@ def hint(exercise: str | Callable[..., Any]) -> None:
 
 
 def earlier(topic: str) -> types.ModuleType:
-    """The functions of an earlier day: your own if that day's checks pass, else the course's. Says which in one line, once a cell."""
+    """Return the functions of an earlier day: your own that pass their checks, the course's for the others. A line says which."""
     module, line = earlier_module(topic)
     cell = getattr(shell(), "execution_count", None)
     if cell is None or _said.get(line) != cell:
@@ -152,7 +152,7 @@ def earlier(topic: str) -> types.ModuleType:
 
 
 def if_solved(*exercises: str, say: bool = True) -> bool:
-    """Whether these exercises pass their checks in this notebook; if not, prints which is still open.
+    """Return whether these exercises pass their checks in this notebook; if not, print the first that does not.
 
     say: False prints nothing, for a cell that runs all the same.
     """
@@ -166,7 +166,7 @@ def if_solved(*exercises: str, say: bool = True) -> bool:
 
 
 def judge_test(exercise: str, test: Callable[..., Any]) -> None:
-    """Holds a test of yours against right and wrong versions of an exercise, and says how many it accepts and rejects.
+    """Run your test on correct and incorrect solutions of an exercise, and say how many it accepts and rejects.
 
     test: a function of one parameter, a version, that raises (`assert`) where that is wrong. No points depend on it.
     """
@@ -188,7 +188,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:
-    """Puts a speed that you measured on your ladder, and says it in one line; `progress()` shows the whole ladder."""
+    """Put a speed that you measured on your ladder, and print it; `progress()` shows the whole ladder."""
     made = ladder.rung(name, tokens_per_second, model=model, batch=batch)
     first = rungs()[:1]
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
@@ -197,7 +197,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
 
 
 def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> str:
-    """The exercise itself, or those of its day that it uses, where only their stubs were met."""
+    """Return a sentence that names the exercises still to be written: this one, or those of its day that it uses."""
     met = {v.message.removeprefix(NOT_WRITTEN).removeprefix(": ").partition(".")[0] for v in verdicts}
     others = [each.name for each in lesson(day).exercises if each.name in met and each.name != exercise]
     if others and len(others) == len(met):
@@ -206,7 +206,7 @@ def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> 
 
 
 def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dict[str, Any]) -> str:
-    """Which exercises of its day the answer uses, directly or through one of them, whose own checks fail or have not been run: else "".
+    """Return a sentence on exercises that the answer uses and whose own checks fail or have not run, or "".
 
     A mistake in one of them shows in every check of this one, and would be looked for here.
     """
@@ -231,7 +231,7 @@ def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dic
 
 
 def _names_used(thing: object) -> set[str]:
-    """The global names that a function's code, or a class's methods, speak of; an attribute, as in `x.softmax()`, is none."""
+    """Return the global names in a function's code, or in a class's methods. An attribute, as in `x.softmax()`, is none."""
     functions = list(vars(thing).values()) if isinstance(thing, type) else [thing]
     codes = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if isinstance(f, types.FunctionType)]
     names: set[str] = set()
@@ -243,7 +243,7 @@ def _names_used(thing: object) -> set[str]:
 
 
 def _run(topic: str, exercise: str, namespace: dict[str, Any], place: OutputArea | None = None) -> tuple[list[Verdict], str]:
-    """Verdicts of the visible checks, and what the student's code printed meanwhile. place: where it is said how long it takes."""
+    """Return the verdicts of the visible checks, and the student's printed output. place: shows how long the checks take."""
     if place is None:
         return run_for_a_person(topic, namespace, exercise=exercise)
     checks = select(topic, exercise=exercise, hidden=False)
@@ -273,7 +273,7 @@ def _solved(exercise: str, namespace: dict[str, Any]) -> bool:
 
 
 def _caller_namespace() -> dict[str, Any]:
-    """The notebook's names; outside IPython, those of the module that called."""
+    """Return the notebook's names; outside IPython, those of the calling module."""
     if (kernel := shell()) is not None:
         namespace: dict[str, Any] = kernel.user_ns
         return namespace
