@@ -1,11 +1,11 @@
-"""What a check is written with: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
+"""The vocabulary of a check: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
 
-A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, cause) stay apart, so that a
+A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, cause) are separate, so that a
 notebook can set them in a table and a terminal can print them in a line.
 
-A cause is told on evidence alone: what the values themselves show (`evidence.py`), the values of a mistake that the check names
-(`suspects`), a condition that proves it (`cause` of `that` and `raises`), or all that the exercise's checks have seen being what they
-see of a known wrong version (`mistakes.py`). Where there is none of these, expected and got must do.
+A cause is reported on evidence alone: facts that the values show (`evidence.py`), the values of a mistake that the check names
+(`suspects`), a condition that proves it (`cause` of `that` and `raises`), or values seen by all of the exercise's checks that equal
+those of a known wrong version (`mistakes.py`). Without any of these, only expected and got are shown.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from torch import Tensor
 from .base import evidence
 
 Suspects = Sequence[tuple[Any, str]]
-"""(values, what it is called): the values that a known mistake gives, and a sentence that is true of whoever gives them."""
+"""The known mistakes of a check: (the values that a mistake gives, a sentence that is true of all code that gives them)."""
 
 
 class Student(Protocol):
-    """What a check calls `student`: the student's functions, in this process (`local.py`) or in a worker (`remote_student.py`).
+    """The `student` of a check: the student's functions, in this process (`local.py`) or in a worker (`remote_student.py`).
 
-    `student.f(x)` calls a function: what it is given and what it returns crosses as data, and what is no data stays with the student's
+    `student.f(x)` calls a function: its arguments and results cross as data, and a result that is no data remains with the student's
     code and is a handle here. A handle's attributes and items are read and set, its methods are called, `len`, `in`, `for`, `next`,
-    `bool` and `with` work. `==` of two handles says whether they are one object; values are compared as data. A `with` never swallows an
+    `bool` and `with` work. `==` of two handles is True if they are one object; values are compared as data. A `with` never swallows an
     exception of the check's.
     """
 
     def __getattr__(self, name: str) -> Any: ...
 
     def value(self, name: str) -> Any:
-        """What a name of the student's stands for, if it is no function: data, or a handle of a class or an object."""
+        """Return the value of a student's name that is no function: data, or a handle of a class or an object."""
         ...
 
     def play(self, story: Any, *, stop: bool = True) -> list[Any]:
-        """The outcomes of the steps of a `grading.story.CallBatch`, which are sent together."""
+        """Return the outcomes of the steps of a `CallBatch` (`sandbox/protocol/batch.py`), which are sent together."""
         ...
 
     def scene(self, name: str, *given: Any) -> Any:
-        """A scene of `grading.scenes`, played around functions or classes of the student's."""
+        """Play a scene of `async_harness.py` around functions or classes of the student's."""
         ...
 
     def ranks(self, world: int) -> Any:
-        """So many ranks that can send to each other: see `grading.ranks.Ranks`."""
+        """Return `world` ranks that can send to each other: see `Ranks` (`sandbox/process/ranks.py`)."""
         ...
 
     def generator(self, seed: int) -> Any:
-        """A handle of a torch.Generator."""
+        """Return a handle of a torch.Generator."""
         ...
 
     def gradients(self, on: bool | None = None) -> str: ...
@@ -71,11 +71,11 @@ class Student(Protocol):
     def watching(self) -> AbstractContextManager[Any]: ...
 
     def clock(self) -> float:
-        """Processor seconds of whoever runs the student's code."""
+        """Return the processor seconds of the process that runs the student's code."""
         ...
 
     def begin_check(self) -> None:
-        """The next check has all its time again."""
+        """Give the next check its whole time again."""
         ...
 
 
@@ -90,9 +90,9 @@ class CheckInfo:
 class CheckFailed(AssertionError):
     """A check's verdict that an answer is wrong.
 
-    what: one sentence; expected, got: short texts or None; cause: a sentence that the evidence carries, or None.
-    fact: the cause says what the values show and no more. values: what was looked at, whole, by which a known mistake is recognised;
-    `got` where nothing else is given.
+    what: one sentence; expected, got: short texts or None; cause: a sentence that the evidence shows, or None.
+    fact: the cause says what the values show and no more. values: all values that were compared, by which a known mistake is recognised;
+    `got` by default.
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class CheckFailed(AssertionError):
 def checks(
     exercise: str, *, weight: float = 1.0, timing: bool = False, gpu: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Marks a function as a check of `exercise`; its docstring's first line is the title.
+    """Mark a function as a check of `exercise`; its docstring's first line is the title.
 
-    timing: it measures speed, asks for `race`, and never runs beside others. gpu: it needs a CUDA device, and is skipped with
-    the reason where there is none.
+    timing: it measures speed, uses `race`, and never runs beside others. gpu: it needs a CUDA device, and is skipped with
+    the reason if there is none.
     """
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
@@ -132,13 +132,13 @@ def checks(
 
 
 def that(condition: object, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None) -> None:
-    """Fails with `what` unless `condition` is true. cause: only what the failed condition itself proves."""
+    """Fail with `what` unless `condition` is true. cause: only what the failed condition itself proves."""
     if not condition:
         raise CheckFailed(what, expected=expected, got=got, cause=cause)
 
 
 def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong value") -> None:
-    """Fails unless `got` is `want`: same values, and for tensors the same shape. Integer tensors of any width count as the same kind.
+    """Fail unless `got` is `want`: same values, and for tensors the same shape. Integer tensors of any width count as the same kind.
 
     suspects: see `Suspects`.
     """
@@ -168,10 +168,10 @@ def close(
     what: str | None = None,
     suspects: Suspects = (),
 ) -> None:
-    """Fails unless `got` equals `want` within atol + rtol * |want|, elementwise; infinities must match exactly.
+    """Fail unless `got` equals `want` within atol + rtol * |want|, elementwise; infinities must match exactly.
 
     want: a tensor, a number, or nested lists of numbers. A number may be answered by a Python number or a
-    tensor of shape (). `dtype`, if given, is demanded of the answer. Otherwise any floating dtype will do. suspects: see `Suspects`.
+    tensor of shape (). `dtype`, if given, is required of the answer. Otherwise any floating dtype will do. suspects: see `Suspects`.
     """
     if isinstance(want, int | float) and isinstance(got, int | float) and not isinstance(got, bool):
         if not _number_close(float(got), float(want), atol, rtol):
@@ -213,7 +213,7 @@ def close(
 def raises(
     kind: type[BaseException] | str, call: Callable[[], Any], *, naming: Any = None, cause: str | None = None
 ) -> None:
-    """Fails unless call() raises `kind` (a class, or the name of a class of the student's own).
+    """Fail unless call() raises `kind` (a class, or the name of a class of the student's own).
 
     naming: a value that the message must contain, e.g. the argument that was refused. cause: only what a missing or another
     exception itself proves.
@@ -239,15 +239,15 @@ def raises(
 
 
 def _never_came_to_it(error: Exception) -> bool:
-    """Whether the call was ended at a limit, or there is nothing to call: neither says anything of what is raised."""
+    """Return True if the call was ended at a limit, or there is nothing to call: neither says anything about the exception."""
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
 
 
 def stories(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
-    """Plays `count` stories, lists of steps, and fails where one does, with the shortest story that still fails.
+    """Play `count` stories, lists of steps, and fail if one fails, with the shortest story that still fails.
 
     `play(story)` raises CheckFailed. It must be able to play a story with any of its steps left out: a step that does not apply then,
-    because what it names is not there, is passed over.
+    because it names something that is not there, is skipped.
     """
     for _ in range(count):
         story = draw()
@@ -265,7 +265,7 @@ def _failure(play: Callable[[list[Any]], Any], story: list[Any]) -> CheckFailed 
 
 
 def _shortest(play: Callable[[list[Any]], Any], story: list[Any], failed: CheckFailed) -> CheckFailed:
-    """What is left of a failure when no step can be left out any more, the last ones tried first."""
+    """Shorten a failing story until no step can be left out any more, the last steps first, and return its failure."""
     again = True
     while again:
         again = False
@@ -277,12 +277,12 @@ def _shortest(play: Callable[[list[Any]], Any], story: list[Any], failed: CheckF
 
 
 def exception_names(error: BaseException) -> list[str]:
-    """Class names of `error`, most derived first; for an exception from the student's process, those it had there."""
+    """Return the class names of `error`, most derived first; for an exception from the student's process, its names there."""
     return list(getattr(error, "names", None) or [c.__name__ for c in type(error).__mro__])
 
 
 def show(value: Any, limit: int = 160, digits: int = 4) -> str:
-    """A short text for a value: tensors as lists, numbers with `digits` digits behind the point."""
+    """Return a short text for a value: tensors as lists, numbers with `digits` decimals."""
     if isinstance(value, str):
         return value if len(value) <= limit else value[: limit - 1] + "…"
     if isinstance(value, Tensor):
@@ -296,7 +296,7 @@ def show(value: Any, limit: int = 160, digits: int = 4) -> str:
 
 
 def shown_apart(expected: Any, got: Any) -> tuple[str | None, str | None]:
-    """Both as short texts, with as many digits as it takes to tell them apart; none where the texts say the same."""
+    """Return both as short texts, with as many digits as it takes to tell them apart; (None, None) if the texts are always equal."""
     if expected is None or got is None:
         return (None if expected is None else show(expected), None if got is None else show(got))
     for digits in (4, 6, 9, 17):
@@ -321,7 +321,7 @@ def _show_plain(value: Any, digits: int) -> str:
 
 
 def _suspected(got: Tensor, suspects: Suspects) -> str | None:
-    """What the known mistake is called whose values these are, or None."""
+    """Return the name of the known mistake that gives these values, or None."""
     values = got.detach().to(torch.float64)
     for mistaken, told in suspects:
         other = torch.as_tensor(mistaken).to(torch.float64)
@@ -349,7 +349,7 @@ def _as_tensor(got: Any) -> Tensor:
 
 
 def _as_real_as(got: Tensor, want: Tensor) -> None:
-    """A cast to real numbers would drop the imaginary part, and with it the mistake."""
+    """Fail for complex numbers if real ones are expected: a cast would drop the imaginary part, and with it the mistake."""
     if got.is_complex() and not want.is_complex():
         raise CheckFailed("complex numbers, where real ones are due", expected="real numbers", got=got)
 
@@ -387,7 +387,7 @@ def _worst_place(got: Tensor, want: Tensor, ok: Tensor) -> tuple[int, ...]:
 
 
 def _names(message: str, value: Any) -> bool:
-    """Whether a message names a value, however the number is written (1.5, 1.50, -1, 0, 0.0)."""
+    """Return True if a message names a value, in any form of the number (1.5, 1.50, -1, 0, 0.0)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value) in message
     import re
@@ -402,7 +402,7 @@ def _names(message: str, value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Lists and tuples compare alike: the rules rarely say which, and never mean it."""
+    """Return lists and tuples in one form: the rules rarely say which, and never mean it."""
     if isinstance(value, list | tuple) or (isinstance(value, Sequence) and not isinstance(value, str | bytes)):
         return [_plain(v) for v in value]
     if isinstance(value, Tensor):

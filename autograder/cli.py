@@ -56,7 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
 
 
 class Grouped(TyperGroup):
-    """Lists the commands in groups, a line each."""
+    """The group of commands, listed in sections with a line each."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. An invalid argument is named without the prefix that pydantic gives every message of a validator."""
@@ -75,7 +75,7 @@ class Grouped(TyperGroup):
 app = typer.Typer(cls=Grouped, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 stderr = Console(stderr=True)
 MACHINES = frozenset({errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EMFILE})
-"""Errors of a disk or its rights, which no traceback explains any better."""
+"""The error codes of a disk or its rights, which no traceback explains any better."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 
@@ -90,7 +90,7 @@ def show_version(wanted: bool) -> None:
 def about(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=show_version)] = False,
 ) -> None:
-    """From Prompt to Token: checks, grading and certification. Run `autograder COMMAND --help` for the options of a command.
+    """Check, grade and certify the exercises of From Prompt to Token. Run `autograder COMMAND --help` for the options of a command.
 
     Exit status: 0 done; 1 somebody must look; 2 a wrong argument or a damaged file.
     """
@@ -111,7 +111,7 @@ racing.register(app)
 
 
 def main() -> None:
-    """Entry point: turns expected errors into one line and an exit status."""
+    """Run the command, and turn expected errors into one line and an exit status."""
     gc_tuning.relax()
     try:
         app()
@@ -141,7 +141,7 @@ def main() -> None:
 
 
 def is_of_database(error: Exception) -> bool:
-    """Whether a database refused (a full disk, no rights, a server that is gone), without loading what only some commands need."""
+    """Return True if a database refused (full disk, no rights, lost server), without loading modules that only some commands need."""
     return any(cls.__name__ == "OperationalError" and cls.__module__.startswith(("sqlalchemy", "sqlite3")) for cls in type(error).__mro__)
 
 

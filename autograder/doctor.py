@@ -1,4 +1,4 @@
-"""What this machine has: Python, torch, GPU, model file, nbgrader, isolation, browser; each with its remedy."""
+"""A report on this machine: Python, torch, GPU, model file, nbgrader, isolation, browser; each with its remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXTRAS = (
 
 
 def findings() -> Iterator[Finding]:
-    """One finding after another; `missing` is what the course cannot do without."""
+    """Yield one finding after another; `missing` marks parts that the course needs."""
     yield python()
     yield from packages()
     yield gpu()
@@ -83,7 +83,7 @@ def models() -> Iterator[Finding]:
 
 
 def engine() -> Iterator[Finding]:
-    """Which of its kernels the course's engine takes here; a day that was handed out has no engine."""
+    """Report which of its kernels the course's engine uses here; a day that was handed out has no engine."""
     try:
         from solutions.engine import onnx_blocks
         from solutions.engine.quantized import ARM, NAMES, best_instruction_set
@@ -100,7 +100,7 @@ def engine() -> Iterator[Finding]:
 
 
 def isolation() -> Finding:
-    """Which walls stand around submissions here, and what is missing for better ones."""
+    """Report the isolation of submissions here, and the requirements of a better level."""
     if not hasattr(os, "fork"):
         remedy = "grade in WSL, a Linux container or a virtual machine; notebooks work here"
         return Finding("grading", "missing", "this system cannot fork", remedy)
@@ -128,7 +128,7 @@ def isolation() -> Finding:
 
 
 def exposed() -> Iterator[Finding]:
-    """Answers that are installed where every submission could read them."""
+    """Report answers that are installed where every submission could read them."""
     from .sandbox.confine.confine import exposed_answers
     from .sandbox.confine.isolation import EXPOSED, REMEDY
 
@@ -144,7 +144,7 @@ def browser() -> Finding:
 
 
 def extras() -> Iterator[Finding]:
-    """What a class server, grading on a cluster, and a gradebook on a server need beyond the course; a student's copy grades no class."""
+    """Report the packages that a class server, grading on a cluster, and a gradebook on a server need; a student's copy grades no class."""
     if not (Path(__file__).parent / "grading" / "executors").is_dir():
         return
     for what, package, extra, page in EXTRAS:

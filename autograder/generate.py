@@ -1,8 +1,8 @@
-"""Files that are made from others and kept in git. `make generate` writes them, and CI fails where that changes one.
+"""The generated files that are stored in git. `make generate` writes them, and CI fails if that changes one.
 
 `python -m autograder.generate` writes everything that takes seconds, and the tables of known mistakes of the topics whose checks,
 reference or incorrect versions have changed since the last release. `--tables all` makes all tables, `--tables none` makes none.
-docs/contributing.md lists these files with what each is made from.
+docs/contributing.md lists these files and their sources.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAGES: dict[str, Callable[[], object]] = {
     "docs/certification.md, docs/attacks.md, docs/mutants.md": certification.write,
     ", ".join(readme.PAGES): readme.main,
 }
-"""{files: what writes them}"""
+"""The pages as {files: the function that writes them}."""
 
 
 def changed_tables() -> list[str]:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where figures go, and the words for the machine they come from."""
+"""The shared parts of the benchmarks: the folder of figures, and the words for the machine they come from."""
 
 import json
 import os
@@ -11,19 +11,19 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def processor() -> str:
-    """Processor and cores: an absolute figure means nothing without them."""
+    """Return processor and cores: an absolute figure means nothing without them."""
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     name = names[0].partition(":")[2].strip() if names else platform.processor()
     return f"{name}, {os.cpu_count()} CPU cores"
 
 
 def machine() -> str:
-    """Processor, cores and load, in one line."""
+    """Return processor, cores and load, in one line."""
     return f"{processor()}, load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
 
 
 def in_lines(value: Any, indent: str = "") -> str:
-    """JSON with each record, a dict without dicts in it, on a line of its own: a hundred runs are a hundred lines."""
+    """Return JSON with each record, a dict without dicts in it, on a line of its own: a hundred runs are a hundred lines."""
     text = json.dumps(value)
     if "{" not in text[1:]:
         return text
@@ -34,7 +34,7 @@ def in_lines(value: Any, indent: str = "") -> str:
 
 
 def save(name: str, result: dict[str, Any], text: str) -> None:
-    """Writes results/<name>.json and results/<name>.md."""
+    """Write results/<name>.json and results/<name>.md."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(in_lines(result) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")

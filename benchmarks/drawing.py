@@ -1,4 +1,4 @@
-"""What it costs to draw: tokens a second of the same prompt, greedy and with a sampler, by the engine and by llama.cpp.
+"""The cost of drawing: tokens a second of the same prompt, greedy and with a sampler, by the engine and by llama.cpp.
 
 python benchmarks/drawing.py                        # three minutes; writes results/drawing.json and drawing.md
 python benchmarks/drawing.py --rounds 1 --new 16    # less, nothing written
@@ -27,7 +27,7 @@ from solutions.steering import apply_repetition_penalty, min_p_probs
 PROMPT = "Write a story about a lighthouse keeper who finds a letter in a bottle, and what she does with it in the end."
 ROUNDS, NEW, ROWS = 7, 128, (1, 8)
 LAST = 512
-"""Tokens that llama.cpp's penalty looks back: more than any of the texts has."""
+"""The tokens that llama.cpp's penalty looks back: more than any of the texts has."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {},
     "temperature 0.8": {"temperature": 0.8},

@@ -1,7 +1,7 @@
-"""Every engine at every point, in one run: prefill and decode of SmolLM2, and what the machine could do in the same minute.
+"""Every engine at every point, in one run: prefill and decode of SmolLM2, and the peaks of the machine in the same minute.
 
 python benchmarks/engine.py --budget 90     # all points, the small ones first, for 90 minutes; writes results/engine.json and engine.md
-python benchmarks/engine.py --budget 60     # and again: rows that are there stay, what was left out is measured now
+python benchmarks/engine.py --budget 60     # and again: existing rows remain, the missing ones are measured now
 python benchmarks/engine.py --into mine.json --prompt 64 --batch 1 4 --contender "ours, float32" "ours, quantized"
 python benchmarks/engine.py --quick         # one small point, nothing written
 """
@@ -50,7 +50,7 @@ PROMPTS = [64, 512, 2048]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 GUESSES = 4
 FIRST = {64: 9, 512: 6, 2048: 6}
-"""Of the passages of the lessons, by the prompt's length, the first row's: one whose answer does not repeat itself."""
+"""The passage of the lessons for the first row, by the prompt's length: one whose answer does not repeat itself."""
 REPEATS, PROSE = "repeating text", "prose"
 LLAMA = "llama.cpp, same file"
 LLAMA_OWN = "llama.cpp, its fastest format"
@@ -92,12 +92,12 @@ Clock = Callable[[], NDArray[np.float64]]
 
 
 def clock() -> NDArray[np.float64]:
-    """Wall and processor seconds: their differences are what something took."""
+    """Return wall and processor seconds, to be subtracted from each other."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 Run = dict[str, Any]
-"""prefill, decode: wall and processor seconds of one generation; passes: of decode, where it is not a pass a token."""
+"""The figures of one generation. prefill, decode: wall and processor seconds; passes: of decode, if it is not a pass a token."""
 Contender = Callable[[Tensor, int], Run]
 
 
@@ -215,7 +215,7 @@ def llama_cpp(file: Path) -> Contender:
 
 @cache
 def own_formats() -> dict[str, Path]:
-    """Files that llama.cpp's quantizer makes of the model, for as long as this process runs."""
+    """Return files that llama.cpp's quantizer makes of the model, for as long as this process runs."""
     folder = Path(tempfile.mkdtemp(prefix="formats-"))
     atexit.register(shutil.rmtree, folder)
     made = {kind: folder / f"{kind}.gguf" for kind in FORMATS}
@@ -226,7 +226,7 @@ def own_formats() -> dict[str, Path]:
 
 @cache
 def seconds_of_formats() -> dict[str, float]:
-    """Wall seconds of a run with each format, prompt 64, 33 new tokens, at one row and at eight, added: the best of four, in turn."""
+    """Return wall seconds of a run with each format: prompt 64, 33 new tokens, one row and eight rows added, the best of four, in turn."""
     best: dict[str, float] = {}
     for _ in range(4):
         for kind, file in own_formats().items():
@@ -272,14 +272,14 @@ def speculative(kind: str) -> Contender:
 
 @cache
 def lessons() -> list[int]:
-    """Running text of the lessons, as tokens."""
+    """Return running text of the lessons, as tokens."""
     files = sorted(ROOT.glob("course/day*/lesson.md"))
     prose = [part for path in files for part in path.read_text(encoding="utf-8").split("\n\n") if len(part) > 300 and "```" not in part]
     return load_model("smollm2").tokenizer.encode("\n\n".join(prose))
 
 
 def texts(kind: str, B: int, T: int) -> list[list[int]]:
-    """B prompts of T tokens each, another passage of the lessons in each: running text, or its first tokens again and again."""
+    """Return B prompts of T tokens each, each from another passage of the lessons: running text, or its first tokens again and again."""
     whole = lessons()
     first = FIRST.get(T, 0) if kind == PROSE else 0
     starts = [((first + row) * 1009) % (len(whole) - T) for row in range(B)]
@@ -303,7 +303,7 @@ def contender(name: str) -> Contender:
 
 
 def arithmetic(dtype: torch.dtype, size: int = 1024, rounds: int = 4) -> float:
-    """FLOP/s of the fastest way of a product of two matrices, the shortest of some rounds."""
+    """Measure the FLOP/s of the fastest way to multiply two matrices, the shortest of some rounds."""
     x, weight = torch.randn(size, size).to(dtype), torch.randn(size, size).half().to(dtype)
     best = float("inf")
     for way in WAYS:
@@ -330,19 +330,19 @@ def roofs() -> dict[str, float]:
 
 
 def width_of(name: str) -> str:
-    """Of a contender's weights: float32, 16 bits or 4 bits."""
+    """Return the width of a contender's weights: float32, 16 bits or 4 bits."""
     return "4 bits" if "llama.cpp" in name or "quantized" in name else "float32" if "float32" in name else "16 bits"
 
 
 def read_bytes(width: str, B: int, T: int, new: int) -> float:
-    """What a decode step reads: weights, and keys and values as they are in the middle of the new tokens, of the same width or float16."""
+    """Return the bytes that a decode step reads: weights, and keys and values in the middle of the new tokens, in float32 or 16 bits."""
     size = 4 if width == "float32" else 2
     stored = paths.SMOLLM2.stat().st_size if width == "4 bits" else weights("float32").num_parameters * size
     return stored + kv_cache_bytes(weights("float32").config, T + new // 2, B, size)
 
 
 def flops(B: int, T: int) -> float:
-    """Of a prefill's products with weights: every token through the layers, the last of each row through the head."""
+    """Return the FLOPs of a prefill's products with weights: every token through the layers, the last of each row through the head."""
     config, parameters = weights("float32").config, weights("float32").num_parameters
     head = config.vocab_size * config.hidden_size
     return 2.0 * B * (T * (parameters - head) + head)
@@ -352,12 +352,12 @@ def flops(B: int, T: int) -> float:
 
 
 def rounds_of(B: int, T: int) -> tuple[int, int]:
-    """Rounds that count, and rounds before them."""
+    """Return the number of rounds that count, and of rounds before them."""
     return (3, 1) if B * T <= 2048 else (2, 0) if B * T <= 8192 else (1, 0)
 
 
 def estimate(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int) -> float | None:
-    """Seconds that a contender will take at a point, from its nearest smaller one; None where it has none yet."""
+    """Estimate the seconds of a contender at a point from its nearest smaller one; None if it has none yet."""
     known = [row for row in rows if row["contender"] == name and row["batch"] <= B and row["prompt"] <= T]
     if not known:
         return None
@@ -369,7 +369,7 @@ def estimate(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int) ->
 
 
 def memory(name: str, B: int, T: int, new: int) -> float:
-    """Bytes of keys and values; transformers' cache is copied as it grows."""
+    """Return the bytes of keys and values; transformers' cache is copied as it grows."""
     size = 4 if width_of(name) == "float32" else 2
     config = weights("float32").config
     return kv_cache_bytes(config, T + new, B, size) * (3 if "transformers" in name else 1)
@@ -382,7 +382,7 @@ def available() -> float:
 
 
 def refusal(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int, left: float, longest: float) -> str | None:
-    """Why a row is not measured, None if it is."""
+    """Return the reason why a row is not measured, None if it is."""
     if "llama.cpp" in name and importlib.util.find_spec("llama_cpp") is None:
         return "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
     if (needed := memory(name, B, T, new)) > 0.5 * available():
@@ -407,7 +407,7 @@ def measured(
     of: Callable[[str], Contender] = contender,
     rounds: tuple[int, int] | None = None,
 ) -> dict[str, list[Run]]:
-    """Runs of the contenders, in turn; the order turns round from round to round. of: gives one by its name. rounds: else `rounds_of`."""
+    """Run the contenders in turn; the order alternates between rounds. of: returns one by its name. rounds: by default `rounds_of`."""
     ids = torch.randint(5, weights("float32").config.vocab_size, (B, T), generator=torch.Generator().manual_seed(T + B))
     counted, before = rounds or rounds_of(B, T)
     made = {name: of(name) for name in names}
@@ -454,7 +454,7 @@ def key(row: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def roof_lines(rows: list[dict[str, Any]], T: int, B: int) -> Iterator[str]:
-    """Of a point: what its minute allows, for each width of weights. Where a point was measured in several runs, the best of them."""
+    """Yield a point's rows of roofs, for each width of weights. For a point measured in several runs, the best of them."""
     best = {name: max(row[f"roof_{name}"] for row in rows) for name in ("bandwidth", "float32", "16 bits")}
     new = rows[0]["new"]
     for width in ("float32", "16 bits", "4 bits"):
@@ -496,7 +496,7 @@ PAIRS = [
 
 
 def verdict(rows: list[dict[str, Any]]) -> list[str]:
-    """Ours over its peer, and where it is behind."""
+    """Compare ours with its peer, and list the points at which it is slower."""
     at = {(row["contender"], row["prompt"], row["batch"]): row for row in rows}
     lines = []
     for name, peer in PAIRS:
@@ -517,7 +517,7 @@ def verdict(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def not_measured(left_out: list[dict[str, Any]]) -> list[str]:
-    """What has no row, with the reason: points of one contender and one reason in one line."""
+    """Return the rows that are missing, with the reason: points of one contender and one reason in one line."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for each in left_out:
         grouped.setdefault((each["contender"], each["why"]), []).append(f"{each['prompt']} x {each['batch']}")
@@ -534,7 +534,7 @@ def page(result: dict[str, Any]) -> str:
 
 
 def conditions(number: int, run: dict[str, Any]) -> Iterator[str]:
-    """Of one run of this script: where, with what, and what was chosen by timing."""
+    """Describe one run of this script: its machine, its versions, and the choices made by timing."""
     points = ", ".join(f"{T} x {B}" for T, B in run["points"])
     yield f"Run {number}, prompt x B {points}. Machine: {run['machine']}; {run['versions']}."
     for dtype, line in run["products"].items():
@@ -556,7 +556,7 @@ def versions() -> str:
 
 
 def known(path: Path) -> dict[str, Any]:
-    """What earlier runs left in the file. A file of another form has none of these rows."""
+    """Return the results of earlier runs in the file. A file of another form has none of these rows."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     good = all("contender" in row for row in found.get("rows", []))
     return {key: found.get(key, []) if good else [] for key in ("rows", "runs")}

@@ -1,8 +1,8 @@
 """Everything that needs a GPU: the checks that are skipped elsewhere, throughput against batch, Day 9's estimate beside a measurement.
 
 python benchmarks/gpu.py                  # some minutes on one GPU; writes benchmarks/results/gpu.json and gpu.md
-python benchmarks/gpu.py --rehearse       # the same code for CUDA, small shapes, on a stand-in for it; writes nothing
-Nothing is downloaded: the models have random weights in SmolLM2's shape and in that of a 7B, for times do not ask what a weight is.
+python benchmarks/gpu.py --rehearse       # the same code for CUDA, small shapes, on a CUDA emulator; writes nothing
+Nothing is downloaded: the models have random weights in SmolLM2's shape and in that of a 7B, because times do not depend on weights.
 Without a GPU it says so in one line and does nothing. docs/gpu.md says how to get torch with CUDA.
 """
 
@@ -65,14 +65,14 @@ SMOLLM2 = Config(
     eos_token_id=None,
 )
 SMALL = {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "head_dim": 16, "vocab_size": 512}
-"""What a rehearsal has in place of these."""
+"""The smaller shape of a rehearsal."""
 ROUNDS = 5
 T_PROMPT = 512
-"""The ladder's setting, as on Days 7, 10 and 11: decode steps after a prompt of so many tokens."""
+"""The ladder's setting, as on Days 7, 10 and 11: decode steps after a prompt of this many tokens."""
 
 
 def gpu_verdicts() -> list[Verdict]:
-    """The reference held against every check that needs a GPU, in this process."""
+    """Run every check that needs a GPU on the reference, in this process."""
     verdicts = []
     for day in syllabus():
         if day.ready:
@@ -82,7 +82,7 @@ def gpu_verdicts() -> list[Verdict]:
 
 
 def random_model(config: Config, dtype: torch.dtype, device: str) -> WeightsOnly:
-    """A model of this shape with random weights, made on the device: for time and memory, not for text."""
+    """Return a model of this shape with random weights, made on the device: for time and memory, not for text."""
     generator = torch.Generator(device)
     generator.manual_seed(0)
 
@@ -107,7 +107,7 @@ def shape_of(config: Config, key: str) -> tuple[int, ...]:
 
 
 def seconds(work: Callable[[], Any], device: str) -> float:
-    """The median of some rounds, each waited for to its end; the first is left out."""
+    """Return the median of some rounds, each waited for to its end; the first is left out."""
     found = []
     for _ in range(ROUNDS + 1):
         wait(device)
@@ -125,7 +125,10 @@ def wait(device: str) -> None:
 
 @torch.no_grad()
 def after_a_prompt(model: WeightsOnly, B: int, T: int, max_len: int, device: str) -> tuple[Tensor, KVCache]:
-    """(ids (B, 1) to go on with, a cache of B rows with one prompt of T tokens): the prompt is read once, and copied into every row."""
+    """Return (ids (B, 1) to go on with, a cache of B rows with one prompt of T tokens).
+
+    The prompt is read once, and copied into every row.
+    """
     ids = torch.randint(5, model.config.vocab_size, (1, T), device=device)
     read, cache = (KVCache(model.config, rows, length, model.dtype, device) for rows, length in ((1, T), (B, max_len)))
     newest = prefill_batch(model, ids, torch.zeros(1, dtype=torch.int64, device=device), read).argmax(-1, keepdim=True)
@@ -136,7 +139,7 @@ def after_a_prompt(model: WeightsOnly, B: int, T: int, max_len: int, device: str
 
 @torch.no_grad()
 def decode_rates(model: WeightsOnly, B: int, T: int, new: int, device: str) -> dict[str, float]:
-    """Decode tokens a second of B rows after a prompt of T, step by step and as a captured graph."""
+    """Measure decode tokens a second of B rows after a prompt of T, step by step and as a captured graph."""
     num_pad = torch.zeros(B, dtype=torch.int64, device=device)
     first, cache = after_a_prompt(model, B, T, T + new + 1, device)
     keys, values = cache.keys.clone(), cache.values.clone()
@@ -163,9 +166,10 @@ def decode_rates(model: WeightsOnly, B: int, T: int, new: int, device: str) -> d
 
 
 def launches_of_a_step(config: Config) -> dict[str, int]:
-    """What one decode step of a model of this shape starts, step by step and captured: counted on the stand-in, the same on every machine.
+    """Count the launches of one decode step of a model of this shape, step by step and captured.
 
-    Each operation of torch is counted once; one that torch makes of several kernels starts more.
+    They are counted on the emulator, and the same on every machine. Each operation of torch is counted once; an operation that torch makes
+    of several kernels starts more.
     """
     narrow = replace(config, hidden_size=16, intermediate_size=16, head_dim=4, vocab_size=32)  # the count does not depend on widths
     with EmulatedCuda() as gpu, torch.no_grad():
@@ -183,7 +187,7 @@ def launches_of_a_step(config: Config) -> dict[str, int]:
 
 @torch.no_grad()
 def estimate(model: WeightsOnly, T: int, new: int, peak_flops: float, bandwidth: float, device: str) -> dict[str, float]:
-    """Day 9's estimate of a prefill and of a decode step beside what they take; seconds."""
+    """Return Day 9's estimates of a prefill and of a decode step beside their measured times; seconds."""
     size = model.dtype.itemsize
     weights = weight_bytes(model.num_parameters, size)
     ids = torch.randint(5, model.config.vocab_size, (1, T), device=device)
@@ -213,14 +217,14 @@ def estimate(model: WeightsOnly, T: int, new: int, peak_flops: float, bandwidth:
 
 
 def roof(model: WeightsOnly, B: int, tokens: int, peak_flops: float, bandwidth: float) -> float:
-    """Tokens a second of B rows with so many tokens each, at the most: Day 9's roofline."""
+    """Return the most tokens a second of B rows with `tokens` tokens each: Day 9's roofline."""
     size = model.dtype.itemsize
     moved = weight_bytes(model.num_parameters, size) + kv_cache_bytes(model.config, tokens, B, size)
     return B / roofline_seconds(B * decode_flops(model.num_parameters, 1), moved, peak_flops, bandwidth)
 
 
 def machine_peaks(device: str, size: int, num_bytes: int) -> tuple[float, float]:
-    """FLOP/s of a bfloat16 matrix product and bytes/s of a copy on this device."""
+    """Measure FLOP/s of a bfloat16 matrix product and bytes/s of a copy on this device."""
     a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
     source = torch.ones(num_bytes // 2, device=device, dtype=torch.bfloat16)
     target = torch.empty_like(source)
@@ -228,7 +232,7 @@ def machine_peaks(device: str, size: int, num_bytes: int) -> tuple[float, float]
 
 
 def report(device: str, *, rehearse: bool) -> tuple[dict[str, Any], str]:
-    """All figures and the page that shows them."""
+    """Return all figures and the page that shows them."""
     small_shape, shape = (
         (replace(SMOLLM2, **SMALL, num_key_value_heads=2), replace(SEVEN_B, **SMALL, num_key_value_heads=4))
         if rehearse

@@ -93,7 +93,7 @@ def make_class(folder: Path, slug: str, count: int, *, stock: bool) -> None:
 
 
 def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
-    """One path over one class, in this process."""
+    """Run one path over one class, in this process."""
     from autograder.grading.executors.processes import WORTH_IT
     from autograder.lessons import find_day, release_notebook_path
 
@@ -165,7 +165,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 
 
 def count_workers(total: list[float]) -> None:
-    """Adds the processor time of each worker to total[0], read from the kernel as the worker ends."""
+    """Add the processor time of each worker to total[0], read from the kernel as the worker ends."""
     from autograder.sandbox.confine.limits import cpu_seconds
     from autograder.sandbox.process.channel import WorkerChannel
 
@@ -181,7 +181,7 @@ def count_workers(total: list[float]) -> None:
 
 
 def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
-    """One path in a fresh process, its memory watched from here."""
+    """Measure one path in a fresh process, its memory watched from here."""
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         command = [sys.executable, __file__, "--once", path, "--folder", folder, "--count", str(count), "--jobs", str(jobs)]
         load = os.getloadavg()[0]
@@ -200,7 +200,7 @@ def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
 
 
 def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
-    """Keeps the largest sizes of the grader, of one process that runs a submission, and of all together."""
+    """Record the largest sizes of the grader, of one process that runs a submission, and of all together."""
     import psutil
 
     while process.poll() is None:
@@ -221,7 +221,7 @@ def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
 
 
 def runs_a_submission(process: Any) -> bool:
-    """A worker, whose command line is that of the warm process it was forked from; or a kernel of stock nbgrader's."""
+    """Return True for a worker, whose command line is that of its fork server; or for a kernel of stock nbgrader's."""
     line, parent = process.cmdline(), process.parent()
     forked = parent is not None and parent.cmdline() == line
     return "ipykernel_launcher" in line or ("autograder.sandbox.process.forkserver" in line and forked)
@@ -253,7 +253,7 @@ def report(rows: list[dict[str, Any]], machine_text: str) -> str:
 
 
 def growth(rows: list[dict[str, Any]]) -> list[str]:
-    """How time and memory grow from the smallest class of a path to its largest."""
+    """Describe how time and memory grow from the smallest class of a path to its largest."""
     lines = []
     for path in ("nbgrader", "bulk"):
         of_path = sorted((row for row in rows if row["path"] == path), key=lambda row: row["count"])

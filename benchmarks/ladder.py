@@ -1,4 +1,4 @@
-"""The ladder that a student climbs, and the peers beside it, in one run: tokens a second of SmolLM2 behind a prompt of 64.
+"""The ladder that a student climbs, and the peers beside it, in one run: tokens a second of SmolLM2 after a prompt of 64.
 
 python benchmarks/ladder.py            # writes results/ladder.json and ladder.md; then `python -m autograder.site.readme` renews the README
 python benchmarks/ladder.py --quick    # one round of few tokens, nothing written
@@ -35,7 +35,7 @@ tokens of all rows; prefill from the call to the first. The table has medians of
 
 
 def the_loop(ids: Tensor, new: int) -> engine.Run:
-    """Day 7: no cache."""
+    """Generate with Day 7's loop: no cache."""
     model = engine.weights("float32")
     start = engine.clock()
     tokens = stream(
@@ -48,7 +48,7 @@ def the_loop(ids: Tensor, new: int) -> engine.Run:
 
 
 def the_cache(ids: Tensor, new: int) -> engine.Run:
-    """Day 10: one text, each token passed through the model once."""
+    """Generate with Day 10's cache: one text, each token passed through the model once."""
     model = engine.weights("float32")
     memory = KVCache(model.config, len(ids), ids.shape[1] + new, model.dtype)
     with torch.no_grad():

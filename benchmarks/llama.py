@@ -1,4 +1,4 @@
-"""llama.cpp as a contender, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
+"""The contender llama.cpp, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
 
 import ctypes
 import importlib.metadata
@@ -12,14 +12,16 @@ import numpy as np
 from torch import Tensor
 
 FORMATS = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "IQ4_NL": 25}
-"""Formats of llama.cpp's quantizer with groups of 32, as rows of 576 need (those with groups of 256 it replaces), by their numbers in
-llama.h (`llama_ftype`)."""
+"""The formats of llama.cpp's quantizer with groups of 32, by their numbers in llama.h (`llama_ftype`).
+
+Rows of 576 need groups of 32 (formats with groups of 256 are replaced).
+"""
 
 
 def quantize(source: Path, kind: str, into: Path) -> None:
-    """A GGUF file of another format, by llama.cpp's own quantizer. From a quantized file: good for speed, not for quality.
+    """Write a GGUF file of another format, by llama.cpp's own quantizer. From a quantized file: good for speed, not for quality.
 
-    Raises RuntimeError where the quantizer does not do it.
+    Raises RuntimeError if the quantizer fails.
     """
     api = library()
     settings = api.llama_model_quantize_default_params()
@@ -29,7 +31,7 @@ def quantize(source: Path, kind: str, into: Path) -> None:
 
 
 def build() -> str:
-    """Version of the binding, and the instructions that its llama.cpp was compiled for."""
+    """Return the version of the binding, and the instructions that its llama.cpp was compiled for."""
     parts = [part.partition("=") for part in library().llama_print_system_info().decode().replace("CPU :", "|").split("|")]
     found = [name.strip() for name, _, value in parts if value.strip() not in ("", "0")]
     return f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')} ({', '.join(found)})"
@@ -37,7 +39,7 @@ def build() -> str:
 
 @cache
 def library() -> Any:
-    """llama_cpp, its log switched off."""
+    """Return llama_cpp, its log switched off."""
     import llama_cpp
 
     api: Any = llama_cpp
@@ -48,7 +50,7 @@ def library() -> Any:
 
 
 class LlamaCpp:
-    """`batch` sequences of up to max_len tokens each, with so many threads. The weights stay as the file has them."""
+    """A contender of `batch` sequences of up to max_len tokens each, with `threads` threads. The weights remain as the file has them."""
 
     def __init__(self, path: Path, batch: int, max_len: int, threads: int) -> None:
         api = self.api = library()
@@ -63,7 +65,10 @@ class LlamaCpp:
         self.slots = api.llama_batch_init(batch * max_len, 0, 1)
 
     def run(self, ids: Tensor, new: int, clock: Callable[[], Any] = time.perf_counter) -> tuple[list[list[int]], Any, Any]:
-        """New tokens of each row, seconds to the first token's logits, seconds from there to the last one's: differences of a clock."""
+        """Return new tokens of each row, seconds to the first token's logits, seconds from there to the last one's.
+
+        The seconds are differences of a clock.
+        """
         api, (B, T) = self.api, ids.shape
         api.llama_memory_clear(api.llama_get_memory(self.context), True)
         start = clock()
@@ -76,7 +81,7 @@ class LlamaCpp:
         return np.stack(tokens, axis=1).tolist(), first - start, clock() - first
 
     def _decode(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """One call of llama.cpp; the most probable token after each row's last one."""
+        """Call llama.cpp once, and return the most probable token after each row's last one."""
         last = np.append(rows[1:] != rows[:-1], True)
         self._fill(tokens, positions, rows, last)
         if self.api.llama_decode(self.context, self.slots) != 0:
@@ -85,7 +90,7 @@ class LlamaCpp:
         return np.array([np.ctypeslib.as_array(each, (self.vocab_size,)).argmax() for each in logits])
 
     def logits(self, ids: Tensor) -> np.ndarray:
-        """After each token of one text ids (1, T): (T, V), float32."""
+        """Return the logits after each token of one text ids (1, T): (T, V), float32."""
         api, n = self.api, ids.shape[1]
         api.llama_memory_clear(api.llama_get_memory(self.context), True)
         self._fill(ids[0].numpy(), np.arange(n), np.zeros(n, np.int64), np.ones(n))

@@ -1,4 +1,4 @@
-"""Loading SmolLM2 from its GGUF file: the course's kit against transformers, in time and in memory.
+"""The loading of SmolLM2 from its GGUF file: the course's kit against transformers, in time and in memory.
 
 python benchmarks/load.py            # some minutes; writes benchmarks/results/load.json and load.md
 """
@@ -25,7 +25,7 @@ LEAST_RATIO, MOST_MEMORY = 2.0, 1.5
 
 
 def resident_bytes(field: str) -> int:
-    """VmRSS (now) or VmHWM (peak) of this process; getrusage's peak would include the parent's, from before exec."""
+    """Return VmRSS (now) or VmHWM (peak) of this process; getrusage's peak would include the parent's, from before exec."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
@@ -33,7 +33,7 @@ def resident_bytes(field: str) -> int:
 
 
 def load_once(loader: str) -> dict[str, float]:
-    """One load in this process: seconds and peak bytes above the baseline."""
+    """Load once in this process: seconds and peak bytes above the baseline."""
     import torch
 
     sys.path.append(str(ROOT))
@@ -63,7 +63,7 @@ def load_once(loader: str) -> dict[str, float]:
 
 
 def measure(runs: int) -> dict[str, list[dict[str, float]]]:
-    """Runs the loaders in turn, each in a fresh process; the first turn is not counted."""
+    """Run the loaders in turn, each in a fresh process; the first turn is not counted."""
     rows: dict[str, list[dict[str, float]]] = {loader: [] for loader in LOADERS}
     for run in range(runs + 1):
         for loader in LOADERS:

@@ -1,4 +1,4 @@
-"""Which tokens the quantized engine changes: 200 texts, float32's greedy tokens, and how sure float32 was of each.
+"""The tokens that the quantized engine changes: 200 texts, float32's greedy tokens, and how sure float32 was of each.
 
 python benchmarks/margins.py                        # two minutes of one core; writes results/margins.json and margins.md
 python benchmarks/margins.py --texts 20             # fewer texts, nothing written
@@ -26,7 +26,7 @@ TEXTS, NEW = 200, 24
 LENGTHS = [8, 16, 32, 64]
 SOURCES = ("course/day*/lesson.md", "solutions/*.py", "datasets/tiny/samples.txt", "datasets/multilingual.jsonl")
 NOISES = 5
-"""From so many standard deviations of the error on, no token may be another."""
+"""The margin, in standard deviations of the error, above which no token may differ."""
 COUNTED = f"""\
 A text is a piece of the course's own (lessons, answers, stories, sentences in several languages), cut where a random number says:
 {", ".join(map(str, LENGTHS))} tokens, each length equally often, and float32's own {NEW} greedy tokens behind them. Every engine reads it
@@ -36,7 +36,7 @@ same difference."""
 
 
 def pieces(count: int) -> Iterator[list[int]]:
-    """The beginnings of the texts, in the order of their lengths."""
+    """Yield the beginnings of the texts, in the order of their lengths."""
     tokenizer = load_model("smollm2").tokenizer
     files = [path for pattern in SOURCES for path in sorted(ROOT.glob(pattern))]
     every = [tokenizer.encode(path.read_text(encoding="utf-8")) for path in files]
@@ -50,7 +50,7 @@ def pieces(count: int) -> Iterator[list[int]]:
 
 
 def continued(count: int) -> Iterator[Tensor]:
-    """The texts: each piece, and float32's greedy tokens behind it, (1, length + NEW)."""
+    """Yield the texts: each piece, and float32's greedy tokens after it, (1, length + NEW)."""
     model = PackedModel(load_model("smollm2").weights_only(), "linear")  # the same roundings wherever it runs
     by_length: dict[int, list[list[int]]] = {}
     for piece in pieces(count):
@@ -65,7 +65,7 @@ def continued(count: int) -> Iterator[Tensor]:
 
 
 def measured(texts: list[Tensor], model: QuantizedModel, threads: int) -> dict[str, dict[str, Tensor]]:
-    """Of each engine, at every place of all texts: float32's margin, the error of that difference, whether the token is another."""
+    """Measure each engine at every place of all texts: float32's margin, the error of that difference, True if the token differs."""
     real, longest = load_model("smollm2"), max(text.shape[1] for text in texts)
     quantized = QuantizedEngine(model=model, max_len=longest, threads=threads)
     engines: dict[str, Any] = {"ours": quantized.logits}

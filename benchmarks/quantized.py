@@ -28,7 +28,7 @@ from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, b
 BATCHES = [1, 4, 8, 16, 32]
 PROMPTS = [64, 512, 2048]
 LEAST = {1: 1.5, 4: 2.5}
-"""Of decode over llama.cpp; 1 at every other number of rows, and for prefill."""
+"""The goals of decode over llama.cpp, by rows; 1 at every other number of rows, and for prefill."""
 TEXTS = ("course/day01_softmax/lesson.md", "solutions/samplers.py", "datasets/tiny/samples.txt", "datasets/multilingual.jsonl")
 COUNTED = """\
 Both read the same GGUF file (Q4_1 weights, Q8_0 embedding), get the same random prompts of one length and the same number of threads,
@@ -71,7 +71,10 @@ def point(model: QuantizedModel, T: int, B: int, new: int, rounds: int, threads:
 
 
 def quality(model: QuantizedModel, length: int, threads: int) -> list[dict[str, Any]]:
-    """How far the logits are from float32's, by text and contender: KL divergence in nats, and how often the likeliest token is another."""
+    """Measure how far the logits are from float32's, by text and contender.
+
+    KL divergence in nats, and how often the likeliest token differs.
+    """
     real = load_model("smollm2")
     rows = []
     for text in TEXTS:

@@ -1,4 +1,4 @@
-"""How far the race's score is the same from race to race: the course's engine in the student's place, and the starting one.
+"""The spread of the race's score from race to race: the course's engine in the student's place, and the starting one.
 
 python benchmarks/race.py              # half an hour; writes benchmarks/results/race.json and race.md
 python benchmarks/race.py --seeds 1    # a trial; writes nothing
@@ -27,7 +27,7 @@ from outside."""
 
 
 def raced(name: str, seed: int) -> dict[str, Any]:
-    """One race, from new workers on."""
+    """Run one race with new workers."""
     outcome = Outcome(seed, TINY.model, FLOAT32)
     with one_thread(), closing(Rivals()) as rivals:
         student = rivals.naive() if name == "the starting engine" else rivals.reference()
@@ -38,14 +38,14 @@ def raced(name: str, seed: int) -> dict[str, Any]:
 
 
 def spread(rows: list[dict[str, Any]]) -> str:
-    """In words, of one engine."""
+    """Describe the spread of one engine in words."""
     scores = [row["score"] for row in rows if row["score"] is not None]
     told = f"{len(rows)} races, {len(rows) - len(scores)} inconclusive"
     return told + (f"; scores from {min(scores):.2f} to {max(scores):.2f}" if scores else "")
 
 
 def spreads(rows: list[dict[str, Any]]) -> str:
-    """A line for each engine."""
+    """Return a line for each engine."""
     return "\n".join(f"- {name}: {spread([row for row in rows if row['engine'] == name])}." for name in ENGINES)
 
 

@@ -1,9 +1,9 @@
-"""CUDA rehearsed on a CPU, for whole programs: the course's stand-in, and what belongs to random numbers and to reports.
+"""A CUDA emulator on a CPU, for whole programs: the course's emulator, and rules for random numbers and reports.
 
-`autograder/sandbox/measure/cuda_emulator.py` records, replays, counts and refuses what belongs to memory, streams and devices. Added
+`autograder/sandbox/measure/cuda_emulator.py` records, replays, counts, and refuses errors of memory, streams and devices. Added
 here: a generator is made for a device and refused on another one; inside a recording only the default generator and those registered
 with the graph draw; `torch.cuda.set_sync_debug_mode("error")` makes every wait an error; `x.cuda()` is `x.to("cuda")`; a GPU has a name.
-No time that is taken in here means anything.
+No time that is measured in here means anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "a stand-in, on the CPU"
 
 
 class Generator(torch.Generator):
-    """torch.Generator, with a device that it only says it has."""
+    """A torch.Generator with a device that is only a label."""
 
     said: torch.device
 
@@ -42,7 +42,7 @@ class Generator(torch.Generator):
 
 
 class StrictGraph(Graph):
-    """torch.cuda.CUDAGraph, which may be told whose random numbers it draws."""
+    """A torch.cuda.CUDAGraph that can register the generators whose random numbers it draws."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.registered: list[torch.Generator] = []
@@ -52,7 +52,7 @@ class StrictGraph(Graph):
 
 
 class StrictlyEmulatedCuda(EmulatedCuda):
-    """See the module. Made like `EmulatedCuda`: `with StrictlyEmulatedCuda() as gpu: there = gpu.on_gpu(tensors)`."""
+    """The stricter emulator of this module. Made like `EmulatedCuda`: `with StrictlyEmulatedCuda() as gpu: there = gpu.on_gpu(tensors)`."""
 
     graph_made: StrictGraph | None = None
     sync_debug_mode: str = "default"

@@ -3,7 +3,7 @@
 python benchmarks/replicas.py                        # about six minutes; writes benchmarks/results/replicas.json and replicas.md
 python benchmarks/replicas.py --requests 8 --caches 4096   # a trial; writes nothing
 
-It needs HAProxy (on Debian: apt-get install haproxy). Only 127.0.0.1 is asked.
+It needs HAProxy (on Debian: apt-get install haproxy). All requests go to 127.0.0.1.
 """
 
 import argparse
@@ -44,14 +44,14 @@ that are being answered among them."""
 
 
 def system_message(house: str) -> str:
-    """Rules that no other house has: some hundreds of tokens."""
+    """Return rules that no other house has: some hundreds of tokens."""
     rng = random.Random(house)
     rules = (f"Rule {i}: {rng.randrange(1000, 10000)} goes before {rng.randrange(1000, 10000)}." for i in range(1, RULES + 1))
     return "\n".join([f"You keep the rules of House {house}.", *rules])
 
 
 def chats(count: int) -> list[list[dict[str, str]]]:
-    """The messages of each request."""
+    """Return the messages of each request."""
     rng = random.Random(SEED)
     return [
         [
@@ -63,7 +63,7 @@ def chats(count: int) -> list[list[dict[str, str]]]:
 
 
 async def measure(base: str, requests: int, rate: float) -> dict[str, Any]:
-    """One row: what came of each request, and what the replicas have counted meanwhile."""
+    """Measure one row: the result of each request, and the replicas' counts meanwhile."""
     uniforms = torch.rand(requests, generator=torch.Generator().manual_seed(SEED), dtype=torch.float64).tolist()
     asked, who = chats(requests), Counter[str]()
     async with httpx.AsyncClient(base_url=base, timeout=600, limits=httpx.Limits(max_connections=None)) as client:
@@ -92,13 +92,16 @@ async def measure(base: str, requests: int, rate: float) -> dict[str, Any]:
 
 
 def figures(answer: httpx.Response) -> dict[str, int]:
-    """What /metrics says of prompt tokens."""
+    """Return the figures of prompt tokens in /metrics."""
     values = dict(line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#"))
     return {"prompt": int(float(values['fpt_tokens_total{kind="prompt"}'])), "cached": int(float(values["fpt_cached_tokens_total"]))}
 
 
 def command(port: int, model: str, cache: int, route: str) -> list[str]:
-    """A cache of numbers has room for max_len tokens, or for as many as all rows have together, up to 4096."""
+    """Return the command that starts the replicas.
+
+    A cache of numbers has room for max_len tokens, or for as many as all rows have together, up to 4096.
+    """
     words = [sys.executable, "-m", "autograder.cli", "serve", "--replicas", str(REPLICAS), "--route", route, "--model", model]
     return [*words, "--port", str(port), "--rows", str(ROWS), "--max-len", str(cache // ROWS if cache < 4096 else 2048)]
 

@@ -1,12 +1,12 @@
-"""`make serve` under load, beside llama.cpp's own server on the same file where one is installed: who waits how long, at which rate.
+"""`make serve` under load, beside llama.cpp's own server on the same file if one is installed: waiting times at each rate.
 
 python benchmarks/server.py                       # some minutes; writes benchmarks/results/server.json and server.md
 python benchmarks/server.py --requests 8 --rates 1   # a trial; writes nothing
 
 llama.cpp's server is `llama-server` on the PATH, or else `pip install "llama-cpp-python[server]"`, which compiles for some minutes and
-answers one request at a time. Where there is neither, a line says so, and ours is measured alone. Where `llama-quantize` is on the PATH
+answers one request at a time. If there is neither, a line says so, and ours is measured alone. If `llama-quantize` is on the PATH
 too, llama-server is measured a second time with a file of the format in which llama.cpp is fastest here (Q4_0), made from the same one.
-Only 127.0.0.1 is asked.
+All requests go to 127.0.0.1.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 def commands(port: int, fastest: Path | None = None) -> dict[str, list[str]]:
-    """How each server that is installed is started. fastest: the model in llama.cpp's fastest format."""
+    """Return the command of each installed server. fastest: the model in llama.cpp's fastest format."""
     found = {"ours": [sys.executable, "-m", "autograder.cli", "serve", "--port", str(port), "--rows", str(ROWS)]}
     room = str(ROWS * 2048)
     if binary := shutil.which("llama-server"):
@@ -74,7 +74,7 @@ def commands(port: int, fastest: Path | None = None) -> dict[str, list[str]]:
 
 
 def in_fastest_format(folder: Path) -> Path | None:
-    """The model in Q4_0, where llama.cpp's quantizer is installed."""
+    """Return the model in Q4_0, or None if llama.cpp's quantizer is not installed."""
     binary, made = shutil.which("llama-quantize"), folder / "SmolLM2.Q4_0.gguf"
     if binary is None:
         return None
@@ -83,7 +83,7 @@ def in_fastest_format(folder: Path) -> Path | None:
 
 
 def build() -> str:
-    """What llama-server says of itself, in one line."""
+    """Return the version of llama-server, in one line."""
     binary = shutil.which("llama-server")
     if binary is None:
         return ""
@@ -93,7 +93,7 @@ def build() -> str:
 
 @contextmanager
 def started(command: list[str], port: int) -> Iterator[str]:
-    """A server that answers, at its address."""
+    """Start a server, and yield its address as soon as it answers."""
     base = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -119,7 +119,7 @@ def started(command: list[str], port: int) -> Iterator[str]:
 
 
 async def measure(base: str, rate: float, requests: int) -> dict[str, Any]:
-    """One rate: how many were served, and how fast."""
+    """Measure one rate: how many were served, and how fast."""
     uniforms = torch.rand(requests, generator=torch.Generator().manual_seed(SEED), dtype=torch.float64).tolist()
     async with httpx.AsyncClient(base_url=base, timeout=300, limits=httpx.Limits(max_connections=None)) as client:
 

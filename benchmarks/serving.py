@@ -2,7 +2,7 @@
 
 python benchmarks/serving.py                      # 15 to 20 minutes; writes benchmarks/results/serving.json, serving.md and serving.svg
 python benchmarks/serving.py --requests 20        # the first 20 requests only; writes nothing
-python benchmarks/serving.py --page               # the page and the picture anew, from the figures that are there
+python benchmarks/serving.py --page               # the page and the picture again, from the existing figures
 """
 
 import argparse
@@ -55,11 +55,11 @@ class Job:
 
 
 Serve = Callable[[PackedModel, list[Job], Any], list[Trace]]
-"""(the model, the requests, a clock that begins now) -> a trace each."""
+"""A way to serve: (the model, the requests, a clock that begins now) -> a trace each."""
 
 
 def trace(count: int, vocab_size: int, rate: float) -> list[Job]:
-    """The first `count` requests of the one trace."""
+    """Return the first `count` requests of the one trace."""
     rng, clock, jobs = random.Random(SEED), 0.0, []
     for _ in range(count):
         clock += rng.expovariate(rate)
@@ -70,7 +70,7 @@ def trace(count: int, vocab_size: int, rate: float) -> list[Job]:
 
 
 class WallClock:
-    """Seconds since it was made."""
+    """The wall clock: seconds since it was made."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -83,7 +83,7 @@ class WallClock:
 
 
 class ProcessorClock:
-    """Seconds for which this process was at work since the clock was made. Who waits loses no time: the clock jumps."""
+    """The processor clock: seconds of work of this process since it was made. Waiting takes no time: the clock jumps."""
 
     def __init__(self) -> None:
         self.start = time.process_time()
@@ -158,7 +158,7 @@ POLICIES: dict[str, Serve] = {
 
 
 def figures(traces: list[Trace]) -> dict[str, float]:
-    """What a row of the table says."""
+    """Return the figures of a row of the table."""
     told = summarize(traces)
     gaps = [gap for trace in traces for gap in trace.itl]
     rate = goodput(traces, TTFT_SLO, ITL_SLO)
@@ -197,7 +197,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any]) -> None:
-    """results/serving.svg: for every promise, how many requests would have kept it."""
+    """Draw results/serving.svg: for every promise, how many requests would have kept it."""
     fig, axes = plots.figure(1, 2, width=9.6, height=3.2, sharey=True)
     panels = (("first token within, s", TTFT_SLO, lambda t: t.ttft), ("every further token within, s", ITL_SLO, lambda t: max(t.itl)))
     for ax, (label, slo, value) in zip(axes, panels, strict=True):

@@ -1,9 +1,9 @@
-"""How long `autograder similar` takes for a large class, and whether it finds the copies in it.
+"""The time of `autograder similar` for a large class, and the copies that it finds.
 
     python benchmarks/similarity.py [--students 2000] [--copies 20]
 
 The class is made up: each student's answers are lines drawn at random, so that they differ as much as a notebook lets them. That is the
-most work there can be. Some have copied: other names, cells in another order, every tenth line written anew.
+most work there can be. Some have copied: other names, cells in another order, every tenth line written differently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.lessons import find_day, release_notebook_path
 
 DAY = find_day("samplers")
 NUM_LINES = 12
-"""Of an answer: nine exercises have some 2,000 tokens, about twice what the course's own have."""
+"""The lines of an answer: nine exercises have some 2,000 tokens, about twice what the course's own have."""
 METHODS = (
     "abs", "add", "amax", "amin", "argmax", "argmin", "argsort", "bool", "clamp", "clone", "cos", "cummax", "cumsum", "detach",
     "diff", "div", "double", "eq", "exp", "expand", "flatten", "flip", "float", "floor", "frac", "gather", "ge", "gt", "index_select",
@@ -35,7 +35,7 @@ NAMES = "abcdefghij"
 
 
 def line(rng: random.Random) -> str:
-    """An assignment of an expression of some 18 tokens."""
+    """Return an assignment of an expression of some 18 tokens."""
     return f"    {rng.choice(NAMES)} = {expression(rng, depth=3)}"
 
 
@@ -58,7 +58,7 @@ def answers(rng: random.Random, exercises: list[str]) -> dict[str, str]:
 
 
 def copied(rng: random.Random, of: dict[str, str]) -> dict[str, str]:
-    """Names changed, one line in ten another, exercises in reverse order."""
+    """Return a copy: names changed, one line in ten different, exercises in reverse order."""
     found = {}
     for name, source in reversed(of.items()):
         lines = [line(rng) if n and rng.random() < 0.1 else text for n, text in enumerate(source.split("\n"))]

@@ -1,10 +1,10 @@
-"""Is speed graded fairly? Every timing check, many times, on right versions and on slow ones, with the machine quiet and with it busy.
+"""The fairness of timing checks: each of them, many times, on right versions and on slow ones, with the machine quiet and with it busy.
 
 python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
-python benchmarks/timing.py --load quiet --versions right --check test_a_step_hardly_grows    # these rows anew; the others stay
+python benchmarks/timing.py --load quiet --versions right --check test_a_step_hardly_grows    # only these rows again; the others remain
 python benchmarks/timing.py --load busy --at-once 2     # two of the rows at a time: sooner done, and busier still
-python benchmarks/timing.py --load quiet --runs 25 --add    # 25 runs more to each row that is there
+python benchmarks/timing.py --load quiet --runs 25 --add    # 25 runs more for each existing row
 """
 
 import argparse
@@ -38,7 +38,7 @@ SLOW = {
     "test_a_step_hardly_grows": ("wrong_forward_recomputes_old_ids.py", "wrong_forward_turns_old_keys_one_by_one.py"),
     "test_sixteen_rows_at_once": ("wrong_generate_batch_row_by_row.py", "wrong_generate_batch_cache_for_each_row.py"),
 }
-"""For each timing check, specimens that give the right answer and that this check is there for."""
+"""The specimens for each timing check: they give the right answer, and the check should catch them."""
 WORDS = """\
 Each run starts a new worker with one version and holds it against one check. A right version must never fail, a slow one never
 pass; an inconclusive run is no verdict (grading measures it again with more rounds, then asks a person). "Ratio" is the version's processor
@@ -46,7 +46,7 @@ time over the reference's (for growth: of the long over the short), against the 
 
 
 def busy_loop() -> None:
-    """Work that fights for processor and caches alike."""
+    """Run work that competes for processor and caches alike."""
     import torch
 
     torch.set_num_threads(1)
@@ -58,7 +58,7 @@ def busy_loop() -> None:
 
 @contextmanager
 def load(kind: str) -> Iterator[None]:
-    """Both cores taken by other work, or not."""
+    """Occupy all cores with other work, or do nothing."""
     processes = [multiprocessing.get_context("spawn").Process(target=busy_loop, daemon=True) for _ in range(os.cpu_count() or 1)]
     if kind == "busy":
         for process in processes:
@@ -73,7 +73,7 @@ def load(kind: str) -> Iterator[None]:
 
 
 def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
-    """{name: source to run after the reference}."""
+    """Return {name: source to run after the reference}."""
     if right:
         found = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if listed.right]
         chosen = [s for s in found if s.exercise == check.exercise][:4]
@@ -82,7 +82,7 @@ def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
 
 
 def once(topic: str, check: Check, source: str) -> dict[str, Any]:
-    """One run: outcome, ratios, limit, seconds."""
+    """Run once: outcome, ratios, limit, seconds."""
     start = time.perf_counter()
     cells = [Cell("reference", solution_source(topic)), Cell("version", source)]
     far = RemoteStudent(topic, cells, earlier_sources(topic))
@@ -102,7 +102,7 @@ def once(topic: str, check: Check, source: str) -> dict[str, Any]:
 
 
 def wanted_rows(kinds: list[str], only: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """(topic, check, whether of right versions)"""
+    """Yield (topic, check, True for right versions)."""
     for day in syllabus():
         for check in load_checks(day.topic) if day.ready else ():
             if check.timing and (not only or check.name in only):
@@ -110,7 +110,7 @@ def wanted_rows(kinds: list[str], only: list[str]) -> Iterator[tuple[str, str, b
 
 
 def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
-    """The row of one check and one kind of version."""
+    """Return the row of one check and one kind of version."""
     check = next(check for check in load_checks(topic) if check.name == name)
     turns = itertools.cycle(versions(topic, check, right=right).items())
     start = time.perf_counter()
@@ -120,7 +120,7 @@ def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
 
 
 def place(row: dict[str, Any]) -> tuple[str, str, bool]:
-    """Where a row stands: by day, right versions first."""
+    """Return the sort key of a row: by day, right versions first."""
     return row["topic"] != "kv_cache", row["check"], not row["right"]
 
 

@@ -25,7 +25,7 @@ FOLDER = ROOT / "build" / "cache"
 
 
 def folder() -> Path | None:
-    """Return the cache's folder, or None where the cache is switched off."""
+    """Return the cache's folder, or None if the cache is switched off."""
     chosen = os.environ.get(VARIABLE)
     return None if chosen == OFF else Path(chosen) if chosen else FOLDER
 
@@ -44,7 +44,7 @@ def load(kind: str, name: str, key: str) -> bytes | None:
 
 
 def store(kind: str, name: str, key: str, content: bytes, *, most: int = 1) -> None:
-    """Store an entry, and remove the oldest ones of this kind and name over `most`. Where nothing can be written, do nothing."""
+    """Store an entry, and remove the oldest ones of this kind and name over `most`. If nothing can be written, do nothing."""
     path = _path(kind, name, key)
     if path is None:
         return
@@ -59,7 +59,7 @@ def store(kind: str, name: str, key: str, content: bytes, *, most: int = 1) -> N
 def alone(kind: str, name: str) -> Iterator[None]:
     """Hold a lock on this kind and name: of two processes that want one entry, the second waits for the first and loads it.
 
-    The lock ends with its process, however that ends. Where nothing can be cached, nobody waits.
+    The lock ends with its process, however that ends. If nothing can be cached, no process waits.
     """
     found = folder()
     if found is None:

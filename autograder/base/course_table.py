@@ -1,4 +1,4 @@
-"""What the grader needs to know of the syllabus: topics in order, sources of earlier days."""
+"""The part of the syllabus that the grader needs: topics in order, sources of earlier days."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYLLABUS = ROOT / "course" / "syllabus.toml"
 
 @cache
 def known_topics() -> tuple[str, ...]:
-    """All topics of the syllabus whose solutions exist, in the order of days."""
+    """Return all topics of the syllabus whose solutions exist, in the order of days."""
     days = tomllib.loads(SYLLABUS.read_text(encoding="utf-8"))["day"]
     return tuple(d["topic"] for d in sorted(days, key=lambda d: d["number"]) if solution_path(d["topic"]).exists())
 
@@ -40,5 +40,5 @@ def _earlier(topic: str) -> tuple[tuple[str, str], ...]:
 
 
 def earlier_sources(topic: str) -> dict[str, str]:
-    """Source of the reference for every day before `topic`: what a worker is given, and nothing else."""
+    """Return the source of the reference for every day before `topic`: what a worker is given, and nothing else."""
     return dict(_earlier(topic))

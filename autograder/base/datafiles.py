@@ -1,4 +1,4 @@
-"""Reads `datasets/hand_computed.toml`."""
+"""A reader of `datasets/hand_computed.toml`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _cache: dict[float, dict[str, Any]] = {}
 
 
 def hand_computed(topic: str) -> dict[str, Any]:
-    """The topic's section of the numbers worked out by hand; empty if it has none."""
+    """Return the topic's section of the numbers worked out by hand; empty if it has none."""
     path = DATASETS / "hand_computed.toml"
     stamp = path.stat().st_mtime
     if stamp not in _cache:

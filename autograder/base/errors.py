@@ -2,15 +2,15 @@
 
 
 class CourseError(Exception):
-    """Bad arguments or damaged input: one line that says what and how to mend it. Exit status 2."""
+    """Bad arguments or damaged input: one line that says what happened and how to fix it. Exit status 2."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback, which would tell of our files alone."""
+        """Return the lines that IPython shows in place of a traceback, which would lead through our files alone."""
         return [str(self)]
 
 
 class InfrastructureFault(BaseException):
-    """Something of ours broke while grading. Never a zero: it is retried, then reported for a person.
+    """A fault of our own code while grading. Never a zero: it is retried, then reported for a person.
 
     A BaseException, so that no `except Exception` in a check can turn it into a verdict.
     """

@@ -1,6 +1,6 @@
-"""What the values themselves say of a wrong answer: facts, told beside expected and got. No guess at what a student meant.
+"""Facts about an incorrect answer that its values show, reported beside expected and got. No guess at what a student meant.
 
-Each function gives one true sentence, or None. A cause that the values do not carry is not told at all.
+Each function gives one true sentence, or None. A cause that the values do not show is not reported at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 MAX_VALUES = 200_000
-"""Larger results are not sorted and turned round: a check waits for this."""
+"""The limit above which results are not sorted or transposed, because a check waits for this."""
 FACTORS = {
     math.log(2): "ln 2",
     1 / math.log(2): "1 / ln 2",
@@ -25,7 +25,7 @@ FACTORS = {
 
 
 def of_type(got: Any) -> str | None:
-    """A result that should be a tensor and is none."""
+    """Explain a result that should be a tensor and is none."""
     if got is None:
         return "The function gave None: is a `return` missing?"
     if isinstance(got, tuple) and len(got) == 2 and all(isinstance(part, Tensor) for part in got):
@@ -43,7 +43,7 @@ def of_type(got: Any) -> str | None:
 
 
 def of_shape(got: Tensor, want: Tensor) -> str | None:
-    """Two tensors of different shapes: are the numbers right?"""
+    """Explain two tensors of different shapes: say if the numbers are right."""
     if part := _a_part(got, want):
         return part
     if got.numel() != want.numel() or not 0 < got.numel() <= MAX_VALUES:
@@ -63,7 +63,7 @@ def of_shape(got: Tensor, want: Tensor) -> str | None:
 
 
 def _a_part(got: Tensor, want: Tensor) -> str | None:
-    """One dimension is too short or too long, and all that is there is right."""
+    """Explain one dimension that is too short or too long, if all values that both have are right."""
     differ = [d for d in range(want.dim()) if got.dim() == want.dim() and got.shape[d] != want.shape[d]]
     if len(differ) != 1 or 0 in (got.numel(), want.numel()) or max(got.numel(), want.numel()) > MAX_VALUES:
         return None
@@ -80,7 +80,7 @@ def _a_part(got: Tensor, want: Tensor) -> str | None:
 
 
 def of_values(got: Tensor, want: Tensor) -> str | None:
-    """Two tensors of one shape whose values differ."""
+    """Explain two tensors of one shape whose values differ."""
     if not 1 < got.numel() <= MAX_VALUES or got.is_complex() or want.is_complex():
         return None
     g, w = got.detach().double().cpu(), want.detach().double().cpu()
@@ -90,7 +90,7 @@ def of_values(got: Tensor, want: Tensor) -> str | None:
 
 
 def of_lists(got: list[Any], want: list[Any]) -> str | None:
-    """Two lists that differ."""
+    """Explain two lists that differ."""
     if got == want:
         return None
     if got and got == want[: len(got)]:
@@ -139,7 +139,7 @@ def _near(g: Tensor, w: Tensor) -> bool:
 
 
 def _turned(g: Tensor, w: Tensor) -> str | None:
-    """Two dimensions of one size exchanged."""
+    """Explain two dimensions of one size that were exchanged."""
     for a, b in itertools.combinations(range(g.dim()), 2):
         if g.shape[a] == g.shape[b] > 1 and _near(g.transpose(a, b), w):
             return f"The numbers are right, with dimensions {a} and {b} exchanged."
@@ -181,7 +181,7 @@ def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
 
 
 def _some_rows(g: Tensor, w: Tensor) -> str | None:
-    """Which rows (of the first dimension that has several) are right."""
+    """Name the rows (of the first dimension) that are right, and those that are not."""
     if g.dim() < 2 or not 2 <= g.shape[0] <= 16:
         return None
     right = [row for row in range(g.shape[0]) if _near(g[row], w[row])]
@@ -192,7 +192,7 @@ def _some_rows(g: Tensor, w: Tensor) -> str | None:
 
 
 def all_of(things: Sequence[object]) -> str:
-    """`0, 1 and 2`."""
+    """Return the things as `0, 1 and 2`."""
     *first, last = map(str, things)
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes, *, prefix: str = ".part-", mode: int = 0o644, durable: bool = False) -> None:
-    """Writes beside the path under a name that begins with prefix, and renames; folders on the way are made.
+    """Write a file beside the path under a name that begins with prefix, and rename it. Create missing parent folders.
 
-    durable: waits until the disk has it, so that not even a power cut leaves an empty file.
+    durable: wait until the disk has it, so that not even a power cut leaves an empty file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)

@@ -1,4 +1,4 @@
-"""Which of the course's own files a module comes to import, read from their sources: nothing is run."""
+"""The course's own files that a module may import, read from their sources: no code is run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .parsing import parse
 def imported_files(
     root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False, *, package: str = "autograder"
 ) -> set[Path]:
-    """The files of one package that these modules are and may come to import, wherever the import stands; paths from root.
+    """Return the files of one package that these modules are and may import, also inside functions; paths from root.
 
-    leave_out: is asked of each name; what it leaves out is not followed.
+    leave_out: a predicate on each name; the modules that it selects are not followed.
     """
     found: set[Path] = set()
     waiting = list(names)
@@ -43,14 +43,14 @@ def _module_file(root: Path, name: str, package: str) -> Path | None:
 
 @functools.lru_cache(maxsize=1024)
 def names_imported(source: str, package: str) -> tuple[str, ...]:
-    """Names that may be modules, of what a module of this package imports: of `from a import b` both a and a.b."""
+    """Return names that may be modules among a module's imports in this package: of `from a import b` both a and a.b."""
     return tuple(_named(parse(source), package))
 
 
 def kit_files(root: Path, files: Iterable[Path], names: Iterable[str] = ()) -> set[Path]:
-    """The files of `course` that these modules, and who imports these names, may come to import; paths from root, as `files` are.
+    """Return the files of `course` that these modules and names may import; paths from root, as `files` are.
 
-    What `course.kit` itself names, which it imports when it is asked for, is always among them.
+    Modules that `course.kit` itself names and imports lazily are always among them.
     """
     names = {"course.kit", *names}
     for path in files:

@@ -1,4 +1,4 @@
-"""`ast.parse` for code that runs in several threads."""
+"""A thread-safe `ast.parse`."""
 
 from __future__ import annotations
 

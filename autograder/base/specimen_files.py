@@ -1,4 +1,4 @@
-"""Where specimens stand: the versions of an exercise under one another in `<topic>/<exercise>.py`, or one in a file of its own.
+"""The specimen files: versions of an exercise, one after another in `<topic>/<exercise>.py`, or one in a file of its own.
 
 A collected file is Python that is read in parts. Each version has a head, which editors take for that of a cell:
 
@@ -11,12 +11,12 @@ A collected file is Python that is read in parts. Each version has a head, which
     # -     keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
     # +     keep = sorted_probs.cumsum(dim=-1) - sorted_probs <= p
 
-The second is an edit of the first, which is whole and right: the lines after `# -`, whole and with their indentation, are exchanged
-for those after `# +`. Lines after `#` and three spaces stay, and say where. `# ...` stands between two places. What is exchanged must
-stand exactly once in the version that is edited.
+The second is an edit of the first, which is whole and right: the lines after `# -`, whole and with their indentation, are replaced
+by those after `# +`. Lines after `#` and three spaces are unchanged context. `# ...` separates two places. The replaced lines must
+occur exactly once in the version that is edited.
 
 A file of its own is named for its version, `right_*.py` or `wrong_*.py`, and begins with `# exercise: top_p_probs`. Either way a version
-is known by the name that such a file has, and its text is what would stand there.
+is known by the name of such a file, and its text is the text of such a file.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Listed:
-    """A version as it is found; whether its text is in form is not looked at yet."""
+    """A version as it is found; the form of its text is not checked yet."""
 
     topic: str
     file: str
-    """`wrong_top_p_percent.py`: the name by which tables and messages know it, whether or not it has a file of its own."""
+    """The name by which tables and messages know it, `wrong_top_p_percent.py`, also for a version without a file of its own."""
     path: Path
     line: int
-    """Of its head, from 1."""
+    """The line of its head, from 1."""
     text: str
     fault: str = ""
-    """Why there is no text."""
+    """The reason why there is no text."""
 
     @property
     def right(self) -> bool:
@@ -65,7 +65,7 @@ class Listed:
 
     @property
     def place(self) -> str:
-        """For a person to go to, from the project's folder."""
+        """Return the place of the version for a person to go to, from the project's folder."""
         if self.path.name == self.file:
             return f"{self.topic}/{self.file}"
         path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
@@ -74,19 +74,19 @@ class Listed:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands between two heads of a collected file."""
+    """The lines between two heads of a collected file."""
 
     name: str
     base: str | None
     """The version that it is an edit of."""
     line: int
     told: list[str]
-    """`# WRONG: ...` and, if there is one, `# SAYS: ...`."""
+    """The lines `# WRONG: ...` and, if there is one, `# SAYS: ...`."""
     body: list[str]
 
 
 def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
-    """All versions of these topics; of each topic the right ones first, by name."""
+    """Yield all versions of these topics; of each topic the right ones first, by name."""
     for topic in topics:
         found = [each for path in sorted((folder / topic).glob("*.py")) for each in listed(path, topic)]
         count = Counter(each.file for each in found)
@@ -96,7 +96,7 @@ def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
 
 
 def sections(path: Path) -> dict[str, str]:
-    """Return {name: text} of a file with sections, each below a line `# === name`. Raises CourseError for a name that stands twice."""
+    """Return {name: text} of a file with sections, each below a line `# === name`. Raises CourseError for a duplicate name."""
     head, *found = SECTION.split(path.read_text(encoding="utf-8"))
     names, texts = found[::2], found[1::2]
     if head.strip() or len(set(names)) < len(names):
@@ -105,7 +105,7 @@ def sections(path: Path) -> dict[str, str]:
 
 
 def listed(path: Path, topic: str) -> list[Listed]:
-    """What a file holds."""
+    """Return the versions in a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -136,7 +136,7 @@ def parts(text: str) -> list[Part]:
 
 
 def whole(part: Part, found: list[Part], path: Path, topic: str) -> Listed:
-    """A part as a file of its own would have it."""
+    """Return a part in the form of a file of its own."""
 
     def made(body: list[str], fault: str = "") -> Listed:
         text = "\n".join([f"# exercise: {path.stem}", *part.told, *body]) + "\n"
@@ -156,7 +156,7 @@ def whole(part: Part, found: list[Part], path: Path, topic: str) -> Listed:
 
 
 def edited(base: list[str], edit: list[str]) -> list[str]:
-    """The lines of a version with those of an edit exchanged. Raises CourseError where they do not stand there exactly once."""
+    """Return the lines of a version with the edit applied. Raises CourseError if the replaced lines do not occur exactly once."""
     exchanged = []
     for place in places(edit):
         old = [line for sign, line in place if sign != "+"]
@@ -176,7 +176,7 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
 
 
 def places(edit: list[str]) -> list[list[tuple[str, str]]]:
-    """(`-`, `+` or space, line) of each place."""
+    """Return (`-`, `+` or space, line) of each place."""
     found: list[list[tuple[str, str]]] = [[]]
     for line in edit:
         if line == BETWEEN_PLACES:

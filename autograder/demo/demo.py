@@ -1,6 +1,6 @@
-"""A class of samples: made from the release notebooks, each with the score it deserves beside it, graded end to end.
+"""A class of samples: made from the release notebooks, each with the score it should get, graded end to end.
 
-Right and wrong answers come from the specimens; the rest is what a class hands in: files cut off, cells deleted, copied
+Right and wrong answers come from the specimens; the others are typical submissions of a class: files cut off, cells deleted, copied
 or tampered with, code that does not end or ends its own process, attacks on the grader.
 """
 
@@ -33,16 +33,16 @@ from .demo_attacks import ATTACKS
 
 LOOKS_UP = ("LOAD_ATTR", "LOAD_METHOD")
 THE_STUDENTS = ("student", "s")
-"""What checks call the student's functions."""
+"""The names by which checks call the student's functions."""
 MARK = "made_by_autograder_demo.txt"
 Notebook = dict[str, Any]
 Bar = Callable[[str, int], contextlib.AbstractContextManager[Callable[..., None]]]
-"""Shows a step of the work and gives what is to be called after each part of it."""
+"""A function that shows a step of the work and gives a function to call after each part of it."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """What a sample deserves: nothing for the exercises in `zero`, less than all for `less`, all for the others."""
+    """The expected score of a sample: nothing for the exercises in `zero`, less than all for `less`, all for the others."""
 
     zero: frozenset[str] = frozenset()
     less: str | None = None
@@ -65,7 +65,7 @@ FULL = Due()
 
 @dataclass(frozen=True)
 class Sample:
-    """What one student hands in. content: the file's text."""
+    """The submission of one student. content: the file's text."""
 
     student: str
     story: str
@@ -80,7 +80,7 @@ class Outcome:
     booked: float | None
     """The score in the gradebook."""
     trouble: str = ""
-    """Why the record is not in the gradebook, if it is not."""
+    """The reason why the record is not in the gradebook, if it is not."""
 
     @property
     def as_due(self) -> bool:
@@ -89,7 +89,7 @@ class Outcome:
 
 
 def samples(day: Day) -> list[Sample]:
-    """The class of one day."""
+    """Return the class of one day."""
     made = Maker(day)
     lost = made.zero(made.victim)
     forgery = f"points and outputs forged; only {made.first} is solved"
@@ -111,7 +111,7 @@ def samples(day: Day) -> list[Sample]:
 
 
 class Maker:
-    """Notebooks of one day, made from its release."""
+    """A maker of notebooks of one day, from its release."""
 
     def __init__(self, day: Day) -> None:
         self.day = day
@@ -140,7 +140,7 @@ class Maker:
         return release_notebook_path(self.day).read_text(encoding="utf-8")
 
     def solved(self, **answers: str) -> str:
-        """The reference's answers, with others in the place of some."""
+        """Return a notebook with the reference's answers, some of them replaced."""
         return self.changed(lambda notebook: None, {**self.answers, **answers})
 
     def changed(self, change: Callable[[Notebook], None], answers: dict[str, str] | None = None) -> str:
@@ -158,12 +158,15 @@ class Maker:
                 yield read_specimen(listed)
 
     def written_differently(self) -> str:
-        """The first right specimen of each exercise that no other uses: two right versions need not fit each other."""
+        """Answer with the first right specimen of each exercise that no other uses: two right versions need not fit each other."""
         first = {s.exercise: answer(s) for s in reversed(list(self.specimens(right=True))) if s.exercise in self.unused}
         return self.solved(**first)
 
     def mistakes(self) -> list[Specimen]:
-        """Three wrong specimens of exercises that no other uses, nor its checks, spread so that they are of different kinds."""
+        """Return three wrong specimens, spread so that they are of different kinds.
+
+        They are of exercises that no other exercise uses, nor the checks of another.
+        """
         by_exercise = [[s for s in self.specimens(right=False) if s.exercise == name] for name in self.unused]
         found = [s for s in by_exercise if s]
         return [found[n % len(found)][n * 7 % len(found[n % len(found)])] for n in range(3 if found else 0)]
@@ -224,7 +227,7 @@ class Maker:
         return self.changed(add, {**self.answers, self.first: caller})
 
     def attackers(self) -> Iterator[Sample]:
-        """Each has solved the first exercise; every point beyond it would be stolen."""
+        """Yield the attackers: each has solved the first exercise; every point beyond it would be stolen."""
         due = self.zero(*(set(self.exercises) - {self.first}))
         for student, story, source in ATTACKS:
             code: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
@@ -234,7 +237,7 @@ class Maker:
 
 
 def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:
-    """Which of these exercises a check calls, or the course's code that it uses."""
+    """Return those of these exercises that a check calls, or the course's code that it uses."""
     found: set[str] = set()
     todo: list[Any] = [function]
     seen: set[Any] = set()
@@ -263,7 +266,7 @@ def checks(notebook: Notebook) -> list[Notebook]:
 
 
 def answer(specimen: Specimen) -> str:
-    """A specimen's code, without its two first lines."""
+    """Return a specimen's code, without its two first lines."""
     return specimen.source.split("\n", 2)[2].strip("\n")
 
 
@@ -273,7 +276,7 @@ def no_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 def demo_days() -> list[Day]:
-    """Days that are there whole: lesson, release, specimens."""
+    """Return the days that are complete: lesson, release, specimens."""
     return [
         day for day in syllabus()
         if day.ready and release_notebook_path(day).exists() and any(find_specimens(SPECIMENS, [day.topic]))
@@ -281,7 +284,7 @@ def demo_days() -> list[Day]:
 
 
 def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list[Outcome]:
-    """Makes the class anew, grades it into records and a gradebook, writes the feedback."""
+    """Make the class again, grade it into records and a gradebook, and write the feedback."""
     from ..gradebook.books.bulk import ClassFolder, booked_scores, store, write_feedback
 
     clear(folder)
@@ -308,7 +311,7 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
 
 
 def clear(folder: Path) -> None:
-    """Empties the folder, if it is one that the demo made. Raises CourseError for any other."""
+    """Empty the folder, if it is one that the demo made. Raises CourseError for any other."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise CourseError(f"{folder} holds other things than a demo: name a new folder with --folder")
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Three attackers for the class of samples. Each has solved one exercise and tries to get the rest by other means.
 
-The whole suite of attacks is `specimens/attacks/`; these fit every day, because they name no exercise: `TOPIC` stands for the day's.
+The whole suite of attacks is `specimens/attacks/`; these fit every day, because they name no exercise: `TOPIC` is replaced by the day's.
 """
 
 READS = """

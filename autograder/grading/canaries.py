@@ -1,6 +1,6 @@
-"""Canaries whose result is cached: grading the reference and the blank notebook takes seconds, and a class is graded in many runs.
+"""Canaries with cached results: grading the reference and the blank notebook takes seconds, and a class is graded in many runs.
 
-An entry says that both came out right on this machine, with this seed, these limits and this isolation. Faults are never cached.
+An entry says that both had the expected scores on this machine, with this seed, these limits and this isolation. Faults are never cached.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .grade import Options
 
 KIND = "canaries"
 MOST = 40
-"""Entries of a day: each class has a seed of its own, and some runs draw one."""
+"""The number of entries of a day: each class has a seed of its own, and some runs draw one."""
 
 
 def canaries(day: Day, options: Options) -> None:
-    """Run `grade.canaries`, unless they have come out right here before. Raises InfrastructureFault."""
+    """Run `grade.canaries`, unless they have passed here before. Raises InfrastructureFault."""
     key = key_of(day, options)
     if cache.load(KIND, day.slug, key) is None:
         grade.canaries(day, options)

@@ -1,4 +1,4 @@
-"""Grades submissions: notebook in, record out. One submission's trouble is never another's."""
+"""The grader of submissions: notebook in, record out. A problem in one submission never affects another."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .tasks import Task, check_student_id
 @dataclass
 class Options:
     seed: int = 0
-    """Of the checks' inputs. A class's run draws one: with this one a hidden check asks what the desk does."""
+    """The seed of the checks' inputs. A class's run draws one; with 0 a hidden check uses the same inputs as at the desk."""
     limits: Limits = field(default_factory=Limits)
     jobs: int = 0
-    """Submissions graded side by side; 0: as many as there are processors."""
+    """The number of submissions graded side by side; 0: as many as there are processors."""
 
 
 def our_cells(day: Day) -> dict[str, str]:
-    """{cell id: source} of the release notebook's code cells that are ours and no exercise."""
+    """Return {cell id: source} of the release notebook's code cells that are ours and no exercise."""
     path = release_notebook_path(day)
     return _our_cells(path, stamp(path))
 
@@ -54,7 +54,7 @@ def _our_cells(path: Path, stamp: tuple[int, int]) -> dict[str, str]:
 
 
 def grade_file(task: Task, options: Options) -> Record:
-    """The record of one submission. A file that cannot be read gets a record that says why."""
+    """Return the record of one submission. A file that cannot be read gets a record with the reason."""
     record = new_record(task, options)
     try:
         submission = read_task(task)
@@ -66,14 +66,14 @@ def grade_file(task: Task, options: Options) -> Record:
 
 
 def read_task(task: Task) -> Submission:
-    """What was handed in. Raises BadSubmission."""
+    """Return the submission that was handed in. Raises BadSubmission."""
     check_student_id(task.student)
     exercises = [exercise.name for exercise in lesson(task.day).exercises]
     return submission_in(task.file or collect(task.path), task.day.slug, our_cells(task.day), exercises)
 
 
 def start_cells(day: Day, submission: Submission, options: Options) -> RemoteStudent:
-    """A worker in which the lesson's setup cell and the submission's cells have run. Raises InfrastructureFault."""
+    """Return a worker in which the lesson's setup cell and the submission's cells have run. Raises InfrastructureFault."""
     cells = [Cell("setup", lesson(day).setup), *submission.cells]
     far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
@@ -87,7 +87,7 @@ def start_cells(day: Day, submission: Submission, options: Options) -> RemoteStu
 
 
 def grade_cells(record: Record, day: Day, submission: Submission, options: Options) -> Record:
-    """Runs a submission's cells in a worker and every check of the day against it but those that measure speed: these are due then."""
+    """Run a submission's cells, then every check except timing checks, which run later."""
     start = time.perf_counter()
     far = None
     try:
@@ -111,7 +111,7 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
 
 
 def explain_missing(verdict: Verdict, far: RemoteStudent, submission: Submission) -> None:
-    """Say of a function that does not exist, or is a stub, what became of its cell."""
+    """Explain a function that does not exist, or is a stub, by the outcome of its cell."""
     missing = verdict.outcome == ERROR and "NameError" in verdict.message
     stub = verdict.outcome == ERROR and verdict.message.startswith(NOT_WRITTEN)
     if (missing or stub) and verdict.exercise in submission.notes:
@@ -130,8 +130,10 @@ LINE = re.compile(r"(?:(<?\w+>?), )?line (\d+): (.*)", re.DOTALL)
 
 
 def is_line_of(line: str, submission: Submission) -> bool:
-    """Whether a line of a traceback is in what was handed in. The worker, which tells of it, could make up any other: the feedback would
-    carry what a hidden check gave."""
+    """Return True if a line of a traceback is in the submission.
+
+    The worker reports the line and could make up any other: the feedback would carry the inputs of a hidden check.
+    """
     found = LINE.fullmatch(line)
     if found is None:
         return False
@@ -152,7 +154,7 @@ def scores(day: Day, record: Record) -> list[ExerciseScore]:
 
 
 def new_record(task: Task, options: Options, level: str | None = None) -> Record:
-    """A record with nothing in it yet. level: the isolation level, if it is not that of this process."""
+    """Return a record with nothing in it yet. level: the isolation level, if it is not that of this process."""
     return Record(
         student=task.student,
         slug=task.day.slug,
@@ -167,12 +169,12 @@ def new_record(task: Task, options: Options, level: str | None = None) -> Record
 
 
 def submission_sha256(task: Task) -> str:
-    """The checksum of what was handed in: of the bytes that came along, else of the file as it lies there now."""
+    """Return the checksum of the submission: of the bytes in the task, else of the file as it is on disk now."""
     return task.file.sha256 if task.file else file_sha256(task.path)
 
 
 def canaries(day: Day, options: Options) -> None:
-    """Grades the reference, which must get everything, and the blank release, which must get nothing.
+    """Grade the reference, which must get everything, and the blank release, which must get nothing.
 
     Raises InfrastructureFault.
     """
@@ -190,10 +192,10 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def grade_task(task: Task, options: Options) -> Record:
-    """The record of one submission, after a second try where the first may have been ours to blame.
+    """Return the record of one submission, after a second try if the first may have failed through our fault.
 
-    A fault of ours is tried once more before it is kept for a person. So is a process that ended: if the submission did
-    it, it does it again; if the machine did (no memory left, somebody's kill), it was no fault of the submission.
+    A fault of ours is tried once more before it is reported for a person. So is a process that ended: if the submission did
+    it, it does it again; if the machine did (no memory left, a kill from outside), it was no fault of the submission.
     """
     record = grade_safely(task, options)
     if record.infrastructure is not None or record.crashed:
@@ -202,7 +204,7 @@ def grade_task(task: Task, options: Options) -> Record:
 
 
 def grade_safely(task: Task, options: Options) -> Record:
-    """`grade_file`, with an error that nobody foresaw kept in the record: it is ours, and nobody else's."""
+    """Return the record of `grade_file`; an unforeseen error becomes an infrastructure fault in the record."""
     try:
         return grade_file(task, options)
     except (Exception, InfrastructureFault) as error:

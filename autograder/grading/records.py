@@ -1,4 +1,4 @@
-"""A record: what grading found of one submission. Everything else (gradebook, feedback, tables, exports) is made from records."""
+"""A record: the result of grading one submission. Everything else (gradebook, feedback, tables, exports) is made from records."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ except ImportError:  # Windows has none
 
 FORMAT = 1
 FLOAT32, QUANTIZED = "float32", "quantized"
-"""Boards of the race."""
+"""The boards of the race."""
 Made = typing.TypeVar("Made")
 
 
 @dataclass
 class ExerciseScore:
-    """points is max_points times the weighted share of the exercise's checks that pass, to four decimals."""
+    """The points of one exercise: max_points times the weighted share of the exercise's checks that pass, to four decimals."""
 
     exercise: str
     points: float
@@ -42,10 +42,10 @@ class ExerciseScore:
 
 @dataclass
 class RaceScore:
-    """What a race of the capstone's engine came to. score is None where there is none, and `fault` says why.
+    """The result of a race of the capstone's engine. score is None if there is none, and `fault` gives the reason.
 
-    board: which rule its tokens were held to. model: what was raced on. goodputs: tokens a second, by offered rate in multiples of what
-    the course's engine can serve. not_verified: "" or why nobody should compare it.
+    board: the rule for its tokens. model: the model of the race. goodputs: tokens a second, by offered rate in multiples of the
+    capacity of the course's engine. not_verified: "" or the reason why it must not be compared.
     """
 
     board: str
@@ -71,18 +71,18 @@ class Record:
     verdicts: list[Verdict] = field(default_factory=list)
     scores: list[ExerciseScore] = field(default_factory=list)
     cells: dict[str, str] = field(default_factory=dict)
-    """Cells that did not run to their end: name -> outcome and message."""
+    """The cells that did not run to their end: name -> outcome and message."""
     notes: dict[str, str] = field(default_factory=dict)
-    """{exercise that lost points: what is odd about its cells}"""
+    """The oddities of cells: {exercise that lost points: what is odd about its cells}."""
     problem: str | None = None
-    """Why the file could not be read as a submission; every score is then 0."""
+    """The reason why the file could not be read as a submission; every score is then 0."""
     infrastructure: str | None = None
-    """A fault of ours: the scores mean nothing, a person must look."""
+    """The fault of ours: the scores mean nothing, a person must look."""
     seconds: float = 0.0
     timing_due: bool = False
-    """Its speed has not been measured yet: the scores are not final."""
+    """The mark of a record whose speed has not been measured yet: the scores are not final."""
     race: RaceScore | None = None
-    """Of the capstone alone, and only where its engine raced."""
+    """The race, of the capstone alone, and only if its engine raced."""
     format: int = FORMAT
 
     @property
@@ -99,12 +99,12 @@ class Record:
 
     @property
     def crashed(self) -> bool:
-        """A process of this submission's ended in a cell or in a call."""
+        """Return True if a process of this submission ended in a cell or in a call."""
         return any(v.outcome == CRASHED for v in self.verdicts) or any(text.startswith(CRASHED) for text in self.cells.values())
 
     @property
     def status(self) -> str:
-        """One word or two for a table: what a person looks for first."""
+        """Return one word or two for a table: the first thing that a person looks for."""
         if self.infrastructure is not None:
             return "needs a person"
         if self.problem is not None:
@@ -123,16 +123,16 @@ class Record:
 
 
 def write_record(folder: Path, record: Record) -> Path:
-    """Writes records/<slug>/<student>.json whole or not at all."""
+    """Write records/<slug>/<student>.json whole or not at all."""
     target = record_path(folder, record.student, record.slug)
     write_whole(target, record_text(record).encode(errors="backslashreplace"), prefix=".record-", mode=0o600, durable=True)
     return target
 
 
 def record_text(record: Record) -> str:
-    """JSON with a line for each field, and in the lists one for each verdict and score: for people to read, and quick to write.
+    """Return JSON with a line for each field, and in lists one for each verdict and score: readable for people and quick to write.
 
-    Where there was no race, nothing is said of one.
+    Without a race the field is left out.
     """
     lines = []
     for name, value in vars(record).items():
@@ -153,9 +153,9 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Nobody else grades into this folder of records meanwhile; what a killed run left half written is swept up.
+    """Lock this folder of records against other grading runs, and delete half-written files of a killed run.
 
-    The lock goes with its process, however that ends. Raises CourseError.
+    The lock ends with its process, however that ends. Raises CourseError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -174,7 +174,7 @@ def record_path(folder: Path, student: str, slug: str) -> Path:
 
 
 def read_record(path: Path) -> Record:
-    """The record in a file. Raises CourseError if it is damaged, of another format, or of somebody else than the file's name says."""
+    """Return the record in a file. Raises CourseError if it is damaged, of another format, or not of the student in the file's name."""
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if table.get("format") != FORMAT:
@@ -188,7 +188,7 @@ def read_record(path: Path) -> Record:
 
 
 def record_of(table: dict[str, Any]) -> Record:
-    """The record of a table that was made of it. Raises TypeError, KeyError or ValueError for another table."""
+    """Return the record of a table that was made from it. Raises TypeError, KeyError or ValueError for another table."""
     table = all_encodable(table)
     record = _made(Record, {**table, "verdicts": [], "scores": [], "race": None})
     record.verdicts = [_made(Verdict, v) for v in table["verdicts"]]
@@ -201,7 +201,7 @@ def record_of(table: dict[str, Any]) -> Record:
 
 
 def _made(kind: type[Made], table: dict[str, Any]) -> Made:
-    """A dataclass of a table, each of whose values is what its field says, and each number finite."""
+    """Build a dataclass from a table, and check that each value has its field's type and each number is finite."""
     made = kind(**table)
     for name, due in FIELD_TYPES[kind].items():
         value = getattr(made, name)
@@ -214,7 +214,7 @@ FIELD_TYPES: dict[type, dict[str, Any]] = {kind: typing.get_type_hints(kind) for
 
 
 def _is(value: Any, due: Any) -> bool:
-    """Whether a value read from JSON is of an annotated type: a plain one, an optional one, a list or a dict of such."""
+    """Return True if a value read from JSON is of an annotated type: a plain one, an optional one, a list or a dict of such."""
     if due is Any:
         return True
     if due is float:

@@ -1,4 +1,4 @@
-"""A run: many submissions side by side. A run that goes on reloads its finished records."""
+"""A run: many submissions side by side. A resumed run reloads its finished records."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .tasks import Task
 from .timing_phase import time_task, timing_canary, timing_checks
 
 Progress = Callable[[int, int, Record], None]
-"""A call with (finished, all, record) after each record that is final."""
+"""A function called with (finished, all, record) after each record that is final."""
 SEED_BITS = 52
-"""JSON and spreadsheets hold integers of this size exactly."""
+"""The number of bits of a seed: JSON and spreadsheets hold integers of this size exactly."""
 
 
 def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
@@ -111,7 +111,7 @@ class Run:
                 self.note(number, record)
 
     def time(self) -> None:
-        """Run the timing checks that are due, one submission after another and nothing beside them."""
+        """Run the pending timing checks, one submission after another and nothing beside them."""
         for day in different_days(self.tasks[number] for number in self.timing_due):
             timing_canary(day, self.options)
         for number, due in list(self.timing_due.items()):

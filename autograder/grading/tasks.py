@@ -1,4 +1,4 @@
-"""Which submissions there are: one file for each student and day, and who may be a student."""
+"""The submissions to grade: one file for each student and day, and the rules for student ids."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..sandbox.submitted_file import SubmittedFile
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
 MAX_ID_BYTES = 200
-"""A file is named for each student, and most disks give a name 255 bytes: a letter can be four of them."""
+"""The limit of an id in bytes. A file is named for each student, and most disks give a name 255 bytes: a letter can be four of them."""
 ID_RULE = f"a student id has letters, digits and . _ @ + - only, no slash, no leading dot, at most 100 characters and {MAX_ID_BYTES} bytes"
 
 
 @dataclass(frozen=True)
 class Task:
-    """One file to grade. file: what is in it, where that was read already (perhaps on another machine)."""
+    """One file to grade. file: its content, if it was read already (perhaps on another machine)."""
 
     student: str
     day: Day
@@ -30,7 +30,7 @@ class Task:
 
 
 def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None) -> Iterator[Task]:
-    """The submissions submitted/<student>/<slug>/<slug>.ipynb, by day, then by student; `left_out` tells the rest."""
+    """Yield the submissions submitted/<student>/<slug>/<slug>.ipynb, by day, then by student; `left_out` reports the others."""
     if student is not None:
         check_student_id(student)
     every = student_folders(submitted)
@@ -44,8 +44,10 @@ def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None)
 
 
 def left_out(submitted: Path, slugs: Iterable[str], student: str | None = None) -> list[str]:
-    """A line for each folder that cannot be graded, of all or of one student: an id that nothing can be named for, a link, a day that
-    does not exist."""
+    """Return a line for each folder that cannot be graded, of all students or of one.
+
+    The reasons: an id that cannot name a file, a link, a day that does not exist.
+    """
     known = set(slugs)
     every = student_folders(submitted)
     twins = twin_folders(every)
@@ -68,7 +70,7 @@ LINK = "is a link to another folder, whose work it is cannot be known: replace i
 
 
 def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
-    """Why nothing in a student's folder is graded, or None."""
+    """Return the reason why nothing in a student's folder is graded, or None."""
     if not is_student_id(folder.name):
         return f"{ID_RULE}; rename the folder"
     if folder.is_symlink():
@@ -89,12 +91,12 @@ def student_folders(submitted: Path) -> list[Path]:
 
 
 def id_key(student: str) -> str:
-    """The same for two ids that some disks take for one: they differ in case, or in how an accent is written."""
+    """Return the same key for two ids that some disks cannot distinguish: they differ in case, or in how an accent is written."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", student).casefold())
 
 
 def twin_folders(folders: Iterable[Path]) -> dict[str, list[str]]:
-    """{key: the names} of folders that some disks take for one."""
+    """Return {key: the names} of folders that some disks cannot distinguish."""
     found: dict[str, list[str]] = {}
     for folder in folders:
         found.setdefault(id_key(folder.name), []).append(folder.name)
@@ -108,7 +110,7 @@ def is_student_id(student: str) -> bool:
 
 
 def check_student_id(student: str) -> str:
-    """The id, if it can be a folder's name; else CourseError."""
+    """Return the id, if it can be a folder's name; else raise CourseError."""
     if not is_student_id(student):
         raise CourseError(f"student id {student!r} cannot be used: {ID_RULE}")
     return student

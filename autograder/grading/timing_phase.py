@@ -1,6 +1,6 @@
-"""the timing phase: one submission after the other, when all other grading of the run is done.
+"""The timing phase: one submission after the other, when all other grading of the run is done.
 
-Numerics may run side by side on every core; a measurement may not. So a run first grades everything else, keeps those records as
+Numerics may run side by side on every core; a measurement may not. So a run first grades everything else, marks those records as
 `timing_due`, and then comes here with one at a time.
 """
 
@@ -26,7 +26,7 @@ def timing_checks(day: Day) -> list[Check]:
 
 
 def time_task(task: Task, record: Record, options: Options) -> Record:
-    """The record with the verdicts of its timing checks and final scores. A fault of ours is tried once more, then kept for a person."""
+    """Return the record with the verdicts of its timing checks and final scores. A fault of ours is tried once more, then reported."""
     if not record.timing_due:
         return record
     if submission_sha256(task) != record.submission_sha256:
@@ -63,7 +63,7 @@ def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
 
 
 def measured(topic: str, checks: list[Check], far: RemoteStudent, others: list[Verdict], seed: int) -> list[Verdict]:
-    """Verdicts of timing checks; what was inconclusive is measured again, with more rounds."""
+    """Return the verdicts of timing checks; inconclusive checks are measured again, with more rounds."""
     found = run_timing(topic, checks, far, others, seed=seed)
     unclear = [check for check, verdict in zip(checks, found, strict=True) if verdict.outcome == INCONCLUSIVE]
     again = {v.check: v for v in run_timing(topic, unclear, far, others, seed=seed, patient=True)}
@@ -71,14 +71,14 @@ def measured(topic: str, checks: list[Check], far: RemoteStudent, others: list[V
 
 
 def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grades one submission alone, its speed too, and writes the record."""
+    """Grade one submission alone, its speed too, and write the record."""
     record = time_task(task, grade_task(task, options), options)
     write_record(records, record)
     return record
 
 
 def timing_canary(day: Day, options: Options) -> None:
-    """Holds the reference against itself: it must not fail. Raises InfrastructureFault."""
+    """Race the reference against itself: it must not fail. Raises InfrastructureFault."""
     cells = [Cell("reference", solution_source(day.topic))]
     far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:

@@ -1,6 +1,6 @@
-"""The inputs of a verdict besides the submission: the one list that stored results of grading are held against.
+"""The inputs of a verdict besides the submission: the one list that stored results of grading are compared with.
 
-Certification, stored records (`grade --resume`, `round`), a cluster's handshake, canaries and cached results of mutants all ask here.
+Certification, stored records (`grade --resume`, `round`), a cluster's handshake, canaries and cached results of mutants all use it.
 The list is read from the sources: the checks of the topic and all modules that they import, the modules that grade (in the grader's
 process and in the worker's), the parts of the kit that any of these or a reference imports, the kit's data, the reference solutions up
 to the topic, its tables of known mistakes, and its hand-computed numbers. Comments and line breaks in Python do not count.
@@ -23,9 +23,9 @@ from ..lessons import ROOT, Day, lesson
 from ..lessons.syllabus import stamp
 
 GRADERS = ("autograder.grading.grade", "autograder.grading.timing_phase", "autograder.sandbox.process.forkserver")
-"""Where grading begins: in the grader's process, and in the one that workers are forked from."""
+"""The modules where grading begins: in the grader's process, and in the one that workers are forked from."""
 NO_GRADERS = ("autograder.lessons", "autograder.grading.verdict_inputs", "autograder.base.specimen_files", "autograder.grading.records")
-"""Modules that graders import and that decide nothing: they read a lesson (its setup and points count by themselves), write a record."""
+"""The modules that graders import and that decide nothing: they read a lesson (its setup and points count separately), write a record."""
 LIBRARIES = ("gguf", "ipython", "numpy", "safetensors", "tokenizers", "torch")
 NUMBERS = Path("datasets", "hand_computed.toml")
 DATA = (".json", ".jsonl", ".safetensors")
@@ -61,7 +61,7 @@ def digest(topic: str, root: Path = ROOT) -> str:
 
 
 _known: dict[tuple[str, Path], tuple[object, tuple[Path, ...], str]] = {}
-"""{(topic, root): (stamps, the files that they are of, digest)}: a class of thousands asks again for each submission."""
+"""The digests computed so far, {(topic, root): (file stamps, files, digest)}: a class of thousands asks again for each submission."""
 
 
 def _stamps(paths: tuple[Path, ...]) -> tuple[object, ...]:
@@ -95,7 +95,7 @@ def numbers(topic: str, content: bytes) -> object:
 
 
 def meaning(path: Path, content: bytes) -> bytes:
-    """Return what counts of a file: of Python a digest of the program with its docstrings, of other files every byte."""
+    """Return the part of a file that counts: of Python a digest of the program with its docstrings, of other files every byte."""
     return _program(content) if path.suffix == ".py" else content
 
 

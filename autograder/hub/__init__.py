@@ -1,5 +1,5 @@
 """A class server: JupyterHub with the course in it, an account for each line of the roster, and nbgrader's exchange between them.
 
-What JupyterHub, its proxy, its authenticator and nbgrader do, they do. Here are their settings, who may log in, what a student's server
-finds, and whose submission counts.
+JupyterHub, its proxy, its authenticator and nbgrader do their usual work. This package has their settings, the rules for logging in, the
+contents of a student's server, and the rule for which submission counts.
 """

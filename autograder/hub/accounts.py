@@ -1,4 +1,4 @@
-"""Who is let in: those who stand in the roster now, by the passwords that the server drew or that they chose since."""
+"""The log-in: users on the current roster, with passwords that the server drew or that they chose since."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .layout import HubFolder
 from .people import class_now, passwords
 
 MAX_PASSWORD_BYTES = 72
-"""bcrypt reads no more, and refuses more."""
+"""The limit of a password: bcrypt reads no more bytes, and refuses more."""
 
 
 class ClassAuthenticator(FirstUseAuthenticator):
-    """FirstUseAuthenticator, with a password for everybody before their first use: otherwise a name belongs to whoever comes first.
+    """A FirstUseAuthenticator with a password for everybody before their first use: otherwise a name belongs to its first user.
 
-    A line that is added to the roster counts from the next log-in on; so does one that is taken out.
+    A line that is added to the roster counts from the next log-in on; so does one that is removed.
     """
 
     of_class = Unicode(config=True)
     instructor = Unicode(config=True)
 
     def get_handlers(self, app: Any) -> list[tuple[str, type]]:
-        """The page where one chooses another password. The form to log in is JupyterHub's own."""
+        """Return the handler of the page for changing a password. The log-in form is JupyterHub's own."""
         return [(r"/auth/change-password", ResetPasswordHandler)]
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> Any:
@@ -42,7 +42,7 @@ class ClassAuthenticator(FirstUseAuthenticator):
         return super().reset_password(username, new_password)
 
     def _admits(self, name: str) -> bool:
-        """Whether this is one of the class or its instructor, who then has a password."""
+        """Return True for a student of the class or its instructor, and make sure they have a password."""
         folder = HubFolder(Path(self.of_class))
         if name != self.instructor and name not in class_now(folder).by_id:
             return False

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from traitlets.config import Config
 
 ACCOUNTS, INSTRUCTOR = "COURSE_HUB_ACCOUNTS", "COURSE_HUB_INSTRUCTOR"
-"""By these variables `autograder hub` tells JupyterHub's process what it was asked for."""
+"""The environment variables in which `autograder hub` passes its options to JupyterHub's process."""
 IDLE_SECONDS = 3600
 STUDENT_BEGINS = """
 mkdir -p "$HOME/work" && cd "$HOME/work" || exit
 [ -e start_here.ipynb ] || cp {start} start_here.ipynb
 exec {server} "$@"
 """
-"""What is done as the student, with the student's rights: a file that the server itself wrote into their folder could be led elsewhere."""
+"""The commands run as the student, with the student's rights: a file that the server itself wrote into their folder could be redirected."""
 INSTRUCTOR_BEGINS = 'cd {folder} && exec {server} "$@"'
 
 
 def configure(config: Config, of_class: Path) -> None:
-    """Local processes and SQLite; <class>_hub/jupyterhub_config.py may change whatever it likes after this."""
+    """Configure local processes and SQLite; <class>_hub/jupyterhub_config.py may change any setting after this."""
     from .people import class_now
 
     folder = HubFolder(of_class.resolve())
@@ -63,7 +63,10 @@ def configure(config: Config, of_class: Path) -> None:
 
 
 def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool) -> None:
-    """Before a server starts: the account, and what its process finds. Refuses who is not in the class any more: a log-in outlives that."""
+    """Prepare the account and the environment of a server before it starts.
+
+    Raises a 403 error for a user who is no longer in the class: a log-in outlives that.
+    """
     from tornado import web
 
     from .people import class_now, make_account

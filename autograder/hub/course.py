@@ -1,9 +1,9 @@
-"""The course as students have it on a class server: what a bundle holds of the last day that was released.
+"""The course as students have it on a class server: the content of the bundle of the last released day.
 
     python -m autograder.hub.course FOLDER    # looks again and again, as a service of the server
 
-So nobody finds a hidden check there, nor an answer to the last day that was released or a later one; those of the days before it are
-there, for that day's notebook uses them where a student's own do not pass.
+So it has no hidden check, nor an answer to the last released day or a later one; answers of the days before it are
+there, because that day's notebook uses them if a student's own do not pass.
 """
 
 from __future__ import annotations
@@ -23,27 +23,30 @@ from ..lessons import ROOT, Day, syllabus
 from .layout import HubFolder
 
 EVERY = 2.0
-"""Seconds between two looks at what is released."""
+"""The seconds between two looks at the released days."""
 
 
 def last_released(folder: HubFolder) -> Day:
-    """The first day where nothing is released yet: its notebook is not handed out, but start_here needs a course to import."""
+    """Return the last released day, or the first day if none is.
+
+    The notebook of that first day is not handed out, but start_here needs a course to import.
+    """
     days = [day for day in syllabus() if day.ready]
     out = [day for day in days if (folder.released / day.slug).is_dir()]
     return max(out, key=lambda day: day.number, default=days[0])
 
 
 def last_of(folder: HubFolder) -> Day:
-    """The last day released now or ever: whoever fetched a day that was withdrawn still works on it."""
+    """Return the last day released now or ever: students who fetched a withdrawn day still work on it."""
     name = folder.course.readlink().name if folder.course.is_symlink() else ""
     there = [day for day in syllabus() if name.startswith(f"{day.slug}-")]
     return max([last_released(folder), *there], key=lambda day: day.number)
 
 
 def lay_out(folder: HubFolder) -> Path:
-    """Sees to it that <class>_hub/course is the course up to the last day released. -> where it lies
+    """Make <class>_hub/course the course up to the last day released. Return the folder it links to.
 
-    Made beside and moved into place: a kernel that imports meanwhile sees the old or the new one, whole.
+    Made beside it and moved into place: a kernel that imports meanwhile sees the old or the new one, whole.
     """
     day = last_of(folder)
     packed = bundle_bytes(day)
@@ -71,7 +74,7 @@ def _short(data: bytes) -> str:
 
 
 def watch(folder: HubFolder) -> None:
-    """Lays out the course whenever a later day has been released. Without end."""
+    """Lay out the course whenever a later day has been released. Runs for ever."""
     laid_out: Day | None = None
     while True:
         day = last_of(folder)

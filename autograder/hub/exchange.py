@@ -1,7 +1,7 @@
 """nbgrader's collecting, from a class whose students have accounts of their own.
 
-Whoever may hand in may write whatever they like into the exchange: names, links, pipes, a hundred gigabytes. nbgrader takes the newest
-whose name says so, warns where the owner is another one, follows links with the instructor's rights, and stops for all at a name that
+A student can write anything into the exchange: names, links, pipes, a hundred gigabytes. nbgrader takes the newest
+entry by its name, only warns if the owner is another one, follows links with the instructor's rights, and stops for all at a name that
 it cannot read. Here one bad submission is one line, and the others are collected.
 """
 
@@ -23,12 +23,12 @@ from ..grading.tasks import is_student_id
 from ..sandbox.submitted_file import MAX_BYTES
 
 HAND_IN = "hand_in.txt"
-"""Beside a collected notebook, the name that it had in the exchange."""
+"""The file beside a collected notebook with its name in the exchange."""
 NO_TIME = "1970-01-01 00:00:00 UTC"
 
 
 class CollectOwned(ExchangeCollect):
-    """Collects of each student the newest notebook that they have handed in themselves, and nothing else of what lies there.
+    """A collector that takes of each student the newest notebook that they have handed in themselves, and nothing else.
 
     With nbgrader's own option `check_owner` off, where all have one account, everything counts as their own.
     """
@@ -47,7 +47,7 @@ class CollectOwned(ExchangeCollect):
         return record
 
     def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The newest first; what is somebody else's behind all others."""
+        """Sort the newest first, and entries of other owners last."""
         newest_first: list[dict[str, Any]] = super()._sort_by_timestamp(records)
         return sorted(newest_first, key=lambda record: not self._is_own(record, told=False))
 
@@ -67,8 +67,11 @@ class CollectOwned(ExchangeCollect):
         return own
 
     def copy_files(self) -> None:
-        """As nbgrader does, but what was collected last is known by its name. nbgrader asks timestamp.txt, into which `autograder collect`
-        writes when a file was first seen: what was handed in between these two would never be collected."""
+        """Collect as nbgrader does, but recognise the last collected submission by its name.
+
+        nbgrader reads timestamp.txt, into which `autograder collect` writes the time at which a file was first seen: a submission handed in
+        between these two would never be collected.
+        """
         if not self.src_records:
             self.log.warning(f"No submissions of {self.coursedir.assignment_id!r} to collect")
         for record in self.src_records:
@@ -81,7 +84,7 @@ class CollectOwned(ExchangeCollect):
             self.do_copy(os.path.join(self.inbound_path, record["filename"]), str(dest))
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
-        """The notebook, if it is a file that its owner could read: the copy is made with the instructor's rights."""
+        """Copy the notebook, if it is a file that its owner could read: the copy is made with the instructor's rights."""
         notebook = f"{self.coursedir.assignment_id}.ipynb"
         try:
             owner = os.lstat(src).st_uid
@@ -111,6 +114,6 @@ class CollectOwned(ExchangeCollect):
 
 
 def last_collected(folder: Path) -> str:
-    """The name in the exchange of what lies here; "" where nothing says so."""
+    """Return the exchange name of the collected submission in a folder; "" if it has none."""
     mark = folder / HAND_IN
     return mark.read_text(encoding="utf-8") if mark.is_file() else ""

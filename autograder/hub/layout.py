@@ -1,4 +1,4 @@
-"""Where a class server keeps its things: beside the folder of the class, which stays the instructor's alone."""
+"""The folders of a class server, beside the folder of the class, which only the instructor can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ COURSE_ID = "course"
 
 @dataclass(frozen=True)
 class HubFolder:
-    """<class>_hub. Students may pass through it and read what is theirs; accounts, database and cookies are the server's alone."""
+    """The folder <class>_hub.
+
+    Students may pass through it and read their own files; accounts, database and cookies are the server's alone.
+    """
 
     of_class: Path
 
@@ -21,7 +24,7 @@ class HubFolder:
 
     @property
     def private(self) -> Path:
-        """What nobody but the server reads: passwords, sessions."""
+        """Return the folder that only the server reads: passwords, sessions."""
         return self.root / "private"
 
     @property
@@ -38,13 +41,16 @@ class HubFolder:
 
     @property
     def exchanged(self) -> dict[Path, int]:
-        """What nbgrader makes in the exchange at the first release, with its modes: made before, it is nobody else's."""
+        """Return the folders that nbgrader makes in the exchange at the first release, with their modes.
+
+        Made before, they belong to nobody else.
+        """
         course = self.exchange / COURSE_ID
         return {course: 0o755, course / "outbound": 0o755, course / "inbound": 0o3733, course / "feedback": 0o711}
 
     @property
     def released(self) -> Path:
-        """A folder for each assignment that was released, by nbgrader."""
+        """Return nbgrader's folder with one subfolder for each released assignment."""
         return self.exchange / COURSE_ID / "outbound"
 
     @property
@@ -53,14 +59,14 @@ class HubFolder:
 
     @property
     def courses(self) -> Path:
-        """The course as students have it, once for each day that was the last one released."""
+        """Return the folder of the course as students have it, once for each day that was the last one released."""
         return self.root / "courses"
 
     @property
     def course(self) -> Path:
-        """A link to the one of `courses` that counts now."""
+        """Return the link to the current one of `courses`."""
         return self.root / "course"
 
     def settings(self, who: str) -> Path:
-        """Jupyter's settings for "student" or "instructor"."""
+        """Return the folder of Jupyter's settings for "student" or "instructor"."""
         return self.root / who

@@ -1,4 +1,4 @@
-"""Who may log in: the roster and the instructor, each with a password that the server draws."""
+"""The users who may log in: the roster and the instructor, each with a password that the server draws."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..gradebook.policy.roster import Roster, find_roster
 from .layout import HubFolder
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""None that is taken for another when it is read from paper."""
+"""The letters of passwords: none is mistaken for another on paper."""
 GROUPS, IN_GROUP = 4, 4
-"""A password's: 79 bits."""
+"""The groups of a password and the letters in each: 79 bits."""
 UNIX_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 OURS = "a class of From Prompt to Token"
-"""What stands in the comment of an account that was made here: no other account is ever used for a student."""
+"""The comment of an account that was made here: no other account is ever used for a student."""
 
 
 def students(folder: HubFolder) -> Roster:
-    """The class. Raises CourseError where nobody is in the roster, or where an id cannot be a name to log in with."""
+    """Return the class. Raises CourseError if the roster is empty, or if an id cannot be a log-in name."""
     roster = find_roster(folder.of_class)
     if roster is None:
         raise CourseError(f"{folder.of_class / 'roster.csv'} names nobody: fill it, a line for each student, and start the server again")
@@ -41,8 +41,10 @@ _last_good: dict[Path, Roster] = {}
 
 
 def class_now(folder: HubFolder) -> Roster:
-    """`students`, and where the roster has become unreadable while the server runs, those of the last time: a slip in one line locks out
-    nobody else."""
+    """Return `students`, or the last readable roster if it has become unreadable while the server runs.
+
+    So an error in one line locks nobody else out.
+    """
     try:
         _last_good[folder.of_class] = students(folder)
     except CourseError:
@@ -52,7 +54,7 @@ def class_now(folder: HubFolder) -> Roster:
 
 
 def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
-    """The first password of each of these, drawn for those who have none; kept in accounts.csv, which only the server's user can read."""
+    """Return the first passwords, and draw one for names without one; stored in accounts.csv, which only the server's user can read."""
     known = drawn(folder)
     new = [name for name in names if name not in known]
     if new:
@@ -66,7 +68,7 @@ def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
 
 
 def drawn(folder: HubFolder) -> dict[str, str]:
-    """The first passwords that there are."""
+    """Return the first passwords drawn so far."""
     if not folder.accounts.exists():
         return {}
     with folder.accounts.open(encoding="utf-8", newline="") as file:
@@ -78,7 +80,7 @@ def _draw() -> str:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Whole or not at all, and never readable by others, not for a moment."""
+    """Write a file whole or not at all, and never readable by others, not for a moment."""
     beside = path.with_suffix(".new")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
@@ -87,15 +89,15 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def make_accounts_again(folder: HubFolder) -> None:
-    """For every home that there is, before anybody new comes: else a new account could get the number that a home's owner had."""
+    """Create an account for every existing home before any new one: otherwise a new account could get the number of a home's owner."""
     for home in sorted(folder.homes.iterdir()):
         make_account(folder, home.name)
 
 
 def make_account(folder: HubFolder, name: str) -> None:
-    """A Unix account of this name with a home in <class>_hub/homes, if there is none yet. Needs root. Raises CourseError.
+    """Create a Unix account of this name with a home in <class>_hub/homes, if there is none yet. Needs root. Raises CourseError.
 
-    It has no password, so that one logs in through the server alone. An account that was not made here is nobody's: a line "root" or
+    It has no password, so that one logs in through the server alone. An account that was not made here is never used: a line "root" or
     "www-data" in a roster gives no one that account.
     """
     home = folder.homes / name

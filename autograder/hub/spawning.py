@@ -1,4 +1,4 @@
-"""A server for each who logs in: a process of their own account, or, for a trial, of whoever started the class server."""
+"""The spawners of users' servers: a process of their own account, or, for a trial, of the account that started the class server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from traitlets import Unicode
 
 
 class AccountSpawner(LocalProcessSpawner):
-    """Students as themselves; the instructor as the owner of the class's folder, so that it is theirs with and without the server."""
+    """A spawner that runs students as themselves, and the instructor as the owner of the class's folder.
+
+    So the folder is the instructor's with and without the server.
+    """
 
     instructor = Unicode(config=True)
 
@@ -29,4 +32,4 @@ class AccountSpawner(LocalProcessSpawner):
 
 
 class TrialSpawner(SimpleLocalProcessSpawner):
-    """All servers with one account: no wall stands between them."""
+    """A spawner of all servers with one account: nothing isolates them from each other."""

@@ -1,4 +1,4 @@
-"""What `autograder hub` does: settings into <class>_hub, a look at what would fail later, and JupyterHub in this process's place."""
+"""The start of `autograder hub`: settings into <class>_hub, checks for later failures, and JupyterHub in this process's place."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ c.ExchangeFactory.collect = "autograder.hub.exchange.CollectOwned"
 c.CollectOwned.check_owner = {{accounts}}
 '''
 SECRET = (".git", "build", "solutions", "autograder/checking/hidden", "specimens", "tests")
-"""Of the course; students have a copy of their own of what they may have of it."""
+"""The secret folders of the course; students have a copy of their own with the parts that they may read."""
 NEEDED = ("jupyterhub", "firstuseauthenticator", "jupyterhub_idle_culler", "configurable_http_proxy")
 OFF = "nbgrader.server_extensions."
 PLUGIN = "@jupyter/nbgrader:"
 
 
 def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: str) -> None:
-    """Does not come back: this process becomes JupyterHub. Raises CourseError where something is missing."""
+    """Start the class server. It does not return: this process becomes JupyterHub. Raises CourseError if something is missing."""
     folder = HubFolder(of_class.resolve())
     _look_before(folder, host=host, port=port, accounts=accounts)
     roster = students(folder)
@@ -89,7 +89,7 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
 
 
 def _only_one(folder: HubFolder) -> None:
-    """Holds a lock for as long as this process lives, as JupyterHub, too: a second server would end the first one's proxy."""
+    """Hold a lock for as long as this process lives, also as JupyterHub: a second server would end the first one's proxy."""
     lock = os.open(folder.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,7 +99,7 @@ def _only_one(folder: HubFolder) -> None:
 
 
 def _say_what_is_open(folder: HubFolder) -> None:
-    """Where students' accounts can read what is for the instructor, one line that closes it."""
+    """Print the commands that close the instructor's files, if students' accounts can read them."""
     there = [name for name in SECRET if (ROOT / name).is_dir() and (ROOT / name).stat().st_mode & 0o004]
     if there:
         owner, names = folder.of_class.owner(), " ".join(there)
@@ -138,13 +138,13 @@ def _look_at_accounts(folder: HubFolder) -> None:
 
 
 def closed_to_others(path: Path) -> Path | None:
-    """The first folder on the way to a file or folder that other accounts cannot pass through."""
+    """Return the first folder on the way to a file or folder that other accounts cannot pass through."""
     there = [each for each in (*reversed(path.parents), path) if each.is_dir()]
     return next((each for each in there if not each.stat().st_mode & 0o001), None)
 
 
 def set_up(folder: HubFolder, *, accounts: bool) -> None:
-    """The folder with its settings. Overwrites no jupyterhub_config.py; the rest is made anew each time."""
+    """Create the folder with its settings. Overwrites no jupyterhub_config.py; everything else is written again each time."""
     folders = {folder.root: 0o755, folder.private: 0o700, folder.homes: 0o755, folder.courses: 0o755, folder.exchange: 0o1777}
     owner = folder.of_class.stat()
     for path, mode in {**folders, **folder.exchanged}.items():

@@ -1,8 +1,8 @@
-"""From `lesson.md` and a solutions module to notebooks.
+"""The way from `lesson.md` and a solutions module to notebooks.
 
-syllabus (the table of days) -> markdown (takes a lesson apart) -> notebooks (the instructor's version) -> release (the
+syllabus (the table of days) -> markdown (parses a lesson) -> notebooks (the instructor's version) -> release (the
 students', by nbgrader) -> work (a student's copies).
-Importing this is cheap: nbformat and nbgrader are imported only by what builds.
+Importing this is cheap: nbformat and nbgrader are imported only by modules that build.
 """
 
 from autograder.lessons.markdown import Cell, Exercise, Hint, Lesson, lesson

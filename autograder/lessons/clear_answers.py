@@ -1,4 +1,4 @@
-"""nbgrader's ClearSolutions with a stub that names its exercise. Imported only where nbgrader is at work anyway."""
+"""nbgrader's ClearSolutions with a stub that names its exercise. Imported only where nbgrader is used anyway."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from autograder.lessons import marks
 
 
 class ClearAnswers(ClearSolutions):
-    """Writes `raise NotImplementedError("KVCache.append")` where nbgrader would write the same stub everywhere.
+    """A ClearSolutions that writes `raise NotImplementedError("KVCache.append")` instead of nbgrader's identical stubs.
 
-    Whatever else the stock preprocessor checks (answers outside solution cells, say), it checks here as well.
+    All other checks of the stock preprocessor (answers outside solution cells, say) run here as well.
     """
 
     def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:

@@ -1,6 +1,6 @@
-"""A lesson's source, `lesson.md`, taken apart: its cells, its exercises with their points, its hints.
+"""The parser of a lesson's source, `lesson.md`: its cells, its exercises with their points, its hints.
 
-Our own parser and not jupytext's, for three reasons: an error can name the file and the line; folded parts stay whole
+Our own parser and not jupytext's, for three reasons: an error can name the file and the line; folded parts are not split
 (jupytext makes a cell of a code fence inside `<details>`, which tears the fold apart); and the grader, which needs only
 points and the setup cell, does not wait for jupytext and nbformat to be imported. The files stay readable by jupytext
 as Markdown notebooks.
@@ -30,7 +30,7 @@ _HINT = re.compile(r'<details class="hint" data-exercise="(\w+)">\s*<summary>(.+
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function or class to be written, and what it is worth. `line` is its fence in the lesson."""
+    """A function or class to be written, and its points. `line` is its fence in the lesson."""
 
     name: str
     points: float
@@ -71,7 +71,7 @@ class Lesson:
 
     @property
     def setup(self) -> str:
-        """The source of the setup cell, which is run from our copy before a submission is graded."""
+        """Return the source of the setup cell, which is run from our copy before a submission is graded."""
         return next(cell.source for cell in self.cells if cell.role == "setup")
 
     @property
@@ -80,9 +80,9 @@ class Lesson:
 
 
 def lesson(day: Day) -> Lesson:
-    """The day's lesson. Cheap: nothing is imported, and a file is read again only when it has changed.
+    """Return the day's lesson. Cheap: nothing is imported, and a file is reloaded only when it has changed.
 
-    Raises CourseError, with file and line, where the lesson or the marks in its solutions module are wrong.
+    Raises CourseError, with file and line, if the lesson or the marks in its solutions module are wrong.
     """
     try:
         return _lesson(day, stamp(day.lesson_path), stamp(day.solutions_path))
@@ -92,7 +92,7 @@ def lesson(day: Day) -> Lesson:
 
 
 def page(path: Path, root: Path) -> tuple[Cell, ...]:
-    """The cells of a Markdown notebook without exercises, such as `start_here.md`."""
+    """Return the cells of a Markdown notebook without exercises, such as `start_here.md`."""
     reader = _Reader(path, root)
     for cell in reader.cells:
         if cell.role == "exercise":
@@ -187,7 +187,7 @@ class _Reader:
         return ladders
 
     def _step(self, number: int) -> int:
-        """Deal with the line at this index and return the index of the next one."""
+        """Handle the line at this index and return the index of the next one."""
         line = self._lines[number]
         fence = _FENCE.fullmatch(line)
         if fence:

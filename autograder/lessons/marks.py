@@ -1,4 +1,4 @@
-"""Solution marks: a function's source as it stands in a solutions module, without its answer, and without its marks."""
+"""Solution marks: a function's source from a solutions module, without its answer, and without its marks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class MarkError(ValueError):
 
 
 def definitions(source: str) -> dict[str, Definition]:
-    """The functions and classes that stand at the outermost level of a module. Raises SyntaxError."""
+    """Return the functions and classes at the outermost level of a module. Raises SyntaxError."""
     return {node.name: node for node in parse(source).body if isinstance(node, Definition)}
 
 
 def first_line(node: Definition) -> int:
-    """The line where a definition begins, its decorators included."""
+    """Return the line where a definition begins, its decorators included."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def source_of(module_source: str, node: Definition) -> str:
-    """A definition's lines: decorators, docstring and marks included, blank lines around it not."""
+    """Return a definition's lines: decorators, docstring and marks included, blank lines around it not."""
     lines = module_source.split("\n")
     end = node.end_lineno or node.lineno
     # Python ends a definition with its last statement; the comment after it is still ours.
@@ -43,7 +43,7 @@ def source_of(module_source: str, node: Definition) -> str:
 
 
 def regions(source: str) -> Iterator[tuple[int, int]]:
-    """(line of BEGIN, line of END) of each answer, from 1. Raises MarkError where they do not pair."""
+    """Yield (line of BEGIN, line of END) of each answer, from 1. Raises MarkError if they do not pair."""
     begin = 0
     for number, line in enumerate(source.split("\n"), start=1):
         if line.strip() == BEGIN:
@@ -60,7 +60,7 @@ def regions(source: str) -> Iterator[tuple[int, int]]:
 
 
 def without_answers(source: str) -> str:
-    """The source with `raise NotImplementedError("softmax")` for each answer; in a method `("KVCache.append")`."""
+    """Return the source with `raise NotImplementedError("softmax")` for each answer; in a method `("KVCache.append")`."""
     lines = source.split("\n")
     kept: list[str] = []
     done = 0
@@ -73,12 +73,12 @@ def without_answers(source: str) -> str:
 
 
 def without_marks(source: str) -> str:
-    """The source with its answers and without the lines that mark them."""
+    """Return the source with its answers and without the lines that mark them."""
     return "\n".join(line for line in source.split("\n") if line.strip() not in (BEGIN, END))
 
 
 def free_names(source: str) -> set[str]:
-    """Names that the source looks up outside itself: what a notebook must have defined before."""
+    """Return the names that the source looks up outside itself: a notebook must have defined them before."""
 
     def looked_up(table: symtable.SymbolTable) -> Iterator[str]:
         for symbol in table.get_symbols():
@@ -91,13 +91,13 @@ def free_names(source: str) -> set[str]:
 
 
 def bound_names(source: str) -> set[str]:
-    """Names that the source defines at its outermost level: imports, assignments, functions, classes."""
+    """Return the names that the source defines at its outermost level: imports, assignments, functions, classes."""
     table = symtable.symtable(source, "<lesson>", "exec")
     return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
 
 
 def _owner(source: str, line: int) -> str:
-    """The exercise that a mark belongs to: the outermost function around it, with its classes before it."""
+    """Return the exercise that a mark belongs to: the outermost function around it, with its classes before it."""
     mark = source.split("\n")[line - 1]
     indent = len(mark) - len(mark.lstrip())
     names: list[str] = []

@@ -47,7 +47,7 @@ def source_path(day: Day) -> Path:
 
 
 def build_source(day: Day) -> Path:
-    """Write the instructor's notebook, with answers and marks, and its figures under build/source/. -> the notebook's path"""
+    """Write the instructor's notebook, with answers and marks, and its figures under build/source/. Return the notebook's path."""
     path = source_path(day)
     write_if_changed(path, as_bytes(source_notebook(day)))
     copy_figures(day, path.parent)
@@ -63,9 +63,9 @@ def copy_figures(day: Day, target: Path) -> None:
 
 
 def source_notebook(day: Day) -> NotebookNode:
-    """The instructor's notebook: what nbgrader calls the source version.
+    """Return the instructor's notebook: what nbgrader calls the source version.
 
-    Raises CourseError where the lesson is wrong, an exercise uses a name that a notebook would not have, or a figure
+    Raises CourseError if the lesson is wrong, an exercise uses a name that a notebook would not have, or a figure
     is missing.
     """
     parsed = lesson(day)
@@ -82,7 +82,7 @@ def source_notebook(day: Day) -> NotebookNode:
 
 
 def solved_notebook(day: Day) -> NotebookNode:
-    """The notebook of a student who has found every reference answer: answers without marks, no outputs."""
+    """Return the notebook of a student who has found every reference answer: answers without marks, no outputs."""
     notebook = source_notebook(day)
     for cell in notebook.cells:
         if cell.metadata["course"]["role"] == "exercise":
@@ -91,14 +91,14 @@ def solved_notebook(day: Day) -> NotebookNode:
 
 
 def build_start(root: Path = ROOT) -> Path:
-    """Write course/start_here.ipynb from course/start_here.md, if it changed. -> its path"""
+    """Write course/start_here.ipynb from course/start_here.md, if it changed. Return its path."""
     path = root / "course" / f"{START}.ipynb"
     write_if_changed(path, start_bytes(root))
     return path
 
 
 def start_bytes(root: Path = ROOT) -> bytes:
-    """The first notebook of the course: no exercises, and what the syllabus gives in place of `{{ days }}` and the like."""
+    """Return the first notebook of the course: no exercises, and tables from the syllabus in place of `{{ days }}` and the like."""
     cells = [_plain_cell(cell.role, fill(cell.source, root=root)) for cell in page(root / "course" / f"{START}.md", root)]
     return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
 
@@ -108,7 +108,7 @@ def capstone_path(root: Path = ROOT) -> Path:
 
 
 def build_capstone(root: Path = ROOT) -> Path | None:
-    """Write course/capstone/capstone.ipynb from capstone.md, if it changed. -> its path; None where the course has no capstone"""
+    """Write course/capstone/capstone.ipynb from capstone.md, if it changed. Return its path, or None if the course has no capstone."""
     path = capstone_path(root)
     if not path.with_suffix(".md").exists():
         return None
@@ -117,7 +117,7 @@ def build_capstone(root: Path = ROOT) -> Path | None:
 
 
 def capstone_bytes(root: Path = ROOT) -> bytes:
-    """The notebook of the race: no check and no points of nbgrader's. The engine that it begins with stands in the solutions, whole."""
+    """Return the notebook of the race, without nbgrader checks and points. It begins with the engine from the solutions, whole."""
     module = (root / "solutions" / f"{CAPSTONE}.py").read_text(encoding="utf-8")
     engine = marks.source_of(module, marks.definitions(module)[ENGINE])
     cells = [_plain_cell(cell.role, cell.source) for cell in page(capstone_path(root).with_suffix(".md"), root)]
@@ -129,7 +129,7 @@ def capstone_bytes(root: Path = ROOT) -> bytes:
 
 
 def header(day: Day) -> str:
-    """What stands under a lesson's title: `Day 5 · 120 minutes · medium · builds on Day 1 (Softmax)`."""
+    """Return the line under a lesson's title: `Day 5 · 120 minutes · medium · builds on Day 1 (Softmax)`."""
     by_topic = {other.topic: other for other in syllabus(day.root)}
     needed = [by_topic[topic] for topic in day.prerequisites]
     parts = [f"Day {day.number}", f"{day.minutes} minutes", day.difficulty]
@@ -139,14 +139,14 @@ def header(day: Day) -> str:
 
 
 def as_bytes(notebook: NotebookNode) -> bytes:
-    """The file as it is written: sorted keys, one trailing line end."""
+    """Return the notebook file's bytes: sorted keys, one trailing line end."""
     import nbformat
 
     return (nbformat.writes(notebook, version=4).rstrip("\n") + "\n").encode()
 
 
 def write_if_changed(path: Path, content: bytes) -> bool:
-    """Write the file whole or not at all, and leave it alone if it holds just this. -> whether it was written"""
+    """Write the file whole or not at all, unless it has this content already. Return True if it was written."""
     if path.exists() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,12 +210,12 @@ def _nbgrader(grade_id: str, *, grade: bool = False, locked: bool = False, solut
 
 
 def _id(role: str, exercise: str | None = None) -> str:
-    """Cell ids hold at most 64 characters."""
+    """Return a cell id. Cell ids hold at most 64 characters."""
     return f"{role}-{exercise}"[:64] if exercise else role
 
 
 def _hashed_id(role: str, source: str) -> str:
-    """An id that a cell keeps when others are put before it."""
+    """Return an id that a cell keeps when others are put before it."""
     return f"{role}-{hashlib.sha256(source.encode()).hexdigest()[:10]}"
 
 
@@ -230,7 +230,7 @@ def _answers(parsed: Lesson) -> dict[str, str]:
 
 
 def _check_names(parsed: Lesson, answers: dict[str, str]) -> None:
-    """An exercise may use names of the setup cell, other exercises, and nothing else: the grader runs nothing else."""
+    """Check that an exercise uses only names of the setup cell and other exercises: the grader runs nothing else."""
     import builtins
 
     known = set(dir(builtins)) | {"__name__"} | marks.bound_names(parsed.setup) | set(answers)

@@ -23,17 +23,17 @@ def release_notebook_path(day: Day) -> Path:
 
 
 def build_release(day: Day) -> Path:
-    """Write course/<slug>/<slug>.ipynb, if it changed, and touch nothing else there. -> its path"""
+    """Write course/<slug>/<slug>.ipynb, if it changed, and touch nothing else there. Return its path."""
     path = release_notebook_path(day)
     write_if_changed(path, release_bytes(day))
     return path
 
 
 def release_bytes(day: Day, db_url: str | None = None, desks: Path | None = None) -> bytes:
-    """The release notebook, made on a desk of its own (in the folder `desks`), so that builds at the same time do not meet.
+    """Return the release notebook, made on a desk of its own (in the folder `desks`), so that parallel builds do not meet.
 
     With a db_url nbgrader also enters the day, its cells and points into that gradebook. Raises CourseError with
-    nbgrader's own words where it refuses the notebook.
+    nbgrader's own words if it refuses the notebook.
     """
     with tempfile.TemporaryDirectory(prefix="release-", dir=desks) as desk:
         source = Path(desk) / "source" / day.slug / f"{day.slug}.ipynb"
@@ -45,7 +45,7 @@ def release_bytes(day: Day, db_url: str | None = None, desks: Path | None = None
 
 
 def generate_assignment_config(db_url: str | None = None) -> Config:
-    """nbgrader's settings for a release, also for `nbgrader_config.py`: its own steps, with ours for ClearSolutions.
+    """Return nbgrader's settings for a release, also for `nbgrader_config.py`: its own steps, with ours for ClearSolutions.
 
     Without a db_url nothing goes into a gradebook.
     """
@@ -91,7 +91,7 @@ def _generate_assignment(desk: Path, day: Day, db_url: str | None) -> None:
 
 
 def _last_error(words: str) -> str:
-    """The line that ends the traceback in nbgrader's log."""
+    """Return the line that ends the traceback in nbgrader's log."""
     lines = [line for line in words.splitlines() if line.strip()]
     in_traceback = False
     found = lines[-1] if lines else "it gave no reason"

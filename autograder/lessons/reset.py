@@ -1,4 +1,4 @@
-"""Gives a student a cell, or a whole day, back as it was released; what they had is kept beside it."""
+"""Reset of a cell, or a whole day, to its release; the student's version is saved beside it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Cell = dict[str, Any]
 
 
 def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
-    """Puts one exercise's cell (or, with None, the whole notebook) back to the release. -> the backup of the file as it was
+    """Reset one exercise's cell (or, with None, the whole notebook) to the release. Return the backup of the previous file.
 
-    A cell that was deleted comes back to its place, with its check. Other cells, and what was added, stay as they are.
-    Raises CourseError where there is no such exercise, no notebook, or one that cannot be read (the whole day can be reset then).
+    A cell that was deleted comes back to its place, with its check. Other cells, and cells that the student added, are unchanged.
+    Raises CourseError if there is no such exercise, no notebook, or one that cannot be read (the whole day can be reset then).
     """
     path = work / day.slug / f"{day.slug}.ipynb"
     if not path.exists():
@@ -56,13 +56,13 @@ def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
 
 
 def _exercise(cell: Cell) -> str | None:
-    """The exercise that a released cell belongs to, as its answer or its check."""
+    """Return the exercise that a released cell belongs to, as its answer or its check."""
     course = cell["metadata"].get("course", {})
     return course.get("exercise") if course.get("role") in ("exercise", "check") else None
 
 
 def _back_up(path: Path) -> Path:
-    """A copy beside the file, named for the time; never over another."""
+    """Make a copy beside the file, named for the time; never overwrite another."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
     for number in range(1, 1000):
         backup = path.parent / "backups" / f"{path.stem}-{stamp}{f'-{number}' if number > 1 else ''}.ipynb"

@@ -1,6 +1,6 @@
-"""What the course's first page shows of the syllabus: the days, the eight steps of inference, and ways through the course.
+"""The parts of the syllabus on the course's first page: the days, the eight steps of inference, and ways through the course.
 
-All from `course/syllabus.toml`, as Markdown. A place where days lie elsewhere (the site, the README) brings links of its own.
+All from `course/syllabus.toml`, as Markdown. A place with other paths to the days (the site, the README) brings links of its own.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from autograder.base.errors import CourseError
 from autograder.lessons.syllabus import ROOT, Day, find_day, syllabus
 
 Link = Callable[[Day], str | None]
-"""Where a day is to be read; None: it cannot be, and is only named."""
+"""The address of a day, or None for a day that is only named."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One of the steps from a prompt to a token, and by which exercises of which days a student writes it."""
+    """One of the steps from a prompt to a token, with the exercises and days in which a student writes it."""
 
     title: str
     happens: str
@@ -40,7 +40,7 @@ class Way:
 
     @property
     def timetable(self) -> list[tuple[Day, ...]]:
-        """The days of each sitting, in order, so that the sum of the squares of the minutes is the smallest: nearly equal ones."""
+        """Return the days of each sitting, in order, so that the sum of the squares of the minutes is the smallest: nearly equal ones."""
         cuts = itertools.combinations(range(1, len(self.days)), self.sittings - 1)
         bounds = ((0, *cut, len(self.days)) for cut in cuts)
         splits = ([self.days[a:b] for a, b in itertools.pairwise(bound)] for bound in bounds)
@@ -48,7 +48,7 @@ class Way:
 
     @property
     def borrowed(self) -> list[Day]:
-        """Days that the way leaves out and whose functions it uses: the course's own stand in for them."""
+        """Return the days that the way leaves out and whose functions it uses: the course's own replace them."""
         days = syllabus(self.days[0].root)
         used = {topic for day in self.days for topic in day.prerequisites} - {day.topic for day in self.days}
         return [day for day in days if day.topic in used]
@@ -62,7 +62,7 @@ def steps(root: Path = ROOT) -> list[Step]:
 
 
 def ways(root: Path = ROOT) -> list[Way]:
-    """Raises CourseError where a way has more sittings than days."""
+    """Return the ways through the course. Raises CourseError if a way has more sittings than days."""
     found = []
     for row in _table("way", root):
         days = tuple(find_day(topic, root) for topic in row["days"]) if "days" in row else tuple(syllabus(root))
@@ -78,19 +78,19 @@ def _table(name: str, root: Path) -> list[dict[str, Any]]:
 
 
 def notebook_link(day: Day) -> str | None:
-    """As start_here.ipynb links a day: the notebooks lie beside it."""
+    """Return the link to a day from start_here.ipynb: the notebooks are beside it."""
     return f"{day.slug}/{day.slug}.ipynb" if day.ready else None
 
 
 def fill(text: str, link: Link = notebook_link, root: Path = ROOT) -> str:
-    """The text with a table in place of each line that asks for one."""
+    """Return the text with a table in place of each line that asks for one."""
     tables = {"{{ days }}": table_of_days, "{{ steps }}": table_of_steps, "{{ ways }}": table_of_ways, "{{ timetable }}": timetable}
     lines = text.split("\n")
     return "\n".join(tables[line.strip()](link, root) if line.strip() in tables else line for line in lines)
 
 
 def table_of_days(link: Link = notebook_link, root: Path = ROOT) -> str:
-    """The map: each day with its question, minutes, what it builds on, and whether it is there."""
+    """Return the map: each day with its question, its minutes, the days it builds on, and a mark if it is ready."""
     number = {day.topic: day.number for day in syllabus(root)}
     lines = ["| Day | Title | The question | Minutes | Builds on | State |", "|---:|---|---|---:|---|---|"]
     for day in syllabus(root):
@@ -113,7 +113,7 @@ def table_of_steps(link: Link = notebook_link, root: Path = ROOT) -> str:
 
 
 def table_of_ways(link: Link = notebook_link, root: Path = ROOT) -> str:
-    """Each way with its days and hours, what it gives, and for which days the course's functions stand in."""
+    """Return each way with its days and hours, its goal, and the days whose functions come from the course."""
     total = len(syllabus(root))
     lines = ["| You have | Days | Hours | What you have afterwards | The course stands in for |", "|---|---|---|---|---|"]
     for way in ways(root):
@@ -128,7 +128,7 @@ def table_of_ways(link: Link = notebook_link, root: Path = ROOT) -> str:
 
 
 def timetable(link: Link = notebook_link, root: Path = ROOT) -> str:
-    """The longest way, sitting by sitting."""
+    """Return the longest way, sitting by sitting."""
     way = max(ways(root), key=lambda way: way.sittings)
     lines = [f"| {way.sitting.capitalize()} | Days of the course | Hours |", "|---:|---|---|"]
     for number, part in enumerate(way.timetable, start=1):
@@ -142,7 +142,7 @@ def minutes(days: tuple[Day, ...]) -> int:
 
 
 def in_hours(of_minutes: int) -> str:
-    """As `3 h 30`."""
+    """Return minutes in the form `3 h 30` or `3 h`."""
     hours, rest = divmod(of_minutes, 60)
     return f"{hours} h {rest:02}" if rest else f"{hours} h"
 

@@ -47,12 +47,12 @@ class Day:
 
     @property
     def ready(self) -> bool:
-        """Whether the day has a lesson; the others are still to be written."""
+        """Return True if the day has a lesson; the others are still to be written."""
         return self.lesson_path.exists()
 
 
 def syllabus(root: Path = ROOT) -> list[Day]:
-    """All days, in order. Raises CourseError where the table contradicts itself."""
+    """Return all days, in order. Raises CourseError if the table contradicts itself."""
     path = root / "course" / "syllabus.toml"
     try:
         return list(_read(root, stamp(path)))
@@ -61,7 +61,7 @@ def syllabus(root: Path = ROOT) -> list[Day]:
 
 
 def find_day(name: str | int, root: Path = ROOT) -> Day:
-    """The day that a person means by "5", "05", "day05", "day05_samplers" or "samplers"."""
+    """Return the day that a person means by "5", "05", "day05", "day05_samplers" or "samplers"."""
     days = syllabus(root)
     wanted = str(name).strip().lower()
     number = re.fullmatch(r"(?:day)?0*(\d+)", wanted)
@@ -73,7 +73,7 @@ def find_day(name: str | int, root: Path = ROOT) -> Day:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """What changes when a file changes. Raises FileNotFoundError."""
+    """Return numbers that change when a file changes. Raises FileNotFoundError."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size
 

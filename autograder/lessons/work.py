@@ -11,9 +11,9 @@ from autograder.lessons.syllabus import ROOT, Day, syllabus
 
 
 def copy_to_work(day: Day, work: Path | None = None) -> Path:
-    """Put the day's notebook into work/<slug>/ unless one is there, and bring its figures up to date. -> its path there
+    """Put the day's notebook into work/<slug>/ unless one is there, and bring its figures up to date. Return its path there.
 
-    work is the folder itself, by default the checkout's. Raises CourseError where the day has no release notebook yet.
+    work is the folder itself, by default the checkout's. Raises CourseError if the day has no release notebook yet.
     """
     released = release_notebook_path(day)
     if not released.exists():
@@ -25,7 +25,7 @@ def copy_to_work(day: Day, work: Path | None = None) -> Path:
 
 
 def prepare_work(work: Path | None = None, root: Path = ROOT) -> list[Path]:
-    """Put start_here and every released day into work/. -> paths of the notebooks that were not there before"""
+    """Put start_here and every released day into work/. Return the paths of the notebooks that were not there before."""
     folder = work or root / "work"
     new = []
     start = root / "course" / f"{START}.ipynb"
@@ -44,7 +44,7 @@ def prepare_work(work: Path | None = None, root: Path = ROOT) -> list[Path]:
 
 
 def _copy_once(source: Path, target: Path) -> bool:
-    """Copy unless something stands there. -> whether it was copied"""
+    """Copy the file unless the target exists. Return True if it was copied."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with target.open("xb") as copy:  # refuses, even if another process has just made it

@@ -1,4 +1,4 @@
-"""What became of a notebook's cells: which exercise's cell did not run when it was run last, so that an older function is still there."""
+"""The state of a notebook's cells: exercises whose cell failed in its last run, so that an older function is still defined."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..lessons import lesson, syllabus
 
 DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
 EXERCISE_CELL = "exercise-"
-"""How the id of an exercise's cell begins in a released notebook."""
+"""The beginning of the id of an exercise's cell in a released notebook."""
 
 
 class Cells:
-    """Listens to a kernel. `trouble` holds a sentence for each exercise whose function is not that of its cell's last run."""
+    """A listener to a kernel. `trouble` holds a sentence for each exercise whose function is not that of its cell's last run."""
 
     def __init__(self, namespace: Callable[[], dict[str, Any]]) -> None:
         self.namespace = namespace
         self.trouble: dict[str, str] = {}
         self.homes: dict[str, str] = {}
-        """{cell id: the exercise that it defined when it last ran well}"""
+        """The exercises by cell id: {cell id: the exercise that it defined when it last ran well}."""
         self.before: dict[str, Any] = {}
 
     def starts(self, info: Any) -> None:
-        """IPython's pre_run_cell."""
+        """Handle IPython's pre_run_cell."""
         self.before = {name: self.namespace().get(name) for name in self._concerned(info)}
 
     def ended(self, result: Any) -> None:
-        """IPython's post_run_cell."""
+        """Handle IPython's post_run_cell."""
         error = result.error_before_exec or result.error_in_exec
         defined = DEFINED.findall(result.info.raw_cell)
         for name in self._concerned(result.info):
@@ -47,7 +47,7 @@ class Cells:
                 self.trouble[name] = f"The cell of `{name}` no longer defines it.{instead} The name must stay as in the stub."
 
     def _concerned(self, info: Any) -> list[str]:
-        """The exercises that a cell defines, or is there for."""
+        """Return the exercises that a cell defines, or is there for."""
         cell_id = getattr(info, "cell_id", None) or ""
         names = [*DEFINED.findall(info.raw_cell), cell_id.removeprefix(EXERCISE_CELL), self.homes.get(cell_id, "")]
         known = exercise_names() if any(names) else set()
@@ -73,7 +73,7 @@ _listening: Cells | None = None
 
 
 def listen(shell: Any) -> None:
-    """Begins to listen to a kernel; once."""
+    """Listen to a kernel; further calls do nothing."""
     global _listening
     if _listening is None and shell is not None and hasattr(shell, "kernel"):
         _listening = Cells(lambda: shell.user_ns)
@@ -82,5 +82,5 @@ def listen(shell: Any) -> None:
 
 
 def trouble(exercise: str) -> str:
-    """A sentence on why there is no function of the cell's last run, or only an older one; "" where the cell ran."""
+    """Explain why there is no function of the cell's last run, or only an older one; return "" if the cell ran."""
     return _listening.trouble.get(exercise, "") if _listening is not None else ""

@@ -25,7 +25,7 @@ MADE = "`make generate` writes this page."
 
 
 def page() -> str:
-    """The formulas as Markdown, to be read and printed. Raises CourseError where one names a check that does not exist."""
+    """Return the formulas as Markdown, to be read and printed. Raises CourseError if one names a check that does not exist."""
     formulas = tomllib.loads(FORMULAS.read_text(encoding="utf-8"))["formula"]
     lines = ["# Cheat sheet", "", "Every formula of the course, day by day, with the check that computes it.", ""]
     lines += ["[Numbers](numbers.md) has the numbers that were worked out by hand.", MADE]
@@ -35,7 +35,7 @@ def page() -> str:
 
 
 def numbers_page() -> str:
-    """The numbers as Markdown."""
+    """Return the numbers as Markdown."""
     lines = ["# Numbers worked out by hand", "", "Every number that a check or a test compares with, day by day, and how it was found.", ""]
     lines += ["The formulas stand on the [cheat sheet](cheat_sheet.md).", MADE]
     for day in ready():
@@ -63,7 +63,7 @@ def formula_lines(day: Day, formulas: list[dict[str, str]]) -> list[str]:
 
 
 def number_lines(day: Day) -> list[str]:
-    """One number after another, each as a short text: in a table its derivation would be a column of a few letters on a phone."""
+    """Return one number after another, each as a short text: in a table its derivation would be a narrow column on a phone."""
     visible = visible_checks(day)
     lines = [f"## Day {day.number} · {day.title}"]
     for name, case in hand_computed(day.topic).items():
@@ -79,7 +79,7 @@ def link(day: Day, check: Check) -> str:
 
 
 def values(case: dict[str, Any]) -> str:
-    """As code: a list that is cut off leaves a bracket open, which would begin a link elsewhere."""
+    """Return the values as code: a list that is cut off leaves a bracket open, which would begin a link elsewhere."""
     parts = [f"{name.replace('_', ' ')} {code(show(value, 60))}" for name, value in case.items() if name != "derivation"]
     return "; ".join(parts)
 

@@ -1,4 +1,4 @@
-"""An exercise's checks, run for a person who waits: with copies and limits as in grading, and a stop button."""
+"""An exercise's checks, run for a waiting student: with copies and limits as in grading, and a stop button."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT_CHARS = 100_000
 def run_for_a_person(
     topic: str, namespace: dict[str, Any], *, exercise: str | None = None, on_check: Callable[[], None] | None = None
 ) -> tuple[list[Verdict], str]:
-    """Verdicts of the visible checks, and what the student's code printed meanwhile. on_check: called as each check begins."""
+    """Return verdicts of the visible checks and the output of the student's code. on_check: called as each check begins."""
     printed, screen = _Kept(), sys.stdout
     student = LocalStudent(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
     selected = select(topic, exercise=exercise, hidden=False)
@@ -33,7 +33,7 @@ def run_for_a_person(
 
 
 class _Kept(io.StringIO):
-    """Keeps the beginning: an endless loop may print."""
+    """A text buffer that stores the beginning only: an endless loop may print."""
 
     def write(self, text: str) -> int:
         if self.tell() < KEPT_CHARS:
@@ -43,7 +43,7 @@ class _Kept(io.StringIO):
 
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
-    """`input()` ends as it does in grading, where there is nobody to ask."""
+    """Make `input()` fail as in grading, where nobody answers."""
 
     def refuse(prompt: object = "", *args: Any, **kwargs: Any) -> str:
         raise EOFError("EOF when reading a line")
@@ -58,7 +58,7 @@ def _nobody_answers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _as_a_new_process() -> Iterator[None]:
-    """The checks' own sums do not depend on what the notebook has set for all of torch, and leave it as it was."""
+    """Set torch's global state as in a new process for the checks, and restore the notebook's state afterwards."""
     kept = State.now()
     State(True, torch.float32, kept.rng).set()
     try:

@@ -1,4 +1,4 @@
-"""What a student is shown: HTML where the front end can, text elsewhere."""
+"""The output that a student sees: HTML where the front end can, text elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import render
 
 
 class Table:
-    """Something shown: HTML where the front end can, text elsewhere."""
+    """An object to display: HTML where the front end can, text elsewhere."""
 
     def __init__(self, html: str, text: str) -> None:
         self._html, self._text = html, text
@@ -23,7 +23,7 @@ class Table:
 
 
 class OutputArea:
-    """A place in the output: what is put there takes the place of what was."""
+    """A place in the output: new content replaces the old."""
 
     def __init__(self) -> None:
         self.handle: Any = None
@@ -32,7 +32,7 @@ class OutputArea:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """What is left of a sentence of ours when an exception ends it all is taken away."""
+        """Clear our last sentence when an exception ends the block."""
         if error[0] is not None and self.handle is not None:
             self.handle.update(Table("", ""))
 
@@ -46,7 +46,7 @@ class OutputArea:
             self.handle = _display(shown)
 
     def say(self, sentence: str) -> None:
-        """For as long as nothing else is put there; a terminal is not told."""
+        """Show a sentence until something replaces it; a terminal shows nothing."""
         if in_notebook():
             self.put(sentences([sentence]))
 
@@ -74,7 +74,7 @@ def show(table: Table) -> None:
 
 
 def show_line(text: str) -> None:
-    """A sentence: a notebook breaks printed lines in the middle of words."""
+    """Show a sentence as HTML: a notebook breaks printed lines in the middle of words."""
     show(sentences([text]))
 
 

@@ -1,4 +1,4 @@
-"""How long an exercise's checks take, to be said before they run. `pace.py` measures it."""
+"""The duration of an exercise's checks, shown before they run. `pace.py` measures it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 PATH = Path(__file__).with_name("pace.json")
 STEPS = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120)
-"""Seconds that are said. Nobody plans by finer ones."""
+"""The durations in seconds that are shown. Nobody plans by finer ones."""
 
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    """{"machine": ..., "exercises": {topic/exercise: [seconds of the checks that do not measure speed, seconds of those that do]}}."""
+    """Return {"machine": ..., "exercises": {topic/exercise: [seconds of checks other than timing checks, seconds of timing checks]}}."""
     try:
         table = json.loads(PATH.read_text(encoding="utf-8"))
         return {"machine": table["machine"], "exercises": dict(table["exercises"])}
@@ -27,7 +27,7 @@ def _table() -> dict[str, Any]:
 
 
 def table_text(topics: Set[str], table: dict[str, Any] | None = None) -> str:
-    """JSON of some topics' figures, a line for each exercise."""
+    """Return JSON of some topics' figures, a line for each exercise."""
     table = _table() if table is None else table
     chosen = {name: seconds for name, seconds in table["exercises"].items() if name.split("/")[0] in topics}
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(seconds)}" for name, seconds in chosen.items())
@@ -35,7 +35,7 @@ def table_text(topics: Set[str], table: dict[str, Any] | None = None) -> str:
 
 
 def beforehand(topic: str, exercise: str, checks: Sequence[Check]) -> str:
-    """One sentence: how many checks, about how long, and which measure speed."""
+    """Return one sentence: how many checks, about how long, and which are timing checks."""
     seconds, timed_seconds = _table()["exercises"].get(f"{topic}/{exercise}", (None, None))
     timed = sum(check.timing for check in checks)
     text = f"{exercise}: {len(checks)} check{'s' * (len(checks) != 1)}{about(seconds)}"

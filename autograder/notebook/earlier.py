@@ -1,4 +1,4 @@
-"""A student's own functions for later days: each of theirs whose checks pass, and the course's for the others."""
+"""A student's own functions for later days: theirs if their checks pass, and the course's otherwise."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..sandbox.submission import read_submission
 from .workspace import desk_folder, read_progress, standings, write_progress
 
 OWN = "earlier_"
-"""How the name of a module begins that is made of a student's earlier notebook."""
+"""The beginning of the name of a module made from a student's earlier notebook."""
 
 
 def not_from_here(function: object) -> str | None:
-    """Whose a function is that was not written in this notebook, in words; None for one that was."""
+    """Return the origin of a function that was not written in this notebook, in words; None for one that was."""
     module = getattr(function, "__module__", None) or ""
     if module.startswith("solutions."):
         return "the course's own"
@@ -27,10 +27,10 @@ def not_from_here(function: object) -> str | None:
 
 
 def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
-    """The functions of an earlier day, and which of them are the student's: those whose visible checks pass. None where none does.
+    """Return the functions of an earlier day, and the names of the student's own: those whose visible checks pass. None if none does.
 
-    The others are the course's, for the student's own too, which call them. A function is held against its checks once for each state of
-    its notebook; the verdict is kept with the notebook's checksum.
+    The others are the course's; the student's functions call them, too. A function is checked once for each state of its notebook;
+    the verdict is stored with the notebook's checksum.
     """
     folder = desk_folder()
     if folder is None or not (path := folder / day.slug / f"{day.slug}.ipynb").exists():
@@ -57,9 +57,9 @@ def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
 
 
 def exercise_module(day: Day, path: Path, *, passing_over: bool = False) -> types.ModuleType | None:
-    """A module made of a notebook's setup and the cells that define something; None if they do not run.
+    """Return a module made of a notebook's setup and the cells that define something; None if they do not run.
 
-    passing_over: a cell that does not run is left out, and the others are run all the same.
+    passing_over: leave out a cell that does not run, and run the others all the same.
     """
     module = types.ModuleType(OWN + day.topic)
     try:
@@ -82,7 +82,7 @@ def _defines(source: str, names: set[str]) -> bool:
 
 
 class Functions(types.ModuleType):
-    """A module that shows itself without the path where the answers lie."""
+    """A module whose repr hides the path of the answers."""
 
     whose = ""
 
@@ -91,7 +91,7 @@ class Functions(types.ModuleType):
 
 
 def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
-    """(functions of an earlier day, one line that says whose they are)."""
+    """Return (functions of an earlier day, one line that says whose they are)."""
     day = next((d for d in syllabus() if d.topic == topic), None)
     if day is None or not day.solutions_path.exists():
         raise CourseError(f"there is no topic {topic!r}; there are {', '.join(d.topic for d in syllabus())}")

@@ -1,6 +1,6 @@
-"""The ladder: how fast a student's own code lets a model speak, from day to day, on their own machine.
+"""The ladder: how fast a student's own code makes a model's tokens, from day to day, on their own machine.
 
-A rung is tokens a second and, beside it, the share of the machine's memory bandwidth that this speed makes use of: each decode step
+A rung is tokens a second and, beside it, the share of the machine's memory bandwidth that this speed uses: each decode step
 must read every weight once, whatever else it does. It is shown, never graded.
 """
 
@@ -19,7 +19,7 @@ from .rungs import Rung
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> Rung:
-    """Puts a measured speed on the ladder; a rung of the same name is replaced. model: the kit's, whose weights each step reads.
+    """Put a measured speed on the ladder; it replaces a rung of the same name. model: the kit's, whose weights each step reads.
 
     Raises ValueError unless the speed is a positive number.
     """
@@ -37,7 +37,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
 
 @functools.cache
 def machine_bandwidth() -> float:
-    """Bytes a second of a plain sum over 256 MB, the best of five, once a kernel."""
+    """Return the bytes a second of a plain sum over 256 MB, the best of five, once a kernel."""
     values = torch.ones(2**26)
     fastest = math.inf
     for _ in range(5):

@@ -1,6 +1,6 @@
-"""`python -m autograder.notebook.pace` measures how long the reference takes for each exercise's checks, and writes `pace.json`.
+"""The measurement of how long the reference takes for each exercise's checks: `python -m autograder.notebook.pace` writes `pace.json`.
 
-In processor seconds, so that other load on the machine that measured them tells nothing.
+In processor seconds, so that other load on the machine does not change them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .durations import PATH, table_text
 
 
 def measure() -> dict[str, list[float]]:
-    """What the reference takes: the "exercises" of the table."""
+    """Measure the seconds of the reference: the "exercises" of the table."""
     found = {}
     with one_thread():
         for day in (day for day in syllabus() if day.ready):

@@ -1,4 +1,4 @@
-"""What somebody typed into a cell, brought into the form that the cell asks for, or refused in one line."""
+"""A parser for answers typed into a cell: it converts them to the form that the cell asks for, or refuses them in one line."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SHOWN = 60
 
 
 class NotOfTheForm(CourseError, TypeError):
-    """What was typed is nothing that the cell could judge."""
+    """An answer in a form that the cell cannot judge."""
 
 
 def typed(value: Any, *, like: Form) -> Form:
-    """`value` in the form of an example.
+    """Return `value` in the form of an example.
 
-    like: 3 stands for a whole number, 0.5 for any number, "a" for a text, [3] for a list of whole numbers of any length, (3, 0.5) for one
-    whole number and one number. Lists may hold lists. Tensors, arrays, ranges and tuples are taken for the lists they hold, and `True` for
-    no number. Raises NotOfTheForm, with the form, the example and what was typed.
+    like: 3 means a whole number, 0.5 any number, "a" a text, [3] a list of whole numbers of any length, (3, 0.5) one
+    whole number and one number. Lists may hold lists. Tensors, arrays, ranges and tuples count as the lists they hold, and `True` as
+    no number. Raises NotOfTheForm, with the form, the example and the typed value.
     """
     try:
         formed: Form = _formed(value, like)
@@ -60,7 +60,7 @@ def _formed(value: Any, like: Any) -> Any:
 
 
 def described(like: Any, *, many: bool = False) -> str:
-    """The form of an example, in words."""
+    """Return the form of an example, in words."""
     match like:
         case list():
             return f"{'lists' if many else 'a list'} of {described(like[0], many=True)}"

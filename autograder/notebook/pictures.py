@@ -1,7 +1,7 @@
-"""Expected and got as a picture, where a reader would rather look than compare numbers: distributions as bars, masks as grids,
-the times of a lost race as a curve of bars.
+"""Pictures of expected and got, if a picture says more than numbers.
 
-Plain HTML with inline styles, because a notebook's own sanitizer takes SVG away when it is opened again; the numbers stand beside it.
+Distributions are bars, masks grids, and the times of a lost race groups of bars. Plain HTML with inline styles, because a notebook's own
+sanitizer removes SVG when it is opened again; the numbers are beside it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 MAX_ENTRIES = 24
 HEIGHT = 44
-"""Pixels of the highest bar."""
+"""The height in pixels of the highest bar."""
 EXPECTED, SAME, DIFFERENT = "#2a6f97", "#6f8f72", "#d54309"
 RACERS, OTHER = {"reference": EXPECTED, "yours": DIFFERENT}, "#888"
 TOLERANCE = 5e-3
-"""Of the highest bar: what a picture cannot show is not marked as different."""
+"""The share of the highest bar below which a difference is not marked: a picture cannot show it."""
 
 
 def picture(expected: str | None, got: str | None) -> str:
-    """HTML for two texts that hold lists of numbers or of True and False of one shape; "" for anything else."""
+    """Return HTML for two texts that hold lists of numbers or of True and False of one shape; "" for anything else."""
     want, have = _read(expected), _read(got)
     if want is None or have is None:
         return ""
@@ -33,7 +33,7 @@ def picture(expected: str | None, got: str | None) -> str:
 
 
 def race(times: dict[str, dict[str, float]]) -> str:
-    """HTML for the times of a lost race: a group of bars for each size, in it one for each version; "" for none.
+    """Return HTML for the times of a lost race: a group of bars for each size, in it one for each version; "" for none.
 
     times: size -> whose version -> time as a multiple of the shortest, as `Verdict.times` has them.
     """
@@ -61,7 +61,7 @@ def race(times: dict[str, dict[str, float]]) -> str:
 
 
 def race_in_words(times: dict[str, dict[str, float]]) -> str:
-    """The same as one sentence."""
+    """Return the times of a lost race as one sentence."""
     sizes = [size for size in times if size]
     where = f" at {', '.join(sizes)}" if sizes else ""
     each = "; ".join(f"{whose} {', '.join(f'{of[whose]:.1f}' for of in times.values())}" for whose in next(iter(times.values())))
@@ -81,14 +81,14 @@ def _read(text: str | None) -> Any:
 
 
 def _is_row(value: Any) -> bool:
-    """Finite numbers, none negative: what may be a distribution."""
+    """Return True for finite numbers, none negative: a possible distribution."""
     if not isinstance(value, list) or not 0 < len(value) <= MAX_ENTRIES:
         return False
     return all(type(v) in (int, float) and math.isfinite(v) and v >= 0 for v in value)
 
 
 def _is_grid(value: Any) -> bool:
-    """Rows of True and False of one length."""
+    """Return True for rows of True and False of one length."""
     if not isinstance(value, list) or not value or not all(isinstance(row, list) and row for row in value):
         return False
     return len({len(row) for row in value}) == 1 and all(type(v) is bool for row in value for v in row)

@@ -1,4 +1,4 @@
-"""How far a student is: `progress()` of a notebook, and `autograder progress`."""
+"""A student's progress: `progress()` of a notebook, and `autograder progress`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .display import Table, show
 
 
 def progress() -> None:
-    """Days, exercises and points so far, by the checks that you have run, what to do next, and your ladder of tokens per second."""
+    """Show days, exercises and points so far, by the checks that you have run, the next step, and your ladder of tokens per second."""
     folder = workspace.desk_folder()
     standings = workspace.standings(folder)
     rows, lines = [], []

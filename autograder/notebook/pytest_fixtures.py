@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Any:
-    """The functions of the notebook beside this file, or of the day that is marked: `student.softmax(x)`. They run in a worker."""
+    """Return the functions of the notebook beside this file, or of the marked day: `student.softmax(x)`. They run in a worker."""
     from ..base.errors import CourseError
 
     day = _day(request)
@@ -37,7 +37,7 @@ def student(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def reference(request: pytest.FixtureRequest) -> Any:
-    """The module of the course's own answers."""
+    """Return the module of the course's reference solutions."""
     from ..checking import runner
 
     return runner.reference(_day(request).topic)
@@ -45,7 +45,7 @@ def reference(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def hand(request: pytest.FixtureRequest) -> Any:
-    """The day's numbers that were worked out by hand, from datasets/hand_computed.toml."""
+    """Return the day's numbers that were worked out by hand, from datasets/hand_computed.toml."""
     from ..base.datafiles import hand_computed
 
     return hand_computed(_day(request).topic)
@@ -53,7 +53,7 @@ def hand(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> Any:
-    """A torch.Generator that draws the same in every run of this test."""
+    """Return a torch.Generator that draws the same in every run of this test."""
     import torch
 
     return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(request.node.nodeid.encode()).digest()[:7]))
@@ -61,7 +61,7 @@ def rng(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def race(request: pytest.FixtureRequest, student: Any) -> Any:
-    """Measures speed as the course's checks do, see `autograder/sandbox/measure/timing.py`. What stays unclear is skipped."""
+    """Return the course's measurement of speed, see `autograder/sandbox/measure/timing.py`. An inconclusive race is skipped."""
     if num_processes(request.config) > 1:
         pytest.skip(ALONE)
     from ..sandbox.measure.timing import Race
@@ -71,7 +71,7 @@ def race(request: pytest.FixtureRequest, student: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that asks for `student` fails with its own lines and the student's; ours between them say nothing."""
+    """Show a test that uses `student` with its own lines and the student's; ours between them say nothing."""
     try:
         return (yield)
     except Exception as error:
@@ -85,7 +85,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 
 def without_ours(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this package."""
+    """Return a traceback without the frames of this package."""
     if trace is None:
         return None
     rest = without_ours(trace.tb_next)

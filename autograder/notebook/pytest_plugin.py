@@ -1,11 +1,11 @@
-"""`pytest` on a student's notebook: an item for each check that one may see, judged as `check()` and `autograder check` judge it.
+"""`pytest` on a student's notebook: an item for each visible check, judged as `check()` and `autograder check` judge it.
 
     pytest work/day05_samplers                    a day; its ids are <notebook>::<exercise>::<check>
     pytest work -k top_p --lf -x                  pytest's own ways to choose
     pytest autograder/checking/checks/test_samplers.py
                                                   a file of checks, against the notebook on the desk, --notebook PATH or --course
 
-Every pytest run in this environment imports this file. What needs torch is therefore imported where a notebook is at hand.
+Every pytest run in this environment imports this file. Modules that need torch are therefore imported only with a notebook at hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytest_plugins = ("autograder.notebook.pytest_fixtures",)
 ROOT = Path(__file__).resolve().parents[2]
 CHECKING = ROOT / "autograder" / "checking"
 NO_WORKSPACE = (ROOT / "course", ROOT / "build")
-"""What is released and what is built lies in folders of days too."""
+"""The folders without student notebooks: released and built notebooks are in folders of days, too."""
 NOTEBOOKS = tuple(f"{folders}day[0-9][0-9]_*.ipynb" for folders in ("", "day[0-9][0-9]_*/", "*/day[0-9][0-9]_*/"))
 ALONE = "speed is measured alone: run without -n"
 
@@ -49,14 +49,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def day_of(path: Path) -> Day | None:
-    """The day whose notebook has this file's name."""
+    """Return the day whose notebook has this file's name."""
     from ..lessons.syllabus import syllabus
 
     return next((day for day in syllabus() if day.slug == path.stem and day.ready), None)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFile | None:
-    """A day's notebook: in the folder of its name, or wherever it lies if it is named itself."""
+    """Collect a day's notebook: in the folder of its name, or anywhere if it is named itself."""
     if file_path.suffix != ".ipynb" or day_of(file_path) is None:
         return None
     gc_tuning.relax()
@@ -78,7 +78,7 @@ class NotebookFile(pytest.File):
 
 
 class Exercise(pytest.Class):
-    """A class to pytest, because editors show what is in a file as classes and functions, and nothing else."""
+    """A class to pytest, because editors show the content of a file as classes and functions, and nothing else."""
 
     obj: Any = None
 
@@ -98,7 +98,7 @@ class Exercise(pytest.Class):
 
 
 def short_name(check: Check) -> str:
-    """Without the words with which the exercise's own name begins: `test_top_p_by_hand` of `top_p_probs` is `by_hand`."""
+    """Return the name without the words with which the exercise's name begins: `test_top_p_by_hand` of `top_p_probs` is `by_hand`."""
     words = check.name.removeprefix("test_").split("_")
     for word in check.exercise.split("_"):
         if words[0] != word or len(words) == 1:
@@ -108,7 +108,7 @@ def short_name(check: Check) -> str:
 
 
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> CheckItem | None:
-    """A check in its own file, which pytest could not call."""
+    """Collect a check in its own file, which pytest could not call."""
     folder = collector.path.parent
     if folder.parent != CHECKING or folder.name not in ("checks", "hidden") or not hasattr(obj, "check"):
         return None
@@ -126,7 +126,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
 
 
 def notebook_for(config: pytest.Config, day: Day, beside: Path | None = None) -> Path | None:
-    """The notebook that is meant where none is collected; None for the course's own answers."""
+    """Return the notebook for checks of this day if none is collected; None for the course's own answers."""
     from .workspace import notebook_path
 
     if config.option.course:
@@ -139,7 +139,7 @@ def notebook_for(config: pytest.Config, day: Day, beside: Path | None = None) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What measures speed comes last."""
+    """Move timing checks to the end."""
     items.sort(key=lambda item: isinstance(item, CheckItem) and item.check.timing)
 
 
@@ -171,7 +171,7 @@ class CheckItem(pytest.Item):
             raise Lost(verdict.message, told)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Our message. A traceback would lead through our files alone."""
+        """Return our message. A traceback would lead through our files alone."""
         from ..base.errors import CourseError, InfrastructureFault
 
         error = excinfo.value
@@ -187,11 +187,11 @@ class CheckItem(pytest.Item):
 
 
 class Lost(Exception):
-    """A check that does not pass. args: its message, and all that is told of it, line by line."""
+    """A check that does not pass. args: its message, and the report about it, line by line."""
 
 
 class Told:
-    """How pytest shows it: the message, and at the end of the run in one line."""
+    """The form in which pytest shows a failed check: the message, and at the end of the run in one line."""
 
     def __init__(self, item: CheckItem, message: str, lines: list[str]) -> None:
         self.lines = lines
@@ -207,7 +207,7 @@ class Told:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A check's own time and place: what the first of an exercise waits for are the others."""
+    """Report a check's own time and place: the first check of an exercise waits for the others."""
     report = yield
     if isinstance(item, CheckItem) and report.when == "call":
         report.duration = item.seconds
@@ -221,7 +221,7 @@ LINES = pytest.StashKey[list[str]]()
 
 
 def sessions(config: pytest.Config) -> Sessions:
-    """The notebooks that this process has opened."""
+    """Return the notebooks that this process has opened."""
     from .session import Sessions
 
     return config.stash.setdefault(SESSIONS, Sessions())
@@ -251,7 +251,7 @@ def num_processes(config: pytest.Config) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A day stays in one process where no --dist says otherwise: each process runs all of a notebook's cells."""
+    """Keep a day in one process, unless --dist says otherwise: each process runs all of a notebook's cells."""
     named = [Path(argument.split("::")[0]) for argument in config.args]
     if config.option.dist != "load" or not any(path.suffix == ".ipynb" or holds_notebooks(path) for path in named):
         return None

@@ -1,4 +1,4 @@
-"""Verdicts as a table: HTML for notebooks and feedback pages, text for terminals. All that came from a student is escaped."""
+"""The verdicts as a table: HTML for notebooks and feedback pages, text for terminals. All text from a student is escaped."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def points_text(points: float) -> str:
 
 
 def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float) -> str:
-    """One line: how many checks pass, and the points."""
+    """Return one line: how many checks pass, and the points."""
     passed = sum(v.passed for v in verdicts)
     counted = sum(v.passed or v.failed for v in verdicts)
     return f"{exercise}: {passed} of {counted} checks pass, {points_text(points)} of {points_text(max_points)} points"
 
 
 def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
-    """A table with one row a check: what was checked, the verdict, and for a failed one expected, got and what they show."""
+    """Return a table with one row a check: its title, the verdict, and for a failed one expected, got and their explanation."""
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     seen: dict[tuple[str, ...], str] = {}
@@ -57,12 +57,12 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
 
 
 def with_code(text: str) -> str:
-    """Escaped, with `...` set as code."""
+    """Return the text escaped, with `...` set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
-    """The title of an earlier check that ended in just the same, or None: one story is told once."""
+    """Return the title of an earlier check that ended in the same way, or None: identical failures are reported once."""
     if not verdict.failed:
         return None
     story = (verdict.outcome, verdict.message, str(verdict.expected), str(verdict.got), *verdict.lines)
@@ -104,7 +104,7 @@ def _html_detail(verdict: Verdict) -> str:
 
 
 def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
-    """The same for a terminal or a plain notebook front end."""
+    """Return the same table for a terminal or a plain notebook front end."""
     lines = [summary(exercise, verdicts, points, max_points)]
     seen: dict[tuple[str, ...], str] = {}
     for verdict in verdicts:

@@ -1,4 +1,4 @@
-"""The rungs of a student's ladder, as they are kept on the desk and shown. `ladder.py` says what a rung is, and sets one."""
+"""The rungs of a student's ladder, as they are stored on the desk and shown. `ladder.py` defines a rung, and adds one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ BAR_WIDTH = 20
 
 @dataclass(frozen=True)
 class Rung:
-    """tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights once a step takes at this speed;
-    of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970."""
+    """One rung of the ladder.
+
+    tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights once a step takes at this speed;
+    of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970.
+    """
 
     name: str
     model: str
@@ -33,7 +36,7 @@ class Rung:
 
 
 def rungs() -> list[Rung]:
-    """All rungs of this desk, in the order they were first set."""
+    """Return all rungs of this desk, in the order they were first set."""
     found = []
     for entry in workspace.read_progress(workspace.desk_folder()).get("ladder", {}).values():
         try:
@@ -54,7 +57,7 @@ def text(found: list[Rung]) -> str:
 
 
 def html(found: list[Rung]) -> str:
-    """A table with a bar for each rung; the numbers stand beside the bars."""
+    """Return a table with a bar for each rung; the numbers are beside the bars."""
     most = max(r.tokens_per_second for r in found)
     heads = ("rung", "model", "rows", "tokens/s", "drawn", "of bandwidth")
     head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in heads)

@@ -1,4 +1,4 @@
-"""A notebook and the checks one may see: what `autograder check` and pytest ask, one like the other."""
+"""A notebook and its visible checks, as `autograder check` and pytest both use them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Session:
     """A notebook whose cells have run in a worker, as in grading. path None: the course's own answers in its place."""
 
     def __init__(self, day: Day, path: Path | None) -> None:
-        """Raises BadSubmission, InfrastructureFault."""
+        """Start the worker. Raises BadSubmission, InfrastructureFault."""
         self.day, self.path = day, path
         if path is None:
             self.submission = Submission([Cell("reference", solution_source(day.topic))], {})
@@ -27,7 +27,7 @@ class Session:
             exercises = [exercise.name for exercise in lesson(day).exercises]
             self.submission = read_submission(path, day.slug, our_cells(day), exercises)
         self.given: dict[str, Verdict] = {}
-        """Of each check that was asked for, by its name."""
+        """The verdict of each requested check, by its name."""
         self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
         self.student = RemoteStudent(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
         try:
@@ -37,11 +37,14 @@ class Session:
             raise
 
     def verdicts(self, exercise: str) -> list[Verdict]:
-        """Of an exercise's visible checks, in order."""
+        """Return the verdicts of an exercise's visible checks, in order."""
         return [self.verdict(check) for check in select(self.day.topic, exercise=exercise, hidden=False)]
 
     def verdict(self, check: Check) -> Verdict:
-        """Of one check. With the first of an exercise run all that measure no speed: together they tell a known mistake."""
+        """Return the verdict of one check.
+
+        The first of an exercise runs all except timing checks: only together they show a known mistake.
+        """
         key = check.exercise, check.hidden
         if key not in self._untimed:
             others = select(self.day.topic, exercise=check.exercise, hidden=check.hidden, timing=False)
@@ -53,7 +56,7 @@ class Session:
         return self.given[check.name]
 
     def close(self) -> None:
-        """Ends the worker. Another verdict starts one again."""
+        """End the worker. Another verdict starts it again."""
         self.student.close()
 
     def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
@@ -63,14 +66,14 @@ class Session:
 
 
 class Sessions:
-    """The notebooks that one run of pytest asks. One at a time has a worker."""
+    """The notebooks of one run of pytest. One at a time has a worker."""
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, Path | None], Session] = {}
         self._seen: dict[tuple[Session, str], dict[tuple[str, ...], str]] = {}
 
     def session(self, day: Day, path: Path | None) -> Session:
-        """Raises CourseError, InfrastructureFault."""
+        """Return the session of a notebook. Raises CourseError, InfrastructureFault."""
         key = day.topic, path
         for other in self._sessions.keys() - {key}:
             self._sessions[other].close()
@@ -81,14 +84,14 @@ class Sessions:
         return self._sessions[key]
 
     def verdict(self, day: Day, path: Path | None, check: Check) -> tuple[Verdict, list[str]]:
-        """A check's verdict, and what is told of it: what ended just so at an earlier check of the exercise is told once."""
+        """Return a check's verdict, and the report about it: a failure that an earlier check of the exercise had, too, is reported once."""
         session = self.session(day, path)
         verdict = session.verdict(check)
         before = render.told_before(verdict, self._seen.setdefault((session, check.exercise), {}))
         return verdict, [f"the same as at “{before}”"] if before else render.text_detail(verdict)
 
     def finish(self) -> list[str]:
-        """Ends the workers. -> a line for each exercise all of whose visible checks were asked for, which is noted on the desk."""
+        """End the workers. Return a line for each exercise whose visible checks all ran, and note its standing on the desk."""
         lines = []
         for session in self._sessions.values():
             session.close()

@@ -1,4 +1,4 @@
-"""A student's desk: the folder with their notebooks, and what they have passed."""
+"""A student's desk: the folder with their notebooks, and the exercises they have passed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PROGRESS = "progress.json"
 
 
 def desk_folder() -> Path | None:
-    """Where this student's notebooks lie: $COURSE_WORK, or the folder of days that one stands in or beside, or work/.
+    """Return the folder of this student's notebooks: $COURSE_WORK, or the folder of days that one works in or below, or work/.
 
-    None inside course/ itself: what runs there is the release, not a student.
+    None inside course/ itself: notebooks there are the release, not a student's.
     """
     if chosen := os.environ.get("COURSE_WORK"):
         return Path(chosen)
@@ -34,12 +34,12 @@ def desk_folder() -> Path | None:
 
 
 def notebook_path(day: Day) -> Path:
-    """Where this student's notebook of a day lies, or would."""
+    """Return the path of this student's notebook of a day, also before it exists."""
     return (desk_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
 
 
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
-    """The day whose notebook runs here, by the name of its file or folder as Jupyter or VS Code tell it; None where neither says."""
+    """Return the day whose notebook runs here, by the name of its file or folder from Jupyter or VS Code; None if neither gives one."""
     told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
     paths = [Path(place) for place in told if isinstance(place, str)]
     names = [name for path in paths for name in (path.stem, path.parent.name)]
@@ -47,7 +47,7 @@ def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
 
 
 def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
-    """The day an exercise belongs to, and its points. here: the day whose exercises are named where nothing is like this."""
+    """Return the day an exercise belongs to, and its points. here: the day whose exercises the message lists if no name is similar."""
     known: dict[str, list[str]] = {}
     for day in syllabus():
         if day.ready:
@@ -70,7 +70,7 @@ def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a student's last check of an exercise said (visible checks only)."""
+    """The result of a student's last check of an exercise (visible checks only)."""
 
     points: float
     max_points: float
@@ -89,7 +89,7 @@ def read_progress(folder: Path | None) -> dict[str, Any]:
 
 
 def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
-    """Kept whole or not at all; a desk that cannot be written to costs nothing but the memory of it."""
+    """Write the progress whole or not at all; a desk that cannot be written to only loses the progress."""
     if folder is None or not folder.is_dir():
         return
     temporary = folder / f".{PROGRESS}.{os.getpid()}"
@@ -109,7 +109,7 @@ def note_standing(topic: str, exercise: str, points: float, max_points: float, p
 
 
 def standings(folder: Path | None) -> dict[str, Standing]:
-    """{"samplers/top_p_probs": Standing} of everything checked so far."""
+    """Return {"samplers/top_p_probs": Standing} of everything checked so far."""
     found = {}
     for name, entry in read_progress(folder).get("exercises", {}).items():
         try:

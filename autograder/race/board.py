@@ -1,4 +1,4 @@
-"""The board: entries kept in one file, and a page of them. Whoever gives no name stands there without one."""
+"""The board: entries stored in one file, and a page of them. Entries without a name belong to "somebody"."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COLUMNS = ("served", "tokens/s", "reference", "TTFT p99", "ITL p99")
 
 @dataclass(frozen=True)
 class Entry:
-    """A race that gave a score. rates: what was measured at each, as `Rate` has it.
+    """A race that gave a score. rates: the results at each, as `Rate` has them.
 
-    model, board: what was raced on, and by which rule tokens were judged: only entries that agree in both are held against each other.
-    not_verified: "" or why nobody should compare it.
+    model, board: the race's model and the rule for its tokens: only entries that agree in both are compared.
+    not_verified: "" or the reason why it must not be compared.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Entry:
 
 
 def entry_of(outcome: Outcome, name: str, not_verified: str) -> Entry:
-    """Of an outcome that has a score."""
+    """Return the entry of an outcome that has a score."""
     assert outcome.score is not None
     assert outcome.differs is not None
     rates = [asdict(rate) for rate in outcome.rates]
@@ -52,7 +52,7 @@ def entry_of(outcome: Outcome, name: str, not_verified: str) -> Entry:
 
 
 def machine() -> str:
-    """The system and the processor."""
+    """Return the system and the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -62,7 +62,7 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The course's commit, with + where files differ from it; without git its version."""
+    """Return the course's commit, with + if files differ from it; without git its version."""
     try:
         told = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, timeout=20, check=True
@@ -73,7 +73,7 @@ def commit() -> str:
 
 
 def add(folder: Path, entry: Entry) -> Path:
-    """Puts an entry on the board in a folder. -> its page"""
+    """Put an entry on the board in a folder. Return the path of its page."""
     kept = folder / "entries.json"
     try:
         entries = [Entry(**each) for each in json.loads(kept.read_text(encoding="utf-8"))]
@@ -87,7 +87,10 @@ def add(folder: Path, entry: Entry) -> Path:
 
 
 def page(entries: list[Entry]) -> str:
-    """The board as one file without scripts or outside requests: a table for each model and rule, verified entries first, by score."""
+    """Return the board as one file without scripts or outside requests.
+
+    It has a table for each model and rule, verified entries first, by score.
+    """
     kinds = sorted({(each.model, each.board) for each in entries}, key=lambda kind: (kind[0] != "tiny", kind))
     return PAGE.format(tables="\n".join(_table(kind, [each for each in entries if (each.model, each.board) == kind]) for kind in kinds))
 

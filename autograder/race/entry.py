@@ -28,7 +28,7 @@ ENGINE = "CapstoneEngine"
 
 
 def student_cells(notebook: Path) -> list[Cell]:
-    """The setup cell as it was released, and the student's own. Raises CourseError for a file that is no such notebook."""
+    """Return the setup cell as it was released, and the student's own cells. Raises CourseError for a file that is no such notebook."""
     released = json.loads(capstone_path(ROOT).read_text(encoding="utf-8"))
     ours = {}
     for cell in released["cells"]:
@@ -41,7 +41,7 @@ def student_cells(notebook: Path) -> list[Cell]:
 def enter(
     cells: list[Cell], seed: int, *, track: Track = TINY, board: str = FLOAT32, say: Callable[[str], None] = lambda line: None
 ) -> Outcome:
-    """Judges an engine, and where all of it is right, lets it race."""
+    """Judge an engine, and race it if all of it is right."""
     outcome = Outcome(seed, track.model, board)
     racer = Racer(TOPIC, cells, earlier_sources(TOPIC), limits=LIMITS, seed=seed)
     with one_thread(), closing(Rivals()) as rivals, closing(racer) as student:
@@ -67,7 +67,7 @@ def enter(
 
 
 def verified(local: bool) -> str:
-    """"" where a result can be held against others: the code had no way around the clock. Else why not."""
+    """Return "" if a result can be compared with others: the code had no way around the clock. Otherwise return the reason."""
     if local:
         return "run with --local, without walls"
     if forkserver_pool.level() not in forkserver_pool.SAFE_LEVELS:
@@ -78,7 +78,7 @@ def verified(local: bool) -> str:
 
 
 def notebook_of(path: Path | None) -> Path:
-    """The notebook to enter. Raises CourseError where there is none."""
+    """Return the path of the notebook to enter. Raises CourseError if there is none."""
     from ..notebook.workspace import desk_folder
 
     found = path or (desk_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"

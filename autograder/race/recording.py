@@ -1,4 +1,4 @@
-"""A race as a record: what exports are made of, as of any grading."""
+"""A race as a record, the source of exports as for any grading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .running import Outcome
 
 
 def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str = "") -> Record:
-    """A verdict for each part of being right, a point each, and the race where there was one.
+    """Return a record with a verdict for each part of being right, a point each, and the race if there was one.
 
     An engine that could not even be judged has none of the points, and the reason at each part.
     """
@@ -47,6 +47,6 @@ def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str 
 
 
 def result_of(record: Record) -> Result:
-    """The record's own word, without a gradebook: no race is entered in one."""
+    """Return the record's own scores, without a gradebook: no race is entered in one."""
     scores = tuple(ExerciseResult(score.exercise, score.points, score.points, score.max_points) for score in record.scores)
     return Result(record, Person(record.student), scores)

@@ -1,7 +1,7 @@
-"""Plays requests to an engine in a worker. Time and memory are read from outside.
+"""A player of requests to an engine in a worker. Time and memory are read from outside.
 
-The clock is the worker's processor time, all its threads together, and jumps over what nobody waits in. A token's time is when `step`
-has handed it over.
+The clock is the worker's processor time, all its threads together, and jumps over times without open requests. A token's time is the end
+of the `step` that returned it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .traffic import Asked
 from .validate import Disqualified
 
 SETUP_SECONDS = 20.0
-"""Processor seconds from the worker's beginning, or the end of the run before, until a new engine can be asked."""
+"""The limit in processor seconds from the worker's beginning, or the end of the run before, until a new engine accepts requests."""
 SLACK_BYTES = 32 * 1024**2
-"""What a worker with tiny may grow by besides the cache: copies of weights, buffers, what the allocator holds back."""
+"""The bytes that a worker with tiny may grow by besides the cache: copies of weights, buffers, memory that the allocator holds back."""
 
 
 class Racer(RemoteStudent):
     """A worker with an engine's cells in it.
 
-    ended: its clock when the last run ended; what it uses from then on is set-up. baseline: the bytes that a worker has before it has
-    done anything; None: what this one has when a run begins, which is for cells that are ours.
+    ended: its clock when the last run ended; the time it uses from then on is set-up. baseline: the bytes of a worker before it has
+    done anything; None: the bytes of this one when a run begins, which is for cells that are ours.
     """
 
     ended = 0.0
@@ -40,23 +40,23 @@ class Racer(RemoteStudent):
         self.ended = 0.0
 
     def load(self, name: str, dtype: torch.dtype) -> Named:
-        """A model, loaded there already: its bytes are nobody's."""
+        """Load a model in the worker ahead of a run, so that its bytes do not count as the engine's."""
         model = self.model(name, dtype=dtype)
         self._line.ask("gradients", on=None, load=model)
         return model
 
     def defined(self, *names: str) -> list[str]:
-        """Which of these names the cells have defined."""
+        """Return those of these names that the cells have defined."""
         return list(self._line.ask("defined", names=list(names)))
 
     def bytes_at_first(self, name: str, *dtypes: torch.dtype) -> int:
-        """What it has with nothing but its cells and a model, in each of these dtypes."""
+        """Return the worker's bytes with nothing but its cells and a model, in each of these dtypes."""
         for dtype in dtypes:
             self.load(name, dtype)
         return self.own_bytes()
 
     def own_bytes(self) -> int:
-        """Memory of the worker's own, without files that it has mapped. 0 where the system does not tell."""
+        """Return the memory of the worker's own, without files that it has mapped. 0 if the system does not report it."""
         try:
             status = Path(f"/proc/{self._line.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -67,7 +67,7 @@ class Racer(RemoteStudent):
 
 @dataclass
 class Played:
-    """What came of a list of requests. tokens and times: of each request, as handed over; times in seconds of the clock.
+    """The result of a list of requests. tokens and times: of each request, as returned; times in seconds of the clock.
 
     seconds: the clock at the end. setup_seconds: of processor time. grown_bytes: the most by which the worker's own memory grew.
     """
@@ -81,25 +81,25 @@ class Played:
 
     @property
     def traces(self) -> list[Trace | None]:
-        """Of each request, in order; None of one that did not get all its tokens."""
+        """Return the trace of each request, in order; None for one that did not get all its tokens."""
         return [
             Trace(each.arrival, self.times[each.request_id]) if len(self.times.get(each.request_id, [])) == each.max_tokens else None
             for each in self.asked
         ]
 
     def kept(self, ttft: float, itl: float) -> int:
-        """Tokens of the requests that were whole, and kept both promises."""
+        """Return the number of tokens of the requests that got all their tokens within both promises."""
         kept = [each for each in self.traces if each is not None and each.ttft <= ttft and all(gap <= itl for gap in each.itl)]
         return sum(len(each.token_times) for each in kept)
 
 
 def play(racer: Racer, asked: Sequence[Asked], **how: Any) -> Played:
-    """`game`, from its beginning to its end."""
+    """Play one `game` from its beginning to its end."""
     return side_by_side([game(racer, asked, **how)])[0]
 
 
 def side_by_side(games: list[Generator[float, None, Played]]) -> list[Played]:
-    """Plays them step by step, always the one whose clock is behind: a machine that is slow for a while is slow for all of them."""
+    """Play them step by step, always the one with the earliest clock: a machine that is slow for a while is slow for all of them."""
     clocks = dict.fromkeys(range(len(games)), 0.0)
     done: dict[int, Played] = {}
     while clocks:
@@ -218,7 +218,7 @@ def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
 
 
 def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:
-    """Stamps what a step has handed over. Raises Disqualified for what nobody is due."""
+    """Stamp the tokens that a step returned. Raises Disqualified for a token that no request may get."""
     if not isinstance(new, list):
         raise Disqualified(f"step gave no list of (request_id, token_id) but {type(new).__name__}")
     due: dict[str, Asked] = {}

@@ -1,13 +1,13 @@
 """The race: an engine's goodput over the reference's, in one run on one machine.
 
-A run draws everything from its seed. The reference says first what it can do: how fast it answers somebody who is alone, of which the
-promises are made, and how many requests a second it finishes when all are there at once, of which the offered rates are made. Then, in
+A run draws everything from its seed. The reference is measured first: its latency for a single request, from which the
+promises are made, and how many requests a second it finishes when all are there at once, from which the offered rates are made. Then, in
 each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
 
-Each offered rate is twice the one before. Of what is asked for at a rate an engine serves a share in time: all of it where it is fast
-enough, next to nothing where it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
+Each offered rate is twice the one before. Of the tokens requested at a rate an engine serves a share in time: all if it is fast
+enough, next to nothing if it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
 score is two to the power of its lead over the reference's: an engine of twice the speed has a sum that is larger by 1, and a score of 2.
-A geometric mean of goodputs would be 0 for everybody who serves nobody at one rate.
+A geometric mean of goodputs would be 0 for every engine that serves nothing at one rate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from .traffic import Asked, Draw, arriving, one_by_one, requests
 from .validate import Disqualified, Judge
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Offered, in multiples of the reference's capacity, each twice the one before: the lower ones are for engines that are slower than it."""
+"""The offered rates in multiples of the reference's capacity, each twice the one before: the lower ones are for engines slower than it."""
 TTFT_FACTOR, ITL_FACTOR = 20.0, 15.0
-"""Promises, in multiples of what the reference needs for somebody who is alone."""
+"""The promises, in multiples of the reference's latencies for a single request."""
 MAX_RUNNING = 16
 AGREE = 0.10
-"""By so much may the reference differ from itself, over all rates and rounds."""
+"""The limit by which the reference may differ from itself, over all rates and rounds."""
 
 
 @dataclass(frozen=True)
 class Track:
-    """What is raced on: a model at float32, and how much of everything.
+    """The setting of a race: a model at float32, and how much of everything.
 
-    num_requests: at each rate in each round. num_alone: of those for the promises and the warm-ups. slack_bytes: what a worker may grow
-    by besides the cache. dtype: in which the tokens are judged.
+    num_requests: at each rate in each round. num_alone: of those for the promises and the warm-ups. slack_bytes: the growth of a worker
+    allowed besides the cache. dtype: in which the tokens are judged.
     """
 
     model: str
@@ -68,14 +68,20 @@ class Track:
 
 TINY = Track("tiny", 64, 4, 16, 16 * 1024**2)
 SMOLLM2 = Track("smollm2", 12, 1, 4, 288 * 1024**2, SLACK_BYTES + 540 * 1024**2, torch.float32)
-"""Room for about as many tokens as on tiny, and for one copy of the weights in another order. Two float32 models differ by 4e-5 in their
-logits, far less than the lead that a token must have before it is wrong; in float64 the judging alone would take minutes."""
+"""A track with room for about as many tokens as on tiny, and for one copy of the weights in another order.
+
+Two float32 models differ by 4e-5 in their logits, far less than the lead that a token must have before it is wrong; in float64 the
+judging alone would take minutes.
+"""
 TRACKS = {track.model: track for track in (TINY, SMOLLM2)}
 
 
 @dataclass
 class Promises:
-    """Of the reference's own figures in this run, in seconds of its clock; capacity in requests a second."""
+    """The limits of TTFT and ITL and the capacity, from the reference's own figures in this run.
+
+    ttft, itl: seconds of its clock. capacity: requests a second.
+    """
 
     ttft: float
     itl: float
@@ -84,11 +90,11 @@ class Promises:
 
 @dataclass
 class Rate:
-    """What was measured at one offered rate, over all rounds.
+    """The measurement at one offered rate, over all rounds.
 
-    served, reference, again: the share of the tokens asked for that came in time, the student's and the reference's twice. goodput,
+    served, reference, again: the share of the requested tokens that came in time, the student's and the reference's twice. goodput,
     reference_goodput: tokens a second of those, the latter the mean of both. ttft_p99, itl_p99: tails in seconds, of the student's
-    whole requests.
+    complete requests.
     """
 
     rate: float
@@ -103,7 +109,7 @@ class Rate:
 
 @dataclass
 class Outcome:
-    """Of a race. model, board: what was raced on, and by which rule tokens were judged. fault: what the engine did wrong, or None.
+    """The outcome of a race. model, board: its model, and the rule for its tokens. fault: the engine's error, or None.
 
     divergence: on the board quantized, the mean of `least_divergence` over all of its tokens.
     """
@@ -124,7 +130,7 @@ class Outcome:
 
     @property
     def differs(self) -> float | None:
-        """The score that the reference's second worker has against its first, less 1. None where one of them served nobody."""
+        """Return the score that the reference's second worker has against its first, minus 1. None if one of them served nothing."""
         first, second = (sum(getattr(rate, which) for rate in self.rates) for which in ("reference", "again"))
         return 2.0 ** (second - first) - 1 if first and second else None
 
@@ -134,8 +140,10 @@ class Outcome:
 
     @property
     def score(self) -> float | None:
-        """How many times the reference's load the engine keeps up with. 0 where it served nobody at any rate. None where a number would
-        mean nothing: `no_score` says why."""
+        """Return how many times the reference's load the engine keeps up with. 0 if it served nothing at any rate.
+
+        None if a number would mean nothing: `no_score` gives the reason.
+        """
         if self.no_score is not None:
             return None
         mine = sum(rate.served for rate in self.rates)
@@ -144,7 +152,7 @@ class Outcome:
 
     @property
     def no_score(self) -> str | None:
-        """Why there is none, in one line."""
+        """Return the reason why there is no score, in one line; None if there is one."""
         if self.fault is not None:
             return self.fault
         if self.differs is None:
@@ -167,7 +175,7 @@ def race(
     track: Track = TINY,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Fills in the outcome. reference and again: two workers with the course's engine."""
+    """Fill in the outcome. reference and again: two workers with the course's engine."""
     begin = time.monotonic()
     model = load_model(track.model, dtype=track.dtype)
     vocab = model.config.vocab_size
@@ -196,7 +204,7 @@ def race(
 
 
 def _promises(reference: Racer, again: Racer, seed: int, vocab: int, track: Track) -> Promises:
-    """What the reference needs for requests that come alone, and how many it finishes a second; the mean of its two workers."""
+    """Measure the reference's latencies for single requests, and how many it finishes a second, over its two workers."""
     asked = requests(Draw(seed, "promises"), track.num_requests, vocab)
     some = asked[: track.num_alone]
     ttfts, itls = [], []

@@ -1,4 +1,4 @@
-"""The requests of a race, drawn from its seed: nobody knows a prompt before it arrives."""
+"""The requests of a race, drawn from its seed: an engine knows no prompt before it arrives."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from solutions.serving import poisson_arrivals
 
 NUM_PREFIXES, PREFIX_TOKENS = 4, 128
 SHARED = 0.3
-"""Of the requests, whose prompts begin with one of the prefixes."""
+"""The share of the requests whose prompts begin with one of the prefixes."""
 TYPICAL_PROMPT, SPREAD = 60, 0.5
-"""Median and sigma of the log-normal lengths of prompts, the prefix not counted."""
+"""The median and sigma of the log-normal lengths of prompts, the prefix not counted."""
 LONGEST_PROMPT = 400
 FEWEST, MOST = 8, 64
-"""Tokens of an answer, uniform."""
+"""The limits of the tokens of an answer, uniform."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: its name, its prompt, how many tokens it asks for, and when it arrives, in seconds of the race's clock."""
+    """A request: its name, its prompt, its number of tokens, and its arrival in seconds of the race's clock."""
 
     request_id: str
     prompt: list[int]
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass
 class Draw:
-    """What is drawn for one purpose of one race: the same for a seed and a label, and nothing of it for another label."""
+    """The random numbers for one purpose of one race: the same for a seed and a label, independent of those for another label."""
 
     seed: int
     label: str
@@ -42,7 +42,7 @@ class Draw:
         self._rng = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
 
     def integers(self, low: int, high: int, count: int) -> list[int]:
-        """low to high, both included."""
+        """Draw integers from low to high, both included."""
         numbers: list[int] = torch.randint(low, high + 1, (count,), generator=self._rng).tolist()
         return numbers
 
@@ -51,14 +51,14 @@ class Draw:
         return numbers
 
     def lengths(self, count: int) -> list[int]:
-        """Log-normal lengths of prompts."""
+        """Draw log-normal lengths of prompts."""
         normal = torch.randn(count, generator=self._rng, dtype=torch.float64)
         lengths: list[int] = (TYPICAL_PROMPT * (SPREAD * normal).exp()).round().clamp(1, LONGEST_PROMPT).long().tolist()
         return lengths
 
 
 def requests(draw: Draw, count: int, vocab_size: int) -> list[Asked]:
-    """So many requests, all there at once."""
+    """Draw `count` requests that all arrive at 0."""
     prefixes = [draw.integers(0, vocab_size - 1, PREFIX_TOKENS) for _ in range(NUM_PREFIXES)]
     which = draw.integers(0, NUM_PREFIXES - 1, count)
     shares = draw.uniforms(count)
@@ -72,11 +72,11 @@ def requests(draw: Draw, count: int, vocab_size: int) -> list[Asked]:
 
 
 def arriving(asked: list[Asked], rate: float, draw: Draw) -> list[Asked]:
-    """The same requests, as a Poisson process of so many a second sends them."""
+    """Return the same requests with the arrivals of a Poisson process of `rate` a second."""
     times = poisson_arrivals(rate, draw.uniforms(len(asked)))
     return [Asked(each.request_id, each.prompt, each.max_tokens, time) for each, time in zip(asked, times, strict=True)]
 
 
 def one_by_one(asked: list[Asked], gap: float) -> list[Asked]:
-    """The same requests, so far apart that each is alone."""
+    """Return the same requests, so far apart that each is alone."""
     return [Asked(each.request_id, each.prompt, each.max_tokens, n * gap) for n, each in zip(itertools.count(), asked, strict=False)]

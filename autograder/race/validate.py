@@ -1,10 +1,10 @@
-"""Whether tokens are the model's: on the board float32 each of them, on the board quantized nearly so, all together.
+"""The check that tokens are the model's: on the board float32 each of them, on the board quantized nearly, all together.
 
-Of an engine nothing is looked at but the tokens that it has handed over in the race. Each is held against the model, given the prompt
-and the engine's own tokens before it, so that one other choice does not make wrong what follows.
+Only the tokens that an engine returned in the race are checked. Each is compared with the model, given the prompt
+and the engine's own tokens before it, so that one different choice does not make the following tokens wrong.
 
-A quantized engine is meant to be within a KL divergence of the model, and its distributions are not to be had: whatever it would be
-asked for beside its tokens, it could compute with the whole model, and let another one choose the tokens. What is certain is how far
+A quantized engine should be within a KL divergence of the model, but its distributions cannot be checked: anything it was asked
+for beside its tokens, it could compute with the whole model, and let another one choose the tokens. A lower bound is certain: how far
 it must at least be from the model if its tokens are its own most probable ones: `least_divergence`.
 """
 
@@ -28,28 +28,31 @@ if TYPE_CHECKING:
 
 BOARDS = (FLOAT32, QUANTIZED)
 LEAD = 1e-3
-"""A token may be any whose logit is less than so far below the largest: float32 knows no better."""
+"""The logit gap to the largest below which a token is accepted: float32 knows no better."""
 FURTHEST = 5.0
-"""On the board quantized no token's logit may be further below the largest: the model finds it e^5 = 148 times less probable."""
+"""The largest logit gap of a token on the board quantized: the model finds it e^5 = 148 times less probable."""
 MOST_DIVERGENCE = 0.002
-"""In nats, the mean of `least_divergence` over a race's tokens. Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits
-0.0008 and 3 bits 0.009, and their true mean KL divergences are 0.0001, 0.03 and 0.19: the line lies where those go past 0.05."""
+"""The limit in nats of the mean of `least_divergence` over a race's tokens.
+
+Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits 0.0008 and 3 bits 0.009, and their true mean KL divergences are
+0.0001, 0.03 and 0.19: the limit lies where those exceed 0.05.
+"""
 
 
 class Disqualified(Exception):
-    """The engine broke the rules, in one line: there is no score."""
+    """A broken rule of the race, in one line: there is no score."""
 
 
 @dataclass
 class Judge:
-    """Of one race. divergences: of each token that was held on the board quantized, in nats."""
+    """The judge of one race. divergences: of each token that was checked on the board quantized, in nats."""
 
     board: str
     model: Model
     divergences: list[float] = field(default_factory=list)
 
     def hold(self, played: Played) -> None:
-        """Raises Disqualified for a token that by itself is too far."""
+        """Raise Disqualified for a token that by itself is too far."""
         if self.board == FLOAT32:
             hold_against(self.model, played)
             return
@@ -58,14 +61,14 @@ class Judge:
             self.divergences += least_divergence(logits, tokens).tolist()
 
     def end(self) -> None:
-        """Raises Disqualified where all tokens together are too far."""
+        """Raise Disqualified if all tokens together are too far."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
             found = f"an engine that chooses these tokens is {mean:.4f} nats from the model at the least, in the mean"
             raise Disqualified(f"{found}; allowed are {MOST_DIVERGENCE:g}")
 
     @property
     def divergence(self) -> float | None:
-        """The mean so far; None where none was taken."""
+        """Return the mean so far; None before the first token."""
         return statistics.fmean(self.divergences) if self.divergences else None
 
 
@@ -86,7 +89,10 @@ def _hold(each: Asked, tokens: Tensor, logits: Tensor, lead: float) -> None:
 
 @torch.no_grad()
 def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tensor]]:
-    """Yield each request with its tokens (T,) and the model's logits (T, V) at each. Raises Disqualified for a request without tokens."""
+    """Yield each request that has tokens with its tokens (T,) and the model's logits (T, V) at each.
+
+    Raises Disqualified for a token outside the vocabulary.
+    """
     for each in played.asked:
         tokens = played.tokens.get(each.request_id, [])
         if not tokens:
@@ -98,11 +104,11 @@ def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tens
 
 
 def least_divergence(logits: Tensor, tokens: Tensor) -> Tensor:
-    """How far, in nats, a distribution must be from the model's for a token to be its most probable one.
+    """Return how far, in nats, a distribution must be from the model's for a token to be its most probable one.
 
     logits (T, V) of the model, tokens (T,) -> (T,): the least KL(p || q) among all q in which no other token is more probable than that
-    one. There the token and the most probable others share in equal parts what p gives them together, as many of them as have more
-    than that part in p, and q is p elsewhere. 0 for the most probable token; by hand, 0.4 and 0.2 become 0.3 and 0.3:
+    one. There the token and the most probable others share equally their total probability in p, as many of them as have more
+    than that share in p, and q is p elsewhere. 0 for the most probable token; by hand, 0.4 and 0.2 become 0.3 and 0.3:
     0.4 ln(4/3) + 0.2 ln(2/3) = 0.0340.
     """
     probs = logits.double().softmax(dim=-1)

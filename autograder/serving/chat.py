@@ -1,7 +1,7 @@
 """`autograder chat`: SmolLM2 in a terminal, through functions that the days teach, or through a student's own in their place.
 
-What runs: Day 2 renders the conversation, Day 10's cache reads it and decodes, Day 5 draws each token, Day 18 makes text of them. The
-cache stays from answer to answer, so that of a longer conversation only what is new is read.
+Day 2 renders the conversation, Day 10's cache reads it and decodes, Day 5 draws each token, Day 18 turns them into text. The
+cache is reused from answer to answer, so that of a longer conversation only the new tokens are read.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TAKEN = {
     "kv_cache": (kv_cache, ("KVCache", "prefill", "decode_step")),
     "serving": (serving, ("TextStream",)),
 }
-"""{topic: (the course's own answers, what of them the chat is made of)}."""
+"""The parts of the chat: {topic: (the module of the course's own answers, the names that the chat uses)}."""
 MAX_LEN = 4096
-"""Tokens of a conversation, if the model does not take less: SmolLM2's cache has 46,080 bytes for each, in float32."""
+"""The tokens of a conversation, if the model does not limit it further: SmolLM2's cache has 46,080 bytes for each, in float32."""
 END, ANEW = "/quit", "/new"
 
 
 def parts(mine: bool) -> tuple[Any, list[str]]:
-    """(the functions by name, lines that say whose they are). mine: those of a student's own whose checks pass."""
+    """Return (the functions by name, lines that say whose they are). mine: use a student's own functions whose checks pass."""
     found: dict[str, Any] = {}
     lines: list[str] = []
     for topic, (module, names) in TAKEN.items():
@@ -52,7 +52,7 @@ def parts(mine: bool) -> tuple[Any, list[str]]:
 
 @dataclass
 class Answer:
-    """How an answer went. seconds: from the first token to the last, which num_tokens - 1 decode steps took."""
+    """The result of a question. seconds: from the first token to the last, which num_tokens - 1 decode steps took."""
 
     text: str = ""
     num_tokens: int = 0
@@ -69,7 +69,7 @@ class Answer:
 
 @dataclass
 class Conversation:
-    """One conversation with a model, and the cache that knows what of it the model has read."""
+    """One conversation with a model, and the cache with the tokens that the model has read."""
 
     model: Any
     parts: Any
@@ -84,9 +84,9 @@ class Conversation:
     cache: Any = None
 
     def ask(self, question: str, show: Callable[[str], None]) -> Answer:
-        """The model's answer, shown in pieces as it comes. A KeyboardInterrupt ends it, and what is there counts as the answer.
+        """Return the model's answer, shown in pieces as it comes. A KeyboardInterrupt ends it, and the text so far counts as the answer.
 
-        Raises CourseError, and forgets the question, where the conversation has become too long for the cache.
+        Raises CourseError, and forgets the question, if the conversation has become too long for the cache.
         """
         messages = [*self.messages, {"role": "user", "content": question}]
         ids = self.model.tokenizer.encode(self.parts.render_chat(messages))
@@ -114,7 +114,7 @@ class Conversation:
         return made
 
     def tokens(self, ids: list[int], made: Answer) -> Iterator[int]:
-        """Token after token: one prefill of what is new, then decode steps."""
+        """Yield token after token: one prefill of the new tokens, then decode steps."""
         if self.cache is None:
             self.cache = self.parts.KVCache(self.model.config, 1, self.max_len)
         if not self.read or ids[: len(self.read)] != self.read or len(ids) == len(self.read):
@@ -136,7 +136,7 @@ class Conversation:
 def chat(
     *, model: str, mine: bool, temperature: float, top_p: float, max_tokens: int, seed: int | None, source: TextIO, out: TextIO
 ) -> None:
-    """Asks and answers until `source` ends, or says /quit, or is interrupted where no answer runs. Raises CourseError: one line."""
+    """Ask and answer until `source` ends, or says /quit, or is interrupted while no answer runs. Raises CourseError: one line."""
 
     def say(text: str) -> None:
         print(text, end="", file=out, flush=True)

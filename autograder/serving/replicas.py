@@ -1,4 +1,4 @@
-"""`make serve REPLICAS=2`: servers side by side on this machine, each a process with its share of the cores, and a router in front."""
+"""The command `make serve REPLICAS=2`: several servers on this machine, each a process with its share of the cores, behind a router."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 LAST_LINES_SECONDS = 1.0
 HANG_SECONDS = 10.0
-"""A replica that has answered nothing for so long is killed. One that works or drains answers /health meanwhile."""
+"""The time in seconds without any answer after which a replica is killed. A working or draining replica answers /health meanwhile."""
 
 
 def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, route: str) -> int:
-    """Serves until it is told to end -> the exit status: 0, and 1 where all replicas, or the router, have ended by themselves.
+    """Serve until a signal ends it. Return the exit status: 0, or 1 if all replicas, or the router, have ended by themselves.
 
     options: of `autograder serve`, for each replica; the status of one that cannot start with them is this one's, too. A first signal
     lets every replica finish its answers, a second one ends them at once. Raises CourseError: one line with the remedy.
@@ -49,14 +49,14 @@ def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, 
 
 
 def share(count: int) -> int:
-    """The threads of one of so many: no two compute on one core while there are enough of them."""
+    """Return the threads of one of `count` replicas: no two compute on one core while there are enough of them."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, int(os.environ.get("OMP_NUM_THREADS") or cores) // count)
 
 
 @dataclass(eq=False)
 class Replica:
-    """A server in a process of its own. where: host:port. lines: what it said while it started."""
+    """A server in a process of its own. where: host:port. lines: its output while it started."""
 
     number: int
     where: str
@@ -65,7 +65,7 @@ class Replica:
 
 
 class Group:
-    """Replicas and their router, from the start of the first to the end of the last. opened: the socket that clients come to."""
+    """The replicas and their router, from the start of the first to the end of the last. opened: the socket that clients connect to."""
 
     def __init__(self, opened: socket, host: str, route: str, program: str, file: Path) -> None:
         self.opened, self.host, self.route, self.program, self.file = opened, host, route, program, file
@@ -102,7 +102,7 @@ class Group:
             await self.client.aclose()
 
     def end(self) -> None:
-        """Let the replicas finish what they answer, and take nobody new; called again, end at once."""
+        """Let the replicas finish their answers, and accept no new requests; called again, end at once."""
         if self.over.is_set():
             for process in self.processes:
                 with contextlib.suppress(ProcessLookupError):
@@ -114,7 +114,7 @@ class Group:
                 replica.process.send_signal(signal.SIGTERM)
 
     async def unless_over(self, work: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> bool:
-        """Waits for the work, or until it is over -> whether the work was done."""
+        """Wait for the work, or until the group is ending. Return True if the work was done."""
         task, over = asyncio.ensure_future(work), asyncio.ensure_future(self.over.wait())
         await asyncio.wait((task, over), return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
@@ -123,7 +123,7 @@ class Group:
         return not self.over.is_set()
 
     async def answer(self, base: str) -> None:
-        """Waits until somebody answers there, and is well."""
+        """Wait until a server at this address answers /health."""
         while True:
             with contextlib.suppress(httpx.HTTPError):
                 if (await self.client.get(f"{base}/health")).status_code == 200:
@@ -133,7 +133,7 @@ class Group:
     # Processes
 
     async def start(self, command: Sequence[str], inherited: socket, at_our_end: signal.Signals, **environment: str) -> Process:
-        """A process that has the socket, and hears of Ctrl-C from us alone. at_our_end: what it is told, on Linux, should we be killed."""
+        """Start a process that inherits the socket, and gets Ctrl-C from us alone. at_our_end: its signal, on Linux, if we are killed."""
 
         def ends_with_us() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, at_our_end)
@@ -147,14 +147,14 @@ class Group:
         return process
 
     async def start_replica(self, number: int, options: Sequence[str], threads: int) -> Replica:
-        """One more, at a port that is free: who comes to it before it answers waits."""
+        """Start one more replica, at a free port: clients that connect before it answers wait."""
         with open_port("127.0.0.1", 0) as opened:
             command = [*SERVE, "--fd", str(opened.fileno()), *options]
             process = await self.start(command, opened, signal.SIGTERM, OMP_NUM_THREADS=str(threads))
             return Replica(number, address(opened).removeprefix("http://"), process)
 
     async def watch(self, replica: Replica) -> None:
-        """Until it has ended: passes on what it says, and says how it ended where nobody wanted it to."""
+        """Pass on a replica's output until it has ended, and report an unexpected end."""
         passing = asyncio.create_task(self.pass_on(replica))
         status = await replica.process.wait()
         await asyncio.wait((passing,), timeout=LAST_LINES_SECONDS)
@@ -200,7 +200,7 @@ class Group:
     # The router
 
     async def route_to_them(self, figures: asyncio.Server) -> None:
-        """Has the router run until all replicas have ended."""
+        """Run the router until all replicas have ended."""
         host, port = figures.sockets[0].getsockname()
         addresses, loopback = [each.where for each in self.replicas], self.host in LOOPBACK
         self.file.write_text(configuration(self.opened.fileno(), addresses, f"{host}:{port}", self.route, loopback=loopback))
@@ -224,7 +224,7 @@ class Group:
             self.end()
 
     async def tell_figures(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """/metrics of all replicas together, whatever is asked: the router asks nothing else here."""
+        """Write /metrics of all replicas together, for any request: the router requests nothing else here."""
         with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             await reader.readuntil(b"\r\n\r\n")
             pages = await asyncio.gather(*(self.figures_of(replica) for replica in self.replicas))

@@ -1,4 +1,4 @@
-"""The router in front of replicas: HAProxy, an existing proxy, and what it is told to do."""
+"""The router in front of replicas: HAProxy, an existing proxy, and its configuration."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from prometheus_client.registry import CollectorRegistry
 from ..base.errors import CourseError
 
 BEGINNING = 256
-"""So many bytes of a request's beginning say where it goes: some four blocks of a cache. Who shares less has little to share."""
+"""The bytes of a request's beginning that decide its replica: some four blocks of a cache. Shorter shared beginnings save little."""
 BOUND = 175
-"""Nobody has more open requests than this percentage of the mean: a beginning that all share would leave the others without work."""
+"""The limit of a replica's open requests, in percent of the mean: a beginning that all share would leave the others without work."""
 MISSING = (
     "HAProxy divides the requests between replicas, and there is none on this machine; "
     "on Debian or Ubuntu: apt-get install haproxy, on a Mac: brew install haproxy"
@@ -28,7 +28,7 @@ balance hash var(txn.beginning)
     hash-balance-factor {BOUND}""",
     "turns": "balance roundrobin",
 }
-"""How it is decided who answers: by a hash of the request's beginning, so that texts that begin alike meet one cache; or each in turn."""
+"""The ways to choose a replica: by a hash of the request's beginning, so that texts that begin alike meet one cache; or each in turn."""
 CONFIGURATION = """\
 # Written by `autograder serve --replicas`, for HAProxy 2.6 and later. What each line means: https://docs.haproxy.org
 
@@ -85,7 +85,7 @@ ONLY_LOOPBACK = """\
 
 
 def haproxy() -> str:
-    """The program. Raises CourseError where it is not installed. Debian has it where a user's PATH does not look."""
+    """Return the path of HAProxy. Raises CourseError if it is not installed. Debian has it where a user's PATH does not look."""
     found = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin")
     if found is None:
         raise CourseError(MISSING)
@@ -93,9 +93,12 @@ def haproxy() -> str:
 
 
 def configuration(listens: int, replicas: Sequence[str], figures: str, route: str = "beginning", *, loopback: bool = True) -> str:
-    """HAProxy's configuration. listens: the descriptor of the socket that clients come to. replicas: their addresses, host:port, and
-    figures the one that answers /metrics for all of them. route: of ROUTES. Raises CourseError for any other. loopback: it listens at
-    this machine's own address, so clients may not call it by another name."""
+    """Return HAProxy's configuration. Raises CourseError for an unknown route.
+
+    listens: the descriptor of the socket that clients connect to. replicas: their addresses, host:port; figures: the address that
+    answers /metrics for all of them. route: of ROUTES. loopback: it listens at this machine's own address, so clients may not call it by
+    another name.
+    """
     if route not in ROUTES:
         raise CourseError(f"ROUTE must be {' or '.join(ROUTES)}, got {route}")
     return CONFIGURATION.format(
@@ -111,12 +114,12 @@ def configuration(listens: int, replicas: Sequence[str], figures: str, route: st
 
 
 def refusal(message: str) -> str:
-    """In the form of OpenAI's API; HAProxy's own would be a page."""
+    """Return an error in the form of OpenAI's API; HAProxy's own would be a page."""
     return f'{{"error": {{"message": "{message}", "type": "server_error", "param": null, "code": "no_replica"}}}}'
 
 
 def sum_of(pages: Iterable[str]) -> bytes:
-    """The figures of several servers as those of one: all that a server tells, it counts, and counts add up."""
+    """Add up the figures of several servers as those of one: all of them are counts."""
     families: dict[str, Metric] = {}
     sums: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
     for page in pages:

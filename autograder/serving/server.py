@@ -1,4 +1,4 @@
-"""`make serve`: the course's engine behind an OpenAI-compatible server, put together from the course's parts, or from a student's."""
+"""The command `make serve`: the engine behind an OpenAI-compatible server, assembled from the course's parts, or from a student's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..notebook.session import Session
 from ..notebook.workspace import notebook_path
 
 OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
-"""What a student's own server is made of. Each is taken by itself, where its checks pass."""
+"""The parts of a student's own server. Each is used if its checks pass."""
 
 
 NUMBERS: dict[str, Kind] = {"auto": "auto", "float32": torch.float32}
@@ -39,9 +39,9 @@ def serve(
     *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
     patience: float,
 ) -> int:  # fmt: skip
-    """Serves until it is told to end -> the exit status. Raises CourseError: one line with the remedy.
+    """Serve until a signal ends it. Return the exit status. Raises CourseError: one line with the remedy.
 
-    fd: the descriptor of a socket that listens already, in place of host and port; whoever has opened it says where. dtype: of NUMBERS.
+    fd: the descriptor of a socket that listens already, in place of host and port; its opener announces the address. dtype: of NUMBERS.
     """
     try:
         # first: whoever has to name another port need not wait for a model
@@ -80,7 +80,7 @@ SAID, NUM_MEASURED = "Once upon a time", 32
 
 
 async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
-    """How fast this machine makes an answer's tokens after the first, now; None where the answer ends too early to tell."""
+    """Measure how many tokens a second an answer gets after its first, now; None if the answer ends too early to say."""
     core.add("speed", ids, SamplingParams(max_tokens=NUM_MEASURED + 1, temperature=0.0))
     made, begin = 0, 0.0
     while core.has_work:
@@ -90,13 +90,13 @@ async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
 
 
 def parts(own: dict[str, Any]) -> Parts:
-    """The course's parts, and what a student has of their own in its place."""
+    """Return the course's parts, replaced by the student's own parts in `own`."""
     given: dict[str, Callable[..., Any]] = {name: getattr(serving, name) for name in OWN}
     return Parts(**{**given, **own}, render_chat=render_chat)
 
 
 def own_parts() -> dict[str, Any]:
-    """What of a student's notebook passes its checks, by name. Raises CourseError where there is no notebook."""
+    """Return the functions of a student's notebook that pass their checks, by name. Raises CourseError if there is no notebook."""
     day = find_day("serving")
     path = notebook_path(day)
     if not day.ready or not path.exists():
@@ -118,14 +118,14 @@ def own_parts() -> dict[str, Any]:
 
 
 def whose(own: dict[str, Any]) -> str:
-    """One line that says which parts are the student's."""
+    """Return one line that says which parts are the student's."""
     rest = [name for name in OWN if name not in own]
     line = f"Yours: {', '.join(own) or 'nothing yet'}."
     return f"{line} The course's, until their checks pass: {', '.join(rest)}." if rest else line
 
 
 def model_name(model: str) -> str:
-    """What clients call it: a name of the course's, or a file's or a folder's without what stands before and behind."""
+    """Return the model's name for clients: a name of the course's, or a file's or a folder's without its path and suffix."""
     if model in ("tiny", "smollm2"):
         return model
     path = Path(model).expanduser().resolve()

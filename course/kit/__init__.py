@@ -1,8 +1,8 @@
-"""What lessons need and do not teach: models and tokenizers.
+"""The parts that lessons need and do not teach: models and tokenizers.
 
 `course.kit.plots` and `course.kit.widgets` are imported by the cells that use them.
 
-A name is imported when it is first asked for (PEP 562): who wants `course.kit.paths` alone does not wait for torch.
+A name is imported at its first use (PEP 562): `course.kit.paths` alone does not wait for torch.
 """
 
 from importlib import import_module
@@ -46,7 +46,7 @@ HOMES = {
     "load_model": "models.loading",
     "load_tokenizer": "models.loading",
 }
-"""Name -> the module that defines it."""
+"""The homes of the names: name -> the module that defines it."""
 
 if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
 

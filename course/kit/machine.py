@@ -1,11 +1,11 @@
-"""What a machine can do at best."""
+"""The peaks of a machine."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Machine:
-    """peak_flops in FLOP/s, bandwidth in bytes/s."""
+    """A machine's peaks: peak_flops in FLOP/s, bandwidth in bytes/s."""
 
     peak_flops: float
     bandwidth: float
@@ -13,5 +13,5 @@ class Machine:
 
     @property
     def balance(self) -> float:
-        """FLOPs the machine can do in the time it takes to move one byte: below this intensity, memory decides."""
+        """Return the FLOPs that the machine can do in the time it takes to move one byte: below this intensity, memory decides."""
         return self.peak_flops / self.bandwidth

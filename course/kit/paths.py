@@ -1,4 +1,4 @@
-"""Where the course's files lie, found from this package's own place."""
+"""The paths of the course's files, found from this package's own place."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Plots of one style, for the lessons.
 
-Every function draws into the axes it is given, or into a new figure that the notebook shows at the end of the cell.
-It returns nothing, so that a call may stand anywhere in a cell. matplotlib is imported on the first call.
+Every function draws into the given axes, or into a new figure that the notebook shows at the end of the cell.
+It returns nothing, so that a call may be anywhere in a cell. matplotlib is imported on the first call.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Within it, figures of your own look like the ones drawn here."""
+    """Draw figures of your own, within this block, in the same style as the ones drawn here."""
     import matplotlib as mpl
 
     # Not rc_context: it would also take back what the notebook's backend sets when the first figure loads it
@@ -67,7 +67,7 @@ def style() -> Iterator[None]:
 
 
 def _styled(draw: Callable[..., None]) -> Callable[..., None]:
-    """Legends, titles and labels take their look when they are made, not when the figure is."""
+    """Draw in the style: legends, titles and labels take their look when they are made, not when the figure is."""
 
     @wraps(draw)
     def styled(*args: Any, **options: Any) -> None:
@@ -80,7 +80,7 @@ def _styled(draw: Callable[..., None]) -> Callable[..., None]:
 def figure(
     rows: int = 1, columns: int = 1, *, width: float = 7.0, height: float = 3.2, **options: Any
 ) -> tuple[Figure, Any]:
-    """A new figure with its axes, in the style. width and height in inches; options go to `plt.subplots`."""
+    """Return a new figure with its axes, in the style. width and height in inches; options go to `plt.subplots`."""
     import matplotlib.pyplot as plt
 
     with style():
@@ -88,7 +88,7 @@ def figure(
 
 
 def save(fig: Figure, path: Any) -> None:
-    """Writes the figure as an SVG that is the same, byte for byte, each time it is drawn."""
+    """Write the figure as an SVG that is the same, byte for byte, each time it is drawn."""
     import matplotlib.pyplot as plt
 
     with style():
@@ -105,7 +105,7 @@ def logits_and_probs(
     title: str | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> None:
-    """Two panels side by side, bars over the same tokens: the logits, and the probabilities made of them.
+    """Draw two panels side by side, bars over the same tokens: the logits, and the probabilities computed from them.
 
     logits, probs: (V,) or (1, V). labels: one for each token; their indices if left out.
     """
@@ -140,7 +140,7 @@ def next_token_bars(
     xmax: float | None = None,
     ax: Axes | None = None,
 ) -> None:
-    """The n most probable tokens as labelled bars, the most probable on top.
+    """Draw the n most probable tokens as labelled bars, the most probable on top.
 
     probs: (V,) or (1, V). labels: a tokenizer, a sequence of V names, or a function from token id to name.
     keep: (V,) of truth values; tokens for which it is false are drawn pale and marked "cut".
@@ -179,7 +179,7 @@ def lines(
     markers: bool = True,
     ax: Axes | None = None,
 ) -> None:
-    """A line for each entry of `series` (its name -> its values, one for each x); a legend if there are several."""
+    """Draw a line for each entry of `series` (its name -> its values, one for each x); a legend if there are several."""
     if ax is None:
         _, ax = figure()
     xs = _row(x)
@@ -205,17 +205,17 @@ def lines(
 
 
 def readable(text: str) -> str:
-    """A token with its spaces, tabs and line ends made visible."""
+    """Return a token with its spaces, tabs and line ends made visible."""
     return text.replace(" ", "␣").replace("\n", "⏎").replace("\r", "⏎").replace("\t", "⇥")
 
 
 def show_token(text: str) -> str:
-    """A token as it can be written on an axis: `readable`, and only with signs that the plots' font has."""
+    """Return a token as it can be written on an axis: `readable`, and only with signs that the plots' font has."""
     return "".join(_drawable(c) for c in readable(text))
 
 
 def namer(labels: Any) -> Callable[[int], str]:
-    """A function from token id to a readable name, from a tokenizer, a sequence of names, a function, or nothing."""
+    """Return a function from token id to a readable name, from a tokenizer, a sequence of names, a function, or nothing."""
     if labels is None:
         return str
     if hasattr(labels, "decode"):
@@ -226,7 +226,7 @@ def namer(labels: Any) -> Callable[[int], str]:
 
 
 def _drawable(character: str) -> str:
-    """The character, or its code point where the plots' font has no sign for it or it is none (control, unassigned)."""
+    """Return the character, or its code point if the plots' font has no sign for it or it is none (control, unassigned)."""
     category = unicodedata.category(character)
     if character == "\ufffd":
         return "�"
@@ -248,7 +248,7 @@ def _percent(value: float) -> str:
 
 
 def _row(values: Any) -> list[float]:
-    """A list of floats from a tensor, an array or a sequence; of a (1, V) tensor its only row."""
+    """Return a list of floats from a tensor, an array or a sequence; of a (1, V) tensor its only row."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     result = list(values)

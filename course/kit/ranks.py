@@ -1,7 +1,7 @@
-"""What one rank of several knows of the others: it can send to one and wait for one, and nothing else. An all-reduce is made of that.
+"""The communication of ranks: a rank can send to another and wait for another, and nothing else. An all-reduce is made of that.
 
-`run_ranks` runs a function on several ranks in one process, one rank at a time, so that a run is the same every time, and that nobody
-can go on is seen at once. Every message passes the `Switch`, which counts it.
+`run_ranks` runs a function on several ranks in one process, one rank at a time, so that a run is the same every time, and a deadlock
+is detected at once. Every message passes the `Switch`, which counts it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 MAX_WAITING_BYTES = 256 * 1024 * 1024
 MAX_WAITING = 10_000
-"""What may lie in a switch at one time, sent and not yet received."""
+"""The limit of messages in a switch at one time, sent and not yet received."""
 
 
 class RankError(RuntimeError):
@@ -28,12 +28,15 @@ class RankError(RuntimeError):
 
 
 class Deadlock(RankError):
-    """Every rank waits for another, or for one that has ended. The message says who waits for whom."""
+    """A state in which every rank waits for another, or for one that has ended. The message lists which rank waits for which."""
 
 
 @dataclass
 class Communicator:
-    """rank: of this process, 0 to world - 1. send(dst, tensor) copies and never waits. recv(src) waits for the next tensor from there."""
+    """One rank's connection to the others.
+
+    rank: of this process, 0 to world - 1. send(dst, tensor) copies and never waits. recv(src) waits for the next tensor from there.
+    """
 
     rank: int
     world: int
@@ -43,25 +46,28 @@ class Communicator:
 
 @dataclass
 class Traffic:
-    """log: (source, destination, bytes) of each message, in order."""
+    """The messages of a run. log: (source, destination, bytes) of each message, in order."""
 
     world: int
     log: list[tuple[int, int, int]] = field(default_factory=list)
 
     @property
     def messages(self) -> list[int]:
-        """How many each rank has sent."""
+        """Return the number of messages that each rank has sent."""
         return [sum(source == rank for source, _, _ in self.log) for rank in range(self.world)]
 
     @property
     def sent_bytes(self) -> list[int]:
-        """Bytes that each rank has sent."""
+        """Return the bytes that each rank has sent."""
         return [sum(size for source, _, size in self.log if source == rank) for rank in range(self.world)]
 
 
 class Switch:
-    """Between ranks, for one run. deadlock: the sentence about who waits for whom, once nobody could go on; ended: who had ended
-    by then. overfull: the sentence about who has sent more than may wait. stopped: nobody is to go on."""
+    """The switch between ranks, for one run.
+
+    deadlock: the sentence about the ranks that wait for each other, once none can continue; ended: the ranks that had ended by then.
+    overfull: the sentence about the rank that has sent more than may wait. stopped: no rank may continue.
+    """
 
     def __init__(self, world: int) -> None:
         self.traffic = Traffic(world)
@@ -78,7 +84,7 @@ class Switch:
         return Communicator(rank, self._world, functools.partial(self.send, rank), functools.partial(self.recv, rank))
 
     def enter(self, rank: int) -> None:
-        """Waits for this rank's first turn."""
+        """Wait for this rank's first turn."""
         with self._changed:
             self._changed.wait_for(lambda: self._turn == rank)
 
@@ -114,13 +120,13 @@ class Switch:
             return tensor
 
     def unread(self) -> list[str]:
-        """Messages that nobody has received, in words."""
+        """Return the messages that no rank has received, in words."""
         return [f"{len(box)} from rank {src} to rank {dst}" for (src, dst), box in sorted(self._boxes.items()) if box]
 
     def raise_what_went_wrong(self, errors: dict[int, BaseException], kind: Callable[[str], Exception] | None = None) -> None:
-        """Once all ranks have ended: raises what a rank raised by itself, or says why they could not come to their end.
+        """Raise a rank's own error, or the reason why the ranks could not finish, after all have ended.
 
-        errors: what each rank raised. kind: makes the exception out of a sentence; without it a RankError, or a Deadlock.
+        errors: each rank's exception. kind: makes the exception from a sentence; without it a RankError, or a Deadlock.
         """
         by_itself = [errors[rank] for rank in sorted(errors) if not self.deadlock or rank in self.ended]
         if self.overfull:
@@ -139,7 +145,7 @@ class Switch:
             raise ValueError(f"rank {rank} of {self._world} has no neighbour {other!r}")
 
     def _hand_on(self, rank: int) -> None:
-        """The next rank that can go on has its turn; where there is none, the next that waits, to be told so."""
+        """Give the next rank that can continue its turn; if there is none, the next that waits, which then raises Deadlock."""
         others = [other for step in range(1, self._world + 1) if (other := (rank + step) % self._world) not in self._left]
         ready = [other for other in others if other not in self._waits or self._boxes[self._waits[other], other]]
         if others and not ready and not self.deadlock:
@@ -152,11 +158,11 @@ class Switch:
 
 
 def run_ranks(world: int, fn: Callable[[Communicator], Result]) -> tuple[list[Result], Traffic]:
-    """Calls fn(comm) on every rank, 0 to world - 1, in this process: what each returned, in rank order, and what was sent.
+    """Call fn(comm) on every rank, 0 to world - 1, in this process. Return their results, in rank order, and the traffic.
 
     One rank runs at a time: it has its turn until it waits for a message that is not there, or has ended. Ranks do not share memory
-    through messages, for each is a copy. Raises Deadlock where nobody can go on, RankError where a message is never received, and what
-    a rank raised by itself.
+    through messages, because each is a copy. Raises Deadlock if no rank can continue, RankError if a message is never received, and
+    a rank's own exception.
     """
     if type(world) is not int or world < 1:
         raise ValueError(f"world is a whole number from 1, got {world!r}")
@@ -187,7 +193,7 @@ def run_ranks(world: int, fn: Callable[[Communicator], Result]) -> tuple[list[Re
 def in_threads(
     work: Sequence[Callable[[], None]], look: Callable[[int, threading.Thread], None] | None = None, poll_seconds: float = 0.1
 ) -> None:
-    """Does each in a thread of its own, and waits for all. look(index, thread) is called again and again meanwhile."""
+    """Run each in a thread of its own, and wait for all. look(index, thread) is called again and again meanwhile."""
     threads = [threading.Thread(target=each, daemon=True) for each in work]
     for thread in threads:
         thread.start()

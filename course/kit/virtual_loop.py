@@ -1,8 +1,7 @@
-"""An event loop for asyncio that opens no socket and waits for nothing: its clock jumps to the next timer.
+"""An event loop for asyncio that opens no socket and never waits: its clock jumps to the next timer.
 
 A server of `asyncio.sleep` and queues runs in it as in any loop, with the same order of events every time, in no time. Ten seconds of
-sleep are ten seconds of `loop.time()`. Where every task waits and no timer is set, nobody would ever go on: that is an error here, and
-not a program that hangs.
+sleep are ten seconds of `loop.time()`. If every task waits and no timer is set, the program would hang: that is an error here.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ Result = TypeVar("Result")
 
 
 class NobodyGoesOn(RuntimeError):
-    """Every task waits for another, and no timer is set."""
+    """A deadlock: every task waits for another, and no timer is set."""
 
 
 class _NoSockets:
-    """What a loop asks for sockets that are ready: there are none."""
+    """A selector without sockets: none is ever ready."""
 
     def select(self, timeout: float | None) -> list[Any]:
         return []
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """`loop.time()` begins at 0 and moves by timers alone. Two timers of one instant ring in no promised order.
+    """An event loop whose `time()` begins at 0 and moves by timers alone. Two timers of one instant ring in no promised order.
 
     Work for another thread (`asyncio.to_thread`, `run_in_executor`) is done at once, in this one: no thread could wake this loop.
     """
@@ -55,10 +54,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return done
 
     def _process_events(self, events: list[Any]) -> None:
-        """Of sockets: there are none."""
+        """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """Other threads wake a loop by this."""
+        """Do nothing: other threads would wake a loop by this."""
 
     def _run_once(self) -> None:
         if not self._ready and not self._stopping:
@@ -78,7 +77,7 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
 
 @contextmanager
 def virtual_asyncio() -> Iterator[None]:
-    """Inside, `asyncio.run` and its like make virtual loops, and a loop that runs outside (a notebook's) is not seen."""
+    """Make `asyncio.run` and its like create virtual loops inside; a loop that runs outside (a notebook's) is hidden."""
     running, policy = asyncio._get_running_loop(), asyncio.get_event_loop_policy()
     asyncio._set_running_loop(None)
     inside = isinstance(policy, _Policy)
@@ -93,9 +92,9 @@ def virtual_asyncio() -> Iterator[None]:
 
 
 def run_virtual(main: Coroutine[Any, Any, Result]) -> tuple[Result, float]:
-    """(what a coroutine returns, the seconds that have passed on its loop's clock). Tasks that it leaves behind are cancelled.
+    """Return (a coroutine's result, the seconds that have passed on its loop's clock). Its remaining tasks are cancelled.
 
-    Raises what it raises, and NobodyGoesOn.
+    Raises the coroutine's exception, and NobodyGoesOn.
     """
     with virtual_asyncio():
         loop = VirtualLoop()
@@ -112,7 +111,7 @@ def run_virtual(main: Coroutine[Any, Any, Result]) -> tuple[Result, float]:
 
 
 def _end_tasks(loop: VirtualLoop) -> None:
-    """Cancels what is left of the tasks, and lets it clean up behind itself."""
+    """Cancel the remaining tasks, and let the loop clean up."""
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()

@@ -14,7 +14,7 @@ from .plots import BLUE, readable
 Distribution = Callable[[Tensor, Any], Tensor]
 
 READ_ALOUD = "read-aloud"
-"""The class of a widget whose text a screen reader says whenever it changes."""
+"""The class of a widget whose text a screen reader reads whenever it changes."""
 TOP_K = ("off", 1, 2, 3, 5, 10, 20, 50, 100, 200, 1000)
 BAR_PIXELS = 320
 
@@ -60,7 +60,7 @@ def sampler_playground(
 
 
 def _sampler_sliders() -> tuple[Any, Any, Any]:
-    """Return the sliders for temperature, top-k and top-p, all of them where they change nothing."""
+    """Return the sliders for temperature, top-k and top-p, all of them at values that change nothing."""
     import ipywidgets
 
     look = {"style": {"description_width": "initial"}, "layout": ipywidgets.Layout(width="440px")}
@@ -102,7 +102,7 @@ def _playground(parts: list[Any], said: Any) -> Any:
 
 
 def interact(*functions: Any, **controls: Any) -> Any:
-    """ipywidgets' interact, whose sliders have names for a screen reader too."""
+    """Return ipywidgets' interact, whose sliders have names for a screen reader too."""
     import ipywidgets
 
     _help_screen_readers()
@@ -137,7 +137,7 @@ _NAME_SLIDERS = """<script>
 
 
 def _help_screen_readers() -> None:
-    """Gives sliders their names and makes texts that change be read aloud, in the page that shows this cell's output."""
+    """Name sliders for screen readers, and make changing texts be read aloud, in the page that shows this cell's output."""
     from IPython.core.getipython import get_ipython
     from IPython.display import HTML, display
 
@@ -146,7 +146,7 @@ def _help_screen_readers() -> None:
 
 
 def describe(before: Tensor, after: Tensor) -> str:
-    """In words: how many tokens survive, their mass before renormalising, and how undecided the result is.
+    """Describe in words how many tokens survive, their mass before renormalising, and how undecided the result is.
 
     before, after: (V,), the distribution before the filters and after them.
     """
@@ -170,7 +170,7 @@ def _distributions(
     top_k_probs: Distribution | None,
     top_p_probs: Distribution | None,
 ) -> tuple[Tensor, Tensor]:
-    """(V,) after the temperature, and (V,) after the filters."""
+    """Return (V,) after the temperature, and (V,) after the filters."""
     before = row.softmax(dim=-1) if temperature_probs is None else temperature_probs(row, tau)
     after = before
     if top_k_probs is not None and k is not None:
@@ -185,7 +185,7 @@ def _paragraph(text: str) -> str:
 
 
 def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int], str], n: int) -> str:
-    """The n best tokens, always in the order of the logits, so that a token keeps its place while a slider moves."""
+    """Return the n best tokens, always in the order of the logits, so that a token keeps its place while a slider moves."""
     ids = row[0].topk(min(n, row.shape[1])).indices.tolist()
     widest = max(float(after.max()), 1e-12)
     lines = []

@@ -1,4 +1,4 @@
-"""Where a run's submissions are graded: in this process, in several of this machine, or on a dask cluster."""
+"""The places to grade a run's submissions: this process, several of this machine, or a dask cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callable[[str], None]) -> Executor:
-    """The executor `local` or `dask`, at this isolation level. say: is told why it is no better one. Raises CourseError."""
+    """Return the executor `local` or `dask`, at this isolation level. say: gets the reason for a slower choice. Raises CourseError."""
     if kind == "local" and scheduler is not None:
         raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
     if scheduler is not None and jobs:

@@ -1,7 +1,7 @@
-"""Grading on a dask cluster: an existing one by its scheduler's address, else one made here for this run.
+"""Grading on a dask cluster: an existing one by its scheduler's address, or one created here for this run.
 
 Submissions travel as bytes, records come back as tables; workers need the course but no folder of this machine's. A worker that dies
-loses nothing: the scheduler gives its orders to others, and whatever is graded twice is kept once, by the number of its task.
+loses nothing: the scheduler gives its orders to others, and a submission that is graded twice is stored once, by the number of its task.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ from .base import Keep, lost
 
 CONNECT_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
-"""After so long without anything finished, the cluster is looked at: is there a worker at all?"""
+"""The time in seconds without a finished order after which the run checks that the cluster has a worker at all."""
 RESULT_SECONDS = 60.0
-"""For a result to travel here; after that its worker is taken to have ended with it."""
+"""The time in seconds for a result to travel here; after that its worker is assumed to have ended with it."""
 MAX_BYTES_UNDER_WAY = 128 * 1024**2
-"""Of submissions that were sent and have not come back: the scheduler keeps them in memory."""
+"""The limit in bytes of submissions that were sent and have not come back: the scheduler holds them in memory."""
 
 
 class Again(Exception):
-    """A result is gone with the worker that had it: the order is carried out again."""
+    """A result lost with the worker that had it: the order is carried out again."""
 
 
 class GivenUp(Exception):
-    """The scheduler gave an order up, because every worker that had it ended."""
+    """An order that the scheduler gave up, because every worker that had it ended."""
 
 
 class Dask:
-    """level: the isolation level that every worker must reach. say: is given a line where the run has to wait."""
+    """An executor on a dask cluster.
+
+    level: the isolation level that every worker must reach. say: gets a line when the run has to wait.
+    """
 
     def __init__(self, address: str | None, jobs: int, level: str, say: Callable[[str], None]) -> None:
         self.address, self.jobs, self.level, self.say = address, jobs, level, say
@@ -61,7 +64,7 @@ class Dask:
             self.connect()
 
     def connect(self) -> Client:
-        """Raises CourseError where nobody answers."""
+        """Return a client of the scheduler. Raises CourseError if nobody answers."""
         if self.client is not None:
             return self.client
         where: Any = self.address
@@ -86,7 +89,7 @@ class Dask:
         return self.client
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        """Every worker that is there shows that it is fit; one that comes later shows it with its first order."""
+        """Run the canaries on every present worker; a later worker runs them with its first order."""
         client = self.connect()
         self.terms = {day.slug: dask_worker.terms(day, options, self.level) for day in days}
         try:
@@ -109,7 +112,7 @@ class Dask:
         return InfrastructureFault(f"{what}; what is graded is kept: go on with --resume")
 
     def await_workers(self, client: Client) -> None:
-        """Returns when there is a worker: in a queueing system the first may need hours."""
+        """Return when there is a worker: in a queueing system the first may need hours."""
         while not self.workers(client):
             try:
                 client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
@@ -118,7 +121,7 @@ class Dask:
 
     @staticmethod
     def workers(client: Client) -> bool:
-        """Whether there are any; a scheduler that is too busy to say may have some."""
+        """Return True if there are any workers; a scheduler that is too busy to answer may have some."""
         try:
             return bool(client.nthreads())
         except (OSError, TimeoutError):
@@ -180,7 +183,7 @@ class Dask:
             return client.submit(dask_tasks.grade_there, order, key=f"{self.run}-{name}", pure=False)
 
     def record(self, future: Future, task: Task, options: Options) -> Record:
-        """What became of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
+        """Return the record of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
         try:
             answer = future.result(timeout=RESULT_SECONDS)
         except KilledWorker:

@@ -1,4 +1,4 @@
-"""What a dask cluster is asked to do. The scheduler reads this module too, so it imports nothing heavy until a worker runs it."""
+"""The tasks of a dask cluster. The scheduler reads this module too, so it imports nothing heavy until a worker runs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Table = dict[str, Any]
 
 
 class ForkServers(WorkerPlugin):
-    """A fork server in each worker: started before the first order, also where a worker joins later; ended with the run."""
+    """A fork server in each worker: started before the first order, also in workers that join later; ended with the run."""
 
     def __init__(self, level: str) -> None:
         self.level = level
@@ -26,7 +26,7 @@ class ForkServers(WorkerPlugin):
 
 
 async def agreement(all_terms: list[Table]) -> Table:
-    """The first refusal of this worker, or {}. Beside the worker's tasks, and beside its talk with the scheduler."""
+    """Return the first refusal of this worker, or {}. It runs beside the worker's tasks and does not block its scheduler connection."""
     return await asyncio.to_thread(agree, all_terms)
 
 
@@ -50,7 +50,7 @@ def put_out() -> None:
 
 
 def grade_there(order: Table) -> Table:
-    """The task: as `station.grade`, with the worker's address."""
+    """Grade an order as the task of a worker: the answer of `dask_worker.grade`, with the worker's address."""
     from . import dask_worker
 
     return {"worker": get_worker().address, **dask_worker.grade(order)}

@@ -1,8 +1,8 @@
-"""What runs in a worker of a cluster: orders come in as plain data, records go back as plain data.
+"""The code that a worker of a cluster runs: orders come in as plain data, records go back as plain data.
 
-A station is a process that grades for a run elsewhere: a fork server of its own, its own checkout of the course, its own walls. Before
-its first submission it shows that it has the same course as the one who asks, that it reaches the isolation level that is wanted, and
-that its canaries come out right. It writes no file.
+A station is a process that grades for a run elsewhere: a fork server of its own, its own checkout of the course, its own isolation.
+Before its first submission it checks that it has the same course as the requesting run, that it reaches the required isolation level, and
+that its canaries pass. It writes no file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _shown: set[str] = set()
 
 
 def terms(day: Day, options: Options, level: str) -> Table:
-    """What a station must agree to before it grades a submission of this day."""
+    """Return the terms that a station must agree to before it grades a submission of this day."""
     return {
         "slug": day.slug,
         "course_version": __version__,
@@ -47,12 +47,15 @@ def terms(day: Day, options: Options, level: str) -> Table:
 
 
 def order(task: Task, file: SubmittedFile, terms: Table) -> Table:
-    """A submission to grade, with all that is needed for it."""
+    """Return a submission to grade, with everything that grading it needs."""
     return {"student": task.student, "file": asdict(file), "terms": terms}
 
 
 def agree(terms: Table) -> Table:
-    """{} if this station can grade this day as it is asked to, else {"refused": why, "ours": whether it is broken, not unfit}."""
+    """Return {} if this station can grade this day under these terms.
+
+    Otherwise return {"refused": reason, "ours": True if the station is broken, False if it is unfit}.
+    """
     try:
         with _at(terms["isolation"]):
             _show(terms)
@@ -64,7 +67,7 @@ def agree(terms: Table) -> Table:
 
 
 def grade(order: Table) -> Table:
-    """{"record": its record as a table}, or what `agree` says where it does not."""
+    """Return {"record": the submission's record as a table}, or the refusal of `agree`."""
     terms = order["terms"]
     try:
         with _at(terms["isolation"]):
@@ -78,14 +81,14 @@ def grade(order: Table) -> Table:
 
 
 def heed(answer: Table, who: str) -> None:
-    """Raises what a station refused with. who: its name in the message."""
+    """Raise the error of a station that refused. who: its name in the message."""
     if "refused" in answer:
         kind = InfrastructureFault if answer["ours"] else CourseError
         raise kind(f"{who} does not grade: {answer['refused']}")
 
 
 def warm_up(level: str) -> None:
-    """Starts the fork server ahead of the first order. What hinders it is said when there is one."""
+    """Start the fork server ahead of the first order. An error here is ignored: the first order reports it."""
     try:
         with _at(level):
             forkserver_pool.forkserver()
@@ -94,7 +97,7 @@ def warm_up(level: str) -> None:
 
 
 def put_out() -> None:
-    """Ends the fork server, unless somebody else's order is being graded with it."""
+    """End the fork server, unless it grades another run's order."""
     with _lock:
         if not _busy:
             forkserver_pool.close()
@@ -102,7 +105,7 @@ def put_out() -> None:
 
 @contextmanager
 def _at(level: str) -> Iterator[None]:
-    """Grading at this isolation level, which is the whole process's: two runs that want different ones cannot share it."""
+    """Grade at this isolation level, which is the whole process's: two runs with different levels cannot share it."""
     global _busy, _level
     with _lock:
         if _busy and level != _level:
@@ -117,7 +120,10 @@ def _at(level: str) -> Iterator[None]:
 
 
 def _show(terms: Table) -> tuple[Day, Options]:
-    """The day and the options, after they were shown to be the asker's, and the canaries. Raises CourseError, InfrastructureFault."""
+    """Return the day and the options, after checking that they match the terms, and that the canaries pass.
+
+    Raises CourseError, InfrastructureFault.
+    """
     day = find_day(terms["slug"])
     if terms["course_version"] != __version__:
         raise CourseError(f"it has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")

@@ -28,20 +28,20 @@ from .base import Keep, lost
 from .local import Local
 
 WORTH_IT = 100
-"""Submissions; for fewer the second grader's start, some seconds, is more than it saves."""
+"""The number of submissions above which more graders pay; for fewer the second grader's start, some seconds, costs more than it saves."""
 AHEAD = 2
-"""Orders for each grader that are sent before their turn."""
+"""The number of orders for each grader that are sent ahead."""
 
 
 class Processes:
-    """level: the isolation level that is wanted. Small classes are graded in this process."""
+    """An executor with several graders. level: the required isolation level. Small classes are graded in this process."""
 
     def __init__(self, level: str) -> None:
         self.level = level
         self.days: tuple[Day, ...] = ()
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        """The canaries belong to where grading is done, which the size of the class decides."""
+        """Run the canaries in the processes that grade, which depend on the size of the class."""
         self.days = tuple(days)
 
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
@@ -87,7 +87,7 @@ class Processes:
 
 
 def begin(parent: int, level: str) -> None:
-    """In a new grader: it ends with the run, leaves Ctrl-C to it, and has its fork server ready."""
+    """Set up a new grader: it ends with the run, leaves Ctrl-C to it, and has its fork server ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         die_with_parent()

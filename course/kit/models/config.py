@@ -29,7 +29,7 @@ class Config:
 
 
 def config_from_hf(values: Mapping[str, Any], name: str) -> Config:
-    """Config from the contents of a `config.json`; ModelError names the first thing that is not plain Llama."""
+    """Return the Config of a `config.json`'s contents; ModelError names the first thing that is not plain Llama."""
     rope = values.get("rope_parameters") or values.get("rope_scaling") or {}
     kind = rope.get("rope_type", rope.get("type", "default"))
     allowed = {"model_type": "llama", "hidden_act": "silu", "attention_bias": False, "mlp_bias": False}
@@ -80,7 +80,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "llama.use_parallel_residual": (False,),
     "llama.swin_norm": (False,),
 }
-"""What a GGUF file may say of each of these for the model to be a plain Llama; it may also say nothing."""
+"""The values that each of these keys may have in a GGUF file for the model to be a plain Llama; the key may also be missing."""
 GGUF_NAMES = {
     "input_layernorm": "attn_norm",
     "q_proj": "attn_q",
@@ -92,14 +92,14 @@ GGUF_NAMES = {
     "up_proj": "ffn_up",
     "down_proj": "ffn_down",
 }
-"""{a layer's weight: its name in a GGUF file}"""
+"""The names of weights in a GGUF file: {a layer's weight: its name in the file}."""
 GGUF_TENSOR = re.compile(rf"(?:token_embd|output_norm|output)\.weight|blk\.(\d+)\.(?:{'|'.join(GGUF_NAMES.values())})\.weight")
 
 
 def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], name: str) -> Config:
-    """Config from a GGUF file's metadata and the shapes of its tensors (rows first).
+    """Return the Config of a GGUF file's metadata and the shapes of its tensors (rows first).
 
-    Raises ModelError, which names the first thing that is not plain Llama: what is in a file is used, or the file is refused.
+    Raises ModelError, which names the first thing that is not plain Llama: every key of a file is used, or the file is refused.
     """
     if (parts := metadata.get("split.count", 1)) not in (0, 1):
         part = metadata.get("split.no", 0)
@@ -150,7 +150,7 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
 
 
 def check(config: Config) -> Config:
-    """The same config, or ModelError where its numbers do not fit together."""
+    """Return the same config, or raise ModelError if its numbers do not fit together."""
     counts = {
         key: value for key, value in vars(config).items() if key.startswith("num_") or key.endswith(("size", "dim"))
     }
@@ -170,10 +170,10 @@ def check(config: Config) -> Config:
 
 
 def _first(token_id: int | list[int] | None) -> int | None:
-    """Some configs list several end tokens: the first is the one that the tokenizer names."""
+    """Return the first of several end tokens, as some configs list them: the one that the tokenizer names."""
     return token_id[0] if isinstance(token_id, list) else token_id
 
 
 def _short_float(value: float) -> float:
-    """GGUF keeps float32: 9.999999747378752e-06 was written as 1e-05."""
+    """Return the number as it was written. GGUF stores float32: 9.999999747378752e-06 was written as 1e-05."""
     return float(f"{value:.6g}")

@@ -1,6 +1,6 @@
-"""Reads a GGUF file: metadata and tensor table at once, tensors one by one from the mapped file.
+"""A reader of GGUF files: metadata and tensor table at once, tensors one by one from the mapped file.
 
-The package `gguf` reads everything too, but takes seconds for a vocabulary. Its dequantizers serve here for the
+The package `gguf` reads everything too, but takes seconds for a vocabulary. Its dequantizers are used here for the
 formats that this module does not decode itself. Format: ggml's docs/gguf.md.
 """
 
@@ -30,7 +30,7 @@ SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """Where a tensor lies. shape is rows first, as torch has it; GGUF writes it the other way round."""
+    """The place of a tensor in the file. shape is rows first, as torch has it; GGUF writes it the other way round."""
 
     shape: tuple[int, ...]
     kind: int
@@ -39,10 +39,13 @@ class TensorInfo:
 
 
 class GGUFFile:
-    """`.metadata` and `.tensors` (name -> TensorInfo); `read(name)` gives a tensor's weights in float32, `blocks(name)` its bytes."""
+    """An open GGUF file with `.metadata` and `.tensors` (name -> TensorInfo).
+
+    `read(name)` returns a tensor's weights in float32, `blocks(name)` its bytes.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Raises ModelError for a file that is no GGUF, or that is damaged or cut short."""
+        """Open the file. Raises ModelError for a file that is no GGUF, or that is damaged or cut short."""
         self.path = path
         with open(path, "rb") as file:
             if file.read(4) != b"GGUF":
@@ -61,17 +64,17 @@ class GGUFFile:
                 )
 
     def read(self, name: str) -> Tensor:
-        """The weights of a tensor, float32, in memory of its own."""
+        """Return the weights of a tensor, float32, in memory of its own."""
         tensor = self.tensors[name]
         return torch.from_numpy(_dequantize(self._bytes(name), tensor.kind)).view(tensor.shape)
 
     def read_unpermuted(self, name: str, num_heads: int) -> Tensor:
-        """Query or key weights (heads*Dh, D) with their rows put back into the order of the rotate-half form."""
+        """Return query or key weights (heads*Dh, D) with their rows put back into the order of the rotate-half form."""
         tensor = self.tensors[name]
         return torch.from_numpy(_dequantize(self._unpermuted_bytes(name, num_heads), tensor.kind)).view(tensor.shape)
 
     def blocks(self, name: str, num_heads: int | None = None) -> Tensor:
-        """The blocks of a matrix as they lie in the file: uint8 (rows, blocks in a row, bytes of a block), in memory of its own.
+        """Return the blocks of a matrix as in the file: uint8 (rows, blocks in a row, bytes of a block), in memory of its own.
 
         num_heads: of query or key weights, whose rows are put into order as `read_unpermuted` does. Raises ModelError for a format
         other than Q4_1 (20 bytes for 32 weights) and Q8_0 (34).
@@ -84,14 +87,14 @@ class GGUFFile:
         return torch.from_numpy(rows).view(tensor.shape[0], -1, sizes[tensor.kind])
 
     def _bytes(self, name: str) -> NDArray[np.uint8]:
-        """A tensor's bytes in the file, which cannot be written to."""
+        """Return a tensor's bytes in the file, which cannot be written to."""
         tensor = self.tensors[name]
         return np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
 
     def _unpermuted_bytes(self, name: str, num_heads: int) -> NDArray[np.uint8]:
-        """The bytes of query or key weights, a copy with the rows in the order of the rotate-half form.
+        """Return the bytes of query or key weights, a copy with the rows in the order of the rotate-half form.
 
-        llama.cpp turns rows 2i and 2i + 1 of a head together, Hugging Face's Llama rows i and i + Dh/2; a GGUF file
+        llama.cpp rotates rows 2i and 2i + 1 of a head together, Hugging Face's Llama rows i and i + Dh/2; a GGUF file
         holds them in the first order. A row is whole blocks, so rows are moved before they are decoded.
         """
         num_rows = self.tensors[name].shape[0]
@@ -154,7 +157,7 @@ class GGUFFile:
         return list(values)
 
     def _strings(self, count: int) -> list[str]:
-        """_string `count` times, written out: a vocabulary has a hundred thousand of them."""
+        """Read `count` strings, with `_string` written out: a vocabulary has a hundred thousand of them."""
         data, at, strings = self._map, self._at, []
         for _ in range(count):
             start = at + 8
@@ -183,7 +186,7 @@ def _num_bytes(num_weights: int, kind: int) -> int:
 
 
 def _dequantize(raw: NDArray[np.uint8], kind: int) -> NDArray[np.float32]:
-    """Bytes of a whole number of blocks -> float32 weights, flat."""
+    """Return float32 weights, flat, from the bytes of a whole number of blocks."""
     decode: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.float32]]] = {
         F32: lambda raw: raw.view(np.float32).copy(),
         F16: lambda raw: raw.view(np.float16).astype(np.float32),
@@ -202,7 +205,7 @@ def _dequantize(raw: NDArray[np.uint8], kind: int) -> NDArray[np.float32]:
 
 
 def _decode_q4_1(raw: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """weight = scale * number + minimum; low halves of the 16 bytes are weights 0 to 15, high halves 16 to 31."""
+    """Decode Q4_1: weight = scale * number + minimum; low halves of the 16 bytes are weights 0 to 15, high halves 16 to 31."""
     blocks = raw.reshape(-1, Q4_1_BYTES)
     scale_and_minimum = blocks[:, :4].copy().view(np.float16).astype(np.float32)
     numbers = blocks[:, 4:]
@@ -215,7 +218,7 @@ def _decode_q4_1(raw: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _decode_q8_0(raw: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """weight = scale * number."""
+    """Decode Q8_0: weight = scale * number."""
     blocks = raw.reshape(-1, Q8_0_BYTES)
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
     return (blocks[:, 2:].view(np.int8) * scale).reshape(-1)

@@ -15,7 +15,7 @@ from .weights import build_weights, layer_shapes
 
 
 def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:
-    """The model in a GGUF file; ModelError for a damaged file or anything that is not plain Llama."""
+    """Return the model in a GGUF file; ModelError for a damaged file or anything that is not plain Llama."""
     file = GGUFFile(path)
     config = config_from_gguf(file.metadata, file.tensors, name)
     num_heads = _num_heads(config)
@@ -32,7 +32,7 @@ def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.dev
 
 
 def load_gguf_blocks(path: Path, name: str) -> dict[str, Tensor]:
-    """Every matrix that lies in blocks of Q4_1 or Q8_0, under its name in the kit: `layers.3.q_proj`, `embed_tokens`, `lm_head`."""
+    """Return every matrix in blocks of Q4_1 or Q8_0, under its name in the kit: `layers.3.q_proj`, `embed_tokens`, `lm_head`."""
     file = GGUFFile(path)
     config = config_from_gguf(file.metadata, file.tensors, name)
     num_heads = _num_heads(config)
@@ -46,19 +46,19 @@ def load_gguf_blocks(path: Path, name: str) -> dict[str, Tensor]:
 
 
 def _num_heads(config: Config) -> dict[str, int]:
-    """Of the weights whose rows llama.cpp has in another order."""
+    """Return the number of heads of the weights whose rows llama.cpp has in another order."""
     return {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
 
 
 def gguf_tokenizer(path: Path, name: str) -> Tokenizer:
-    """The tokenizer in a GGUF file; ModelError for a kind that the kit does not know."""
+    """Return the tokenizer in a GGUF file; ModelError for a kind that the kit does not know."""
     metadata = GGUFFile(path).metadata
     ids = {f"{role}_token_id": metadata.get(f"tokenizer.ggml.{role}_token_id") for role in ("bos", "eos")}
     return Tokenizer(tokenizer_json(metadata, name), name=name, **ids)
 
 
 def gguf_name(key: str) -> str:
-    """`layers.3.q_proj` -> `blk.3.attn_q.weight`."""
+    """Return a weight's name in a GGUF file: `layers.3.q_proj` -> `blk.3.attn_q.weight`."""
     whole = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
     if key in whole:
         return f"{whole[key]}.weight"

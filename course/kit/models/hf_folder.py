@@ -16,7 +16,7 @@ from .weights import build_weights
 
 
 def load_folder(folder: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:
-    """The model in a folder; ModelError for missing or damaged files or anything that is not plain Llama."""
+    """Return the model in a folder; ModelError for missing or damaged files or anything that is not plain Llama."""
     config = folder_config(folder, name)
     try:
         opened = [safe_open(file, framework="pt") for file in _shards(folder, name)]
@@ -46,7 +46,7 @@ def folder_tokenizer(folder: Path, config: Config) -> Tokenizer:
 
 
 def hf_name(key: str) -> str:
-    """`layers.3.q_proj` -> `model.layers.3.self_attn.q_proj.weight`."""
+    """Return a weight's name in Hugging Face's files: `layers.3.q_proj` -> `model.layers.3.self_attn.q_proj.weight`."""
     if key == "lm_head":
         return "lm_head.weight"
     if not key.startswith("layers."):
@@ -57,7 +57,7 @@ def hf_name(key: str) -> str:
 
 
 def _shards(folder: Path, name: str) -> list[Path]:
-    """The weight files of a folder: those that its index lists, else every .safetensors file."""
+    """Return the weight files of a folder: those that its index lists, else every .safetensors file."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         files = [folder / file for file in sorted(set(_read_json(index, name)["weight_map"].values()))]

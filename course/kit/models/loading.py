@@ -43,10 +43,10 @@ def load_model(
     device: str | torch.device = "cpu",
     missing: Literal["raise", "none"] = "raise",
 ) -> Model | None:
-    """The model "tiny" or "smollm2", or the Llama-family model in a folder or a `.gguf` file.
+    """Return the model "tiny" or "smollm2", or the Llama-family model in a folder or a `.gguf` file.
 
-    dtype is float32, float64, bfloat16 or float16: the type of the weights and of all that is computed from them.
-    Raises ModelError, one line with the remedy, for what cannot be loaded. Where "smollm2" has not been fetched yet,
+    dtype is float32, float64, bfloat16 or float16: the type of the weights and of everything computed from them.
+    Raises ModelError, one line with the remedy, for a model that cannot be loaded. If "smollm2" has not been fetched yet,
     missing="raise" raises ModelUnavailable (a ModelError); missing="none" prints that line and returns None.
     """
     if dtype not in DTYPES:
@@ -62,7 +62,7 @@ def load_model(
 
 
 def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] = "raise") -> dict[str, Tensor] | None:
-    """The weights of "smollm2", or of a `.gguf` file, as they are stored: name -> uint8 (rows, blocks in a row, bytes of a block).
+    """Return the weights of "smollm2", or of a `.gguf` file, as stored: name -> uint8 (rows, blocks in a row, bytes of a block).
 
     Matrices in Q4_1 (20 bytes for 32 weights) and Q8_0 (34) are in it, by names like "layers.3.q_proj" and "embed_tokens", with the
     rows in the order of `load_model`'s weights; norms are not. Raises ModelError for a model that is no GGUF file, and otherwise as
@@ -78,7 +78,7 @@ def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] =
 
 
 def load_tokenizer(name_or_path: str | Path) -> Tokenizer:
-    """The tokenizer of "tiny" or "smollm2" (which needs no model file), of a folder, or of a `.gguf` file."""
+    """Return the tokenizer of "tiny" or "smollm2" (which needs no model file), of a folder, or of a `.gguf` file."""
     if name_or_path == "smollm2":
         return Tokenizer.from_folder(paths.SMOLLM2_TOKENIZER, name="smollm2")
     path, name = _find(name_or_path)
@@ -88,7 +88,7 @@ def load_tokenizer(name_or_path: str | Path) -> Tokenizer:
 
 
 def _found(name_or_path: str | Path, missing: str) -> tuple[Path, str] | None:
-    """Path and name of what is to be loaded; None, after one printed line, for a SmolLM2 that may be missing."""
+    """Return path and name of the model to load; None, after one printed line, for a SmolLM2 that may be missing."""
     if missing not in ("raise", "none"):
         raise ModelError(f'missing must be "raise" or "none", got {missing!r}')
     try:
@@ -101,7 +101,7 @@ def _found(name_or_path: str | Path, missing: str) -> tuple[Path, str] | None:
 
 
 def _find(name_or_path: str | Path) -> tuple[Path, str]:
-    """Path and name of what is to be loaded."""
+    """Return path and name of the model to load."""
     if name_or_path == "tiny":
         return paths.TINY, "tiny"
     if name_or_path == "smollm2":

@@ -17,10 +17,10 @@ from .weights import LayerWeights, Weights
 
 
 class WeightsOnly:
-    """A model without its forward pass: config, weights and tokenizer. Graded functions are given this."""
+    """A model without its forward pass: config, weights and tokenizer. Graded functions get this."""
 
     def __init__(self, config: Config, weights: Weights, open_tokenizer: Callable[[], Tokenizer]) -> None:
-        """open_tokenizer is called at the first use of `.tokenizer`, so that a model loads without waiting for it."""
+        """Take config and weights; call `open_tokenizer` at the first use of `.tokenizer`, so that loading does not wait for it."""
         self.config = config
         self.weights = weights
         self._open_tokenizer = open_tokenizer
@@ -39,11 +39,11 @@ class WeightsOnly:
 
     @property
     def num_parameters(self) -> int:
-        """N: entries of all weights, a tied tensor counted once."""
+        """Return N: entries of all weights, a tied tensor counted once."""
         return sum(tensor.numel() for tensor in self.weights.tensors())
 
     def to(self, *, device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> Self:
-        """The model on another device or in another precision; itself where nothing changes. None keeps what it has."""
+        """Return the model on another device or in another precision; itself if nothing changes. None leaves a setting as it is."""
         device, dtype = torch.device(device or self.device), dtype or self.dtype
         here = self.device if device.index is not None else torch.device(self.device.type)
         if (device, dtype) == (here, self.dtype):
@@ -57,14 +57,14 @@ class WeightsOnly:
 
 
 class Model(WeightsOnly):
-    """WeightsOnly that can be called: `model(ids)` -> logits."""
+    """A WeightsOnly that can be called: `model(ids)` -> logits."""
 
     def weights_only(self) -> WeightsOnly:
-        """The same weights, shared and not copied, without the forward pass."""
+        """Return the same weights, shared and not copied, without the forward pass."""
         return WeightsOnly(self.config, self.weights, lambda: self.tokenizer)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """ids (B, T) int64 -> logits (B, T, V) of the model's dtype. Positions count from 0; there is no padding.
+        """Return logits (B, T, V) of the model's dtype for ids (B, T) int64. Positions count from 0; there is no padding.
 
         Raises ValueError for another shape, a T of 0 or above max_position_embeddings, or an id outside the vocabulary.
         """
@@ -80,7 +80,7 @@ class Model(WeightsOnly):
         return rms_norm(hidden, weight.shape, weight, self.config.rms_norm_eps)
 
     def _attention(self, layer: LayerWeights, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """hidden (B, T, D) -> (B, T, D): causal attention, H query heads over K key/value heads."""
+        """Compute hidden (B, T, D) -> (B, T, D): causal attention, H query heads over K key/value heads."""
         batch, length, _ = hidden.shape
         heads = (batch, length, -1, self.config.head_dim)
         q = linear(hidden, layer.q_proj).view(heads).transpose(1, 2)  # (B, H, T, Dh)
@@ -91,7 +91,7 @@ class Model(WeightsOnly):
         return linear(mixed.transpose(1, 2).reshape(batch, length, -1), layer.o_proj)
 
     def _rotations(self, length: int) -> tuple[Tensor, Tensor]:
-        """cos and sin (T, Dh) of RoPE's angles, computed in float32 at least. Su et al. 2021, section 3.4."""
+        """Return cos and sin (T, Dh) of RoPE's angles, computed in float32 at least. Su et al. 2021, section 3.4."""
         precise = torch.promote_types(self.dtype, torch.float32)
         exponents = torch.arange(0, self.config.head_dim, 2, dtype=precise, device=self.device) / self.config.head_dim
         positions = torch.arange(length, dtype=precise, device=self.device)
@@ -114,11 +114,11 @@ class Model(WeightsOnly):
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """x (B, heads, T, Dh), rotate-half form: entry i is turned together with entry i + Dh/2."""
+    """Rotate x (B, heads, T, Dh) in rotate-half form: entry i is rotated together with entry i + Dh/2."""
     first, second = x.chunk(2, dim=-1)
     return x * cos + torch.cat((-second, first), dim=-1) * sin
 
 
 def _feed_forward(layer: LayerWeights, hidden: Tensor) -> Tensor:
-    """SwiGLU. Shazeer 2020."""
+    """Compute SwiGLU. Shazeer 2020."""
     return linear(silu(linear(hidden, layer.gate_proj)) * linear(hidden, layer.up_proj), layer.down_proj)

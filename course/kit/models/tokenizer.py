@@ -12,11 +12,11 @@ from tokenizers import Tokenizer as Backend
 from ..errors import ModelError
 
 LONG = 20_000
-"""Characters of a text from which on other threads should not wait for it to be encoded."""
+"""The length in characters from which a text is encoded on another thread, so that others do not wait for it."""
 
 
 def byte_symbols() -> dict[int, str]:
-    """GPT-2's printable stand-in for each of the 256 bytes: most ASCII stands for itself, a space is `Ġ`."""
+    """Return GPT-2's printable symbol for each of the 256 bytes: most ASCII is its own symbol, a space is `Ġ`."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     symbols = {byte: chr(byte) for byte in printable}
@@ -44,7 +44,7 @@ class Tokenizer:
     def from_folder(
         cls, folder: Path, *, name: str, bos_token_id: int | None = None, eos_token_id: int | None = None
     ) -> "Tokenizer":
-        """From `tokenizer.json`; the ids not given come from the names in `tokenizer_config.json`, where it exists."""
+        """Read `tokenizer.json`; the ids not given come from the names in `tokenizer_config.json`, if it exists."""
         file = folder / "tokenizer.json"
         if not file.is_file():
             raise ModelError(f"{name}: {file} is missing; copy it from where the model came from")
@@ -60,13 +60,13 @@ class Tokenizer:
         return tokenizer
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of the text; a special token written out in it becomes its id. Nothing is added around it."""
+        """Return the token ids of the text; a special token written out in it becomes its id. Nothing is added around it."""
         if len(text) > LONG:  # a batch lets other threads run meanwhile: a megabyte takes seconds
             return self._backend.encode_batch([text], add_special_tokens=False)[0].ids
         return self._backend.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of the ids, special tokens written out; bytes that are no UTF-8 become U+FFFD.
+        """Return the text of the ids, special tokens written out; bytes that are no UTF-8 become U+FFFD.
 
         Raises ValueError for an id outside the vocabulary.
         """
@@ -75,17 +75,17 @@ class Tokenizer:
 
     @cached_property
     def vocab(self) -> dict[str, int]:
-        """Token, written in symbols, -> id."""
+        """Return token, written in symbols, -> id."""
         return dict(sorted(self._backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1]))
 
     @cached_property
     def longest(self) -> int:
-        """Bytes of the longest token: a text of more than n times as many has more than n tokens."""
+        """Return the bytes of the longest token: a text of more than n times as many has more than n tokens."""
         return max(len(token.encode()) if token in self._added else len(token) for token in self.vocab)
 
     @cached_property
     def id_to_token(self) -> list[str]:
-        """Tokens in the order of their ids; an id that no token has gets the empty string."""
+        """Return tokens in the order of their ids; an id without a token gets the empty string."""
         tokens = [""] * (max(self.vocab.values()) + 1)
         for token, token_id in self.vocab.items():
             tokens[token_id] = token
@@ -93,19 +93,19 @@ class Tokenizer:
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
-        """Pair of symbols -> when it was learned; BPE merges the pair of lowest rank first."""
+        """Return pair of symbols -> its rank in the order of learning; BPE merges the pair of lowest rank first."""
         merges = self._json["model"]["merges"]  # ["Ġ", "t"], or "Ġ t" in older files
         pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
         return {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
     @cached_property
     def special_tokens(self) -> dict[str, int]:
-        """Tokens that no text is merged into, such as `<|im_start|>`."""
+        """Return tokens that no text is merged into, such as `<|im_start|>`, -> id."""
         return {added["content"]: added["id"] for added in self._json.get("added_tokens", ()) if added["special"]}
 
     @cached_property
     def byte_to_symbol(self) -> dict[int, str]:
-        """Byte -> the one character that stands for it in tokens."""
+        """Return byte -> the one character that represents it in tokens."""
         self._require_byte_level()
         return byte_symbols()
 
@@ -114,7 +114,7 @@ class Tokenizer:
         return {symbol: byte for byte, symbol in self.byte_to_symbol.items()}
 
     def pre_tokenize(self, text: str) -> list[str]:
-        """The pieces within which merges happen, as pieces of the text itself; a special token is a piece of its own.
+        """Return the pieces within which merges happen, as pieces of the text itself; a special token is a piece of its own.
 
         `"".join(pieces) == text`.
         """
@@ -131,7 +131,7 @@ class Tokenizer:
         return pieces
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The bytes that a token adds to the text; one character may be spread over several tokens."""
+        """Return the bytes that a token adds to the text; one character may be spread over several tokens."""
         token = self.id_to_token[self._checked(token_id)]
         if token in self._added:
             return token.encode("utf-8")

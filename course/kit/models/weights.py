@@ -27,7 +27,7 @@ class LayerWeights:
 
 @dataclass
 class Weights:
-    """The whole model. Where embeddings are tied, lm_head is the same tensor as embed_tokens."""
+    """The weights of the whole model. With tied embeddings, lm_head is the same tensor as embed_tokens."""
 
     embed_tokens: Tensor  # (V, D)
     layers: list[LayerWeights]
@@ -35,7 +35,7 @@ class Weights:
     lm_head: Tensor  # (V, D)
 
     def tensors(self) -> Iterator[Tensor]:
-        """Every tensor once, a tied one too."""
+        """Yield every tensor once, a tied one too."""
         yield self.embed_tokens
         for layer in self.layers:
             yield from (getattr(layer, field.name) for field in fields(layer))
@@ -44,7 +44,7 @@ class Weights:
             yield self.lm_head
 
     def to(self, *, device: str | torch.device, dtype: torch.dtype) -> "Weights":
-        """Every tensor on `device` in `dtype`; a tied head stays tied."""
+        """Return every tensor on `device` in `dtype`; a tied head remains tied."""
 
         def moved(tensor: Tensor) -> Tensor:
             return tensor.to(device=device, dtype=dtype)
@@ -56,7 +56,7 @@ class Weights:
 
 
 def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Field of LayerWeights -> its shape."""
+    """Return field of LayerWeights -> its shape."""
     width, wide = config.hidden_size, config.intermediate_size
     q_rows = config.num_attention_heads * config.head_dim
     kv_rows = config.num_key_value_heads * config.head_dim
@@ -76,10 +76,10 @@ def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
 def build_weights(
     config: Config, read: Callable[[str], Tensor], *, dtype: torch.dtype, device: str | torch.device
 ) -> Weights:
-    """Weights from `read`, which gives a tensor for `embed_tokens`, `layers.3.q_proj`, `norm`, `lm_head`.
+    """Return weights from `read`, which returns a tensor for `embed_tokens`, `layers.3.q_proj`, `norm`, `lm_head`.
 
     Each tensor goes to its dtype and device before the next is read, so that at no time two copies of the model exist.
-    Raises ModelError where a shape differs from what the config says.
+    Raises ModelError if a shape differs from the config.
     """
 
     def get(key: str, *shape: int) -> Tensor:

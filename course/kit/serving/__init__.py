@@ -1,4 +1,4 @@
-"""What a server passes around: how an answer is to be drawn, what a step gives, and what a refusal says. And a core to try it on."""
+"""The objects that a server passes around: sampling parameters, a step's tokens, and refusals. And a core to try it on."""
 
 from ..virtual_loop import run_virtual
 from .core import Core, EchoCore

@@ -12,8 +12,10 @@ BLOCK_SIZE = 16
 
 
 class Core(Protocol):
-    """What steps. `add` and `abort` may be called at any time and take effect before the next step: while one is under way, nothing
-    that it works on is touched. So a step under way may still give a token to a request that has just been aborted."""
+    """The part of an engine that steps. `add` and `abort` may be called at any time and take effect before the next step.
+
+    A running step's data is not touched. So it may still return a token of a request that has just been aborted.
+    """
 
     @property
     def num_waiting(self) -> int: ...
@@ -26,7 +28,7 @@ class Core(Protocol):
 
     @property
     def has_work(self) -> bool:
-        """Whether a step would have anything to do: somebody waits or runs."""
+        """Return True if a step would have anything to do: a request waits or runs."""
         ...
 
     def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
@@ -34,19 +36,19 @@ class Core(Protocol):
         ...
 
     def abort(self, request_id: str) -> None:
-        """Forget a request that waits or runs; of one that has ended, or that nobody knows, nothing is left to forget."""
+        """Forget a request that waits or runs; do nothing for one that has ended, or that is unknown."""
         ...
 
     async def step(self) -> list[TokenOutput]:
-        """One step for all who run. The event loop serves others meanwhile."""
+        """Run one step for all running requests. The event loop serves others meanwhile."""
         ...
 
 
 class EchoCore:
     """A core without a model: it answers every request with its own prompt, over and over, one token a step, until max_tokens.
 
-    Whoever waits is let in before a step while fewer than max_running run and there are blocks for prompt and answer, first come, first
-    served. A step takes step_seconds on the loop's clock. num_steps and num_tokens count what has been made, for whomever.
+    Waiting requests are admitted before a step while fewer than max_running run and there are blocks for prompt and answer, first come,
+    first served. A step takes step_seconds on the loop's clock. num_steps and num_tokens count the steps and tokens of all requests.
     """
 
     def __init__(self, *, max_running: int, step_seconds: float = 0.02, num_blocks: int = 64) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SamplingParams:
-    """How one request is to be answered: OpenAI's fields, checked, with nothing missing.
+    """The parameters of one request's answer: OpenAI's fields, checked, with nothing missing.
 
-    max_tokens: at most so many tokens, 1 or more. seed: None for any. stop: the strings that end the answer.
-    logprobs: so many best tokens are told beside each token, None: no log probabilities at all.
+    max_tokens: the limit of tokens, 1 or more. seed: None for any. stop: the strings that end the answer.
+    logprobs: the number of best tokens reported beside each token, None: no log probabilities at all.
     stream: in pieces. include_usage: with one more piece at the end, which counts the tokens.
     """
 
@@ -27,7 +27,7 @@ class SamplingParams:
 
 @dataclass(frozen=True)
 class TokenOutput:
-    """One token that a step has given to one request. logprob: the model's own, in nats; top_logprobs: (token id, logprob), best first."""
+    """One token of one request, from a step. logprob: the model's own, in nats; top_logprobs: (token id, logprob), best first."""
 
     request_id: str
     token_id: int
@@ -36,11 +36,11 @@ class TokenOutput:
 
 
 MAX_MESSAGE = 500
-"""Characters: a message that quotes the request does not send it back whole."""
+"""The limit in characters: a message that quotes the request does not send it back whole."""
 
 
 class RequestError(Exception):
-    """A request that gets a status and no answer. body: what the client is sent as JSON, in the form of OpenAI's API.
+    """A request that gets a status and no answer. body: the JSON for the client, in the form of OpenAI's API.
 
     param: the field of the request that is at fault, None for none. code: a word for programs. kind: the error's type in OpenAI's table.
     """

@@ -1,4 +1,4 @@
-"""What a server tells about itself at /metrics, in Prometheus' text format."""
+"""The metrics of a server at /metrics, in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .core import Core
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 TTFT_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 ITL_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-"""Upper ends, in seconds. They are the served model's: milliseconds for a small one, half a second for one that others share."""
+"""The upper ends, in seconds. They fit the served model: milliseconds for a small one, half a second for one that others share."""
 
 
 @dataclass(eq=False)
 class CachedTokens(Collector):
-    """A counter that is the core's own."""
+    """A counter that the core itself counts."""
 
     core: Any
 
@@ -29,7 +29,7 @@ class CachedTokens(Collector):
 
 
 class Metrics:
-    """Counters, gauges and histograms of one server. What is the core's is read from it when somebody asks."""
+    """The counters, gauges and histograms of one server. The core's own are read from it at each request."""
 
     def __init__(self, core: Core) -> None:
         disable_created_metrics()  # a time of birth for every counter is twice the page, and nobody's question

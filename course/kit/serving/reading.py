@@ -1,4 +1,4 @@
-"""One answer as it comes: tokens from the engine, pieces of text to the client, and nothing left behind when either ends."""
+"""One answer as it comes: tokens from the engine, pieces of text to the client, and nothing left running when either ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Receive = Callable[[], Awaitable[Any]]
 
 
 class Stream(Protocol):
-    """What becomes of tokens: Day 18's `TextStream`."""
+    """A converter of tokens to text: Day 18's `TextStream`."""
 
     finish_reason: str | None
 
@@ -24,11 +24,11 @@ class Stream(Protocol):
 
 
 class ClientLeft(Exception):
-    """Nobody is there any more who could be answered."""
+    """A client that has closed its connection and cannot be answered."""
 
 
 class Reading:
-    """The pieces of one answer. started: when the request came, on time.perf_counter."""
+    """The pieces of one answer. started: the time of the request, on time.perf_counter."""
 
     def __init__(self, outputs: AsyncGenerator[TokenOutput, None], stream: Stream, metrics: Metrics, started: float) -> None:
         self._outputs, self._stream, self._metrics = outputs, stream, metrics
@@ -37,11 +37,11 @@ class Reading:
         self.ended = False
 
     async def begin(self) -> None:
-        """Waits for the first token, or raises what the engine says instead of one: a refusal has a status, and a stream has none."""
+        """Wait for the first token, or raise the engine's error instead of one: a refusal has a status, and a stream has none."""
         self._first = await self._next()
 
     async def pieces(self) -> AsyncGenerator[Piece, None]:
-        """All of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError where tokens end before that."""
+        """Yield all of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError if tokens end before that."""
         held: list[TokenOutput] = []
         while not self.ended:
             output, self._first = self._first or await self._next(), None
@@ -55,7 +55,7 @@ class Reading:
                 held = []
 
     async def close(self) -> None:
-        """Ends the request in the engine, wherever it stands."""
+        """End the request in the engine, also while it waits or runs."""
         await self._outputs.aclose()
 
     async def _next(self) -> TokenOutput:
@@ -71,7 +71,7 @@ class Reading:
 
 
 async def unless_client_leaves(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives. Raises ClientLeft as soon as the client has gone; the work is cancelled then, and has ended."""
+    """Return the result of the work. Raises ClientLeft as soon as the client has gone; the work is cancelled then, and has ended."""
     task, leaves = asyncio.ensure_future(work), asyncio.ensure_future(_client_leaves(receive))
     try:
         await asyncio.wait((task, leaves), return_when=asyncio.FIRST_COMPLETED)

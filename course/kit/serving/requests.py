@@ -1,4 +1,4 @@
-"""A client's request before any of it is answered: its JSON, its prompt, and what this server does not do."""
+"""A client's request before any of it is answered: its JSON, its prompt, and the unsupported fields."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .messages import RequestError
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
-"""So long a client may take to send a request's body."""
+"""The seconds that a client may take to send a request's body."""
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-"""{a client's role: the one that the model's template knows}."""
+"""The roles: {a client's role: the one that the model's template knows}."""
 NOT_DONE: dict[str, tuple[Any, ...]] = {
     "tools": ([],),
     "tool_choice": ("none", "auto"),
@@ -37,8 +37,10 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
     "ignore_eos": (False,),
     "stop_token_ids": ([],),
 }
-"""Fields of OpenAI's API, and of others' servers, that would change the answer and are not supported, each with the values that ask for
-nothing."""
+"""The unsupported fields of OpenAI's API, and of others' servers, that would change the answer.
+
+Each has the values that ask for nothing.
+"""
 READ = frozenset({
     "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
     "top_logprobs", "stream", "stream_options", "cache_salt",
@@ -46,15 +48,16 @@ READ = frozenset({
 NO_MATTER = frozenset({
     "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
 })  # fmt: skip
-"""Fields that change no answer here, whatever they say."""
+"""The fields that change no answer here, with any value."""
 
 
 async def read_body(request: Request) -> dict[str, Any]:
-    """The JSON object that a request carries.
+    """Return the JSON object of a request.
 
-    Raises RequestError: 413 for more than MAX_BODY_BYTES, 408 for what has not come within BODY_SECONDS, 400 for anything but an object.
+    Raises RequestError: 413 for more than MAX_BODY_BYTES, 408 for a body that has not come within BODY_SECONDS, 400 for anything but an
+    object.
 
-    A body that is too large is read to its end, and forgotten: a client that is still writing would not see the answer. One that is
+    A body that is too large is read to its end, and discarded: a client that is still writing would not see the answer. One that is
     ten times too large is not.
     """
     body, num_bytes = bytearray(), 0
@@ -80,7 +83,7 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 
 def check_fields(body: dict[str, Any], model: str) -> None:
-    """Raises RequestError for another model than the one that is served (404), and for a field that is not supported, known or not."""
+    """Raise RequestError for another model than the served one (404), and for a field that is not supported, known or not."""
     asked = body.get("model")
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
@@ -93,9 +96,9 @@ def check_fields(body: dict[str, Any], model: str) -> None:
 
 
 def cache_salt(body: dict[str, Any], knows: bool) -> bytes:
-    """The salt of a request, as vLLM has it: only requests with the same one share the cache. b"" for none.
+    """Return the salt of a request, as vLLM has it: only requests with the same one share the cache. b"" for none.
 
-    knows: whether the core has salts. Raises RequestError.
+    knows: True if the core has salts. Raises RequestError.
     """
     salt = body.get("cache_salt")
     if salt is None:
@@ -118,7 +121,7 @@ RenderChat = Callable[[list[dict[str, str]]], str]
 def prompt_ids(
     body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
 ) -> list[int]:
-    """The token ids of a request's prompt, or of its messages as one text: fewer than max_len.
+    """Return the token ids of a request's prompt, or of its messages as one text: fewer than max_len.
 
     Raises RequestError with the field that is at fault.
     """
@@ -138,7 +141,7 @@ def too_long(has: str, max_len: int, param: str) -> RequestError:
 
 
 def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[int]:
-    """The text's tokens. Raises RequestError, without counting them, where no tokens could be long enough for it to fit."""
+    """Return the text's tokens. Raises RequestError, without counting them, if no tokens could be long enough for it to fit."""
     num_bytes = len(text.encode())
     if num_bytes > max_len * tokenizer.longest:
         raise too_long(f"{num_bytes:,} bytes, which are more than {num_bytes // tokenizer.longest:,} tokens", max_len, param)
@@ -146,7 +149,7 @@ def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[i
 
 
 def completion_ids(prompt: Any, tokenizer: Tokenizer, vocab_size: int, max_len: int) -> list[int]:
-    """The tokens of a text, or token ids as they are."""
+    """Return the tokens of a text, or token ids as they are."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
     if isinstance(prompt, list) and prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
@@ -160,7 +163,7 @@ def completion_ids(prompt: Any, tokenizer: Tokenizer, vocab_size: int, max_len: 
 
 
 def conversation(messages: Any) -> list[dict[str, str]]:
-    """A request's messages, each with a role and a text. Raises RequestError naming the message and the field."""
+    """Return a request's messages, each with a role and a text. Raises RequestError naming the message and the field."""
     if not isinstance(messages, list) or not messages:
         raise RequestError("messages must be a list of at least one {role, content}", param="messages")
     places = [(message, f"messages[{i}]") for i, message in enumerate(messages)]
@@ -180,7 +183,7 @@ def _role(message: Any, place: str) -> str:
 
 
 def _content(message: dict[str, Any], place: str) -> str:
-    """A text, or a list of parts that are all text."""
+    """Return a text from a text, or from a list of parts that are all text."""
     content, place = message.get("content"), f"{place}.content"
     if isinstance(content, str):
         return unicode(content, place)
@@ -193,7 +196,7 @@ def _content(message: dict[str, Any], place: str) -> str:
 
 
 def unicode(text: str, param: str) -> str:
-    """The text, if it is one: JSON can write half of a surrogate pair, which no encoding has."""
+    """Return the text, if it is valid Unicode: JSON can write half of a surrogate pair, which no encoding has."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -22,15 +22,15 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 HEAD_SECONDS = 30.0
-"""So long a client may take from a connection, or the answer before, to the end of its request's head."""
+"""The seconds that a client may take from a connection, or the answer before, to the end of its request's head."""
 
 
 class CannotListen(Exception):
-    """A port or an address that is not to be had: one line with the remedy."""
+    """A port or an address that cannot be opened: one line with the remedy."""
 
 
 def open_port(host: str, port: int) -> socket.socket:
-    """A socket that listens at the port: whoever comes before the server answers waits. port 0: any that is free. Raises CannotListen."""
+    """Return a socket that listens at the port: clients wait until the server answers. port 0: any that is free. Raises CannotListen."""
     if not 0 <= port <= 65535:
         raise CannotListen(f"PORT must be 0 to 65535, got {port}")
     try:
@@ -55,14 +55,14 @@ def open_port(host: str, port: int) -> socket.socket:
 
 
 def address(opened: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """Return the address for a browser on this machine."""
     host, port = opened.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{host}:{port}"
 
 
 def announce(where: str, name: str, host: str) -> None:
-    """What whoever started it needs, on the screen."""
+    """Print the address, and commands to try it."""
     question = "Why is the sky blue?"
     print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
     body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0, "stream": True})
@@ -77,10 +77,10 @@ def announce(where: str, name: str, host: str) -> None:
 
 
 def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float) -> int:
-    """Serves until SIGINT or SIGTERM -> the exit status: 0, and 1 where the engine ended first. announce: called when requests are taken.
+    """Serve until SIGINT or SIGTERM. Return the exit status: 0, or 1 if the engine ended first.
 
-    The first signal stops the taking: whoever comes is told 503. Those who are open are answered, for at most `patience` seconds, and
-    then it ends. A second signal ends it at once.
+    announce: called when requests are accepted. On the first signal the server stops accepting requests (503). Open ones are answered,
+    for at most `patience` seconds, and then it ends. A second signal ends it at once.
     """
     runner = Runner(server, announce, patience)
     runner.run(sockets=[opened])
@@ -88,7 +88,7 @@ def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *
 
 
 class HeadInTime(H11Protocol):
-    """HTTP/1.1 that closes a connection whose request's head does not come: half a request would be kept for ever."""
+    """An HTTP/1.1 protocol that closes a connection whose request's head does not come: half a request would be held for ever."""
 
     waiting: asyncio.TimerHandle | None = None
 
@@ -111,13 +111,13 @@ class HeadInTime(H11Protocol):
         self.waiting = self.loop.call_later(HEAD_SECONDS, self.no_head)
 
     def no_head(self) -> None:
-        """The time is up: an answer goes on, and a client without a whole head is let go."""
+        """Close the connection of a client that sent no whole head in time; an answer in progress goes on."""
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
 
 
 class Runner(uvicorn.Server):
-    """uvicorn, which on a signal would stop listening at once, and whoever comes would find nobody."""
+    """A uvicorn server that still answers new clients on a signal; uvicorn itself would stop listening at once."""
 
     def __init__(self, server: Server, announce: Callable[[], None], patience: float) -> None:
         # h11 and asyncio's own loop, whatever else is installed: one way to run is one way to test.
@@ -176,7 +176,7 @@ class Runner(uvicorn.Server):
         self.should_exit = True
 
     def _cut(self) -> None:
-        """End without waiting. Whose answer is cut off is told a broken connection; uvicorn would tell a traceback for each."""
+        """End without waiting. Cut-off clients see a broken connection; uvicorn would print a traceback for each."""
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
         self.config.timeout_graceful_shutdown = 0
         self.should_exit = True

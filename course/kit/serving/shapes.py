@@ -1,4 +1,4 @@
-"""What an answer looks like on the wire: the JSON of OpenAI's API, whole and in chunks, of chats and of completions."""
+"""The shapes of an answer on the wire: the JSON of OpenAI's API, whole and in chunks, of chats and of completions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .messages import SamplingParams, TokenOutput
 
 @dataclass(frozen=True)
 class Piece:
-    """Some of an answer: a text, and the tokens that it is made of. finish_reason: None unless it is the last piece.
+    """A piece of an answer: a text, and its tokens. finish_reason: None unless it is the last piece.
 
-    A token without text (a part of a character, the beginning of what may become a stop string) is in the piece whose text it makes
+    A token without text (a part of a character, the beginning of a possible stop string) is in the piece whose text it makes
     certain, so pieces in a row have each token once.
     """
 
@@ -25,7 +25,7 @@ class Piece:
 
 @dataclass
 class Answer:
-    """One answer: its name, and how its pieces are written. num_tokens counts what has been written; the offset is in characters."""
+    """One answer: its name, and the form of its pieces. num_tokens counts the written tokens; the offset is in characters."""
 
     id: str
     created: int
@@ -38,7 +38,7 @@ class Answer:
     _offset: int = field(default=0, repr=False)
 
     def whole(self, pieces: Sequence[Piece]) -> dict[str, Any]:
-        """All of it in one."""
+        """Return the whole answer in one object."""
         text = "".join(piece.text for piece in pieces)
         tokens = [token for piece in pieces for token in piece.tokens]
         self.num_tokens = len(tokens)
@@ -46,21 +46,21 @@ class Answer:
         return {**self._head(), "choices": [self._choice(said, tokens, pieces[-1].finish_reason)], "usage": self.usage()}
 
     def opening(self) -> dict[str, Any]:
-        """A chat's first chunk: who speaks."""
+        """Return a chat's first chunk, with the role."""
         return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None, None)])
 
     def chunk(self, piece: Piece) -> dict[str, Any]:
-        """The chunk of one piece."""
+        """Return the chunk of one piece."""
         self.num_tokens += len(piece.tokens)
         said = {"delta": {"content": piece.text} if piece.text else {}} if self.chat else {"text": piece.text}
         return self._chunk([self._choice(said, piece.tokens, piece.finish_reason)])
 
     def closing(self) -> dict[str, Any]:
-        """The chunk that counts, behind all others."""
+        """Return the last chunk, which counts the tokens."""
         return {**self._chunk([]), "usage": self.usage()}
 
     def usage(self) -> dict[str, int]:
-        """Tokens, each that was made: the EOS, and those of a stop string, among them."""
+        """Return the counts of tokens: all generated ones, the EOS and those of a stop string among them."""
         prompt, made = self.num_prompt_tokens, self.num_tokens
         return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
 
@@ -84,7 +84,7 @@ class Answer:
         return {**self._one(token.token_id, token.logprob), "top_logprobs": best}
 
     def _one(self, token_id: int, logprob: float) -> dict[str, Any]:
-        """A token as a text, where it is one, and always as bytes: a character may be several tokens."""
+        """Return a token as a text, and always as bytes: a character may be several tokens."""
         return {"token": self.tokenizer.decode([token_id]), "logprob": logprob, "bytes": list(self.tokenizer.token_bytes(token_id))}
 
     # A completion's: a column for each kind of thing
@@ -103,14 +103,14 @@ class Answer:
         }
 
     def _best(self, name: str, token: TokenOutput) -> dict[str, float]:
-        """The best tokens and, if it is none of them, the one that was drawn, as OpenAI's API has it."""
+        """Return the best tokens and, if it is none of them, the drawn one, as OpenAI's API has it."""
         best: dict[str, float] = {}
         for token_id, logprob in [*token.top_logprobs, (token.token_id, token.logprob)]:
             best.setdefault(self._name(token_id), logprob)
         return best
 
     def _name(self, token_id: int) -> str:
-        """A token's text, or "bytes:" and its bytes where they are no text by themselves."""
+        """Return a token's text, or "bytes:" and its bytes if they are no text by themselves."""
         data = self.tokenizer.token_bytes(token_id)
         try:
             return data.decode()

@@ -1,6 +1,6 @@
-"""The server's outside: which address answers what, in the form of OpenAI's API. What does the work comes in as parts.
+"""The server's outside: its addresses and their answers, in the form of OpenAI's API. The working parts are passed in.
 
-The engine's own side, and everything that a student writes on Day 18, is in `Parts`; here is what stands between it and HTTP.
+The engine's own side, and everything that a student writes on Day 18, is in `Parts`; this module is the layer between it and HTTP.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-"""A browser asks nobody else for anything, whatever the page should come to hold."""
+"""The headers that keep a browser from contacting other hosts, whatever the page contains."""
 CLIENT_LEFT = 499
-"""Nobody sees this status but /metrics: it is nginx's for a client that left before there was an answer."""
+"""The status of a client that left before there was an answer, as in nginx; only /metrics shows it."""
 RETRY_AFTER_SECONDS = 1
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the server is put together from: Day 18's functions and classes, Day 2's render_chat, or others that keep their contract."""
+    """The parts of the server: Day 18's functions and classes, Day 2's render_chat, or others that keep their contract."""
 
     AsyncEngine: Callable[[Core, int], Any]
     TextStream: Callable[[Tokenizer, SamplingParams], Any]
@@ -62,7 +62,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Served:
-    """The model that answers. max_len: tokens of prompt and answer together."""
+    """The served model. max_len: tokens of prompt and answer together."""
 
     name: str
     tokenizer: Tokenizer
@@ -71,7 +71,7 @@ class Served:
 
 
 class OnlyOwnPages:
-    """Middleware that refuses what a page of another site makes a browser send.
+    """Middleware that refuses requests that a page of another site makes a browser send.
 
     Such a page can give a name of its own to 127.0.0.1 (DNS rebinding), so that the browser takes this server for its site: then Host is
     that name. Or it sends a request across sites: then Origin is not Host. Programs send no Origin.
@@ -96,18 +96,18 @@ class OnlyOwnPages:
 
 
 def without_port(host: str) -> str:
-    """The name in a Host header: `localhost` of `localhost:8000`, `::1` of `[::1]:8000`."""
+    """Return the name in a Host header: `localhost` of `localhost:8000`, `::1` of `[::1]:8000`."""
     return (host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]).lower()
 
 
 class Server:
     """One model behind HTTP. `app` is the ASGI application; while it runs, a task of it steps the engine.
 
-    num_open: requests for an answer that have come and not been answered to the end. failed: set where the engine's task ended by itself.
+    num_open: requests that have come and are not fully answered. failed: set if the engine's task ended by itself.
     """
 
     def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, hosts: Container[str] | None = None) -> None:
-        """hosts: the names by which clients may call this server, without a port; None: any."""
+        """Set up the application. hosts: the names by which clients may call this server, without a port; None: any."""
         self.core, self.parts, self.served = core, parts, served
         self.engine = parts.AsyncEngine(core, max_waiting)
         self.metrics = Metrics(core)
@@ -131,7 +131,7 @@ class Server:
         )
 
     def drain(self) -> None:
-        """Take nobody new; whoever is open is answered to the end."""
+        """Accept no new requests; open ones are answered to the end."""
         self.draining = True
         self.engine.drain()
 
@@ -166,7 +166,7 @@ class Server:
         return JSONResponse({"status": "ok"})
 
     async def tell_metrics(self, request: Request) -> Response:
-        """For this machine alone: counts of cached tokens, and times, tell what others have asked."""
+        """Return the metrics, to this machine alone: counts of cached tokens, and times, reveal other clients' requests."""
         if request.client is not None and not ipaddress.ip_address(request.client.host).is_loopback:
             return refusal(RequestError("/metrics is answered on this machine only", status=403, code="only_loopback"))
         return Response(self.metrics.page(), media_type=CONTENT_TYPE)
@@ -186,7 +186,7 @@ class Server:
     # What is answered
 
     async def answer(self, request: Request, *, chat: bool) -> Response:
-        """A whole answer, or the beginning of a streamed one. Whatever it ends in is counted."""
+        """Return a whole answer, or the beginning of a streamed one, and count its status."""
         started = time.perf_counter()
         self.num_open += 1
         handed_on = False
@@ -247,7 +247,7 @@ async def _all(reading: Reading) -> list[Any]:
 
 
 class Events(Response):
-    """An answer in pieces. From its beginning to its end somebody reads, or it is closed."""
+    """An answer in pieces. A client reads it from beginning to end, or it is closed."""
 
     def __init__(self, server: Server, answer: Answer, reading: Reading) -> None:
         super().__init__()
@@ -285,7 +285,7 @@ class Events(Response):
 
 
 def told(error: Exception) -> RequestError:
-    """What a client may know of a failure that is not its own; the rest is for whoever runs the server."""
+    """Return the part of an internal failure that a client may see; print the rest for the operator."""
     print(f"A request failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
     return RequestError(f"the engine failed: {type(error).__name__}", status=500, code="engine_failed", kind="server_error")
 
@@ -296,7 +296,7 @@ def refusal(error: RequestError) -> Response:
 
 
 async def no_such_route(request: Request, error: Exception) -> Response:
-    """An unknown address, or a known one by another method, in the form of all other refusals."""
+    """Refuse an unknown address, or a known one by another method, in the form of all other refusals."""
     assert isinstance(error, HTTPException)
     what = {404: f"there is nothing at {request.url.path!r:.200}", 405: f"{request.method} is not answered at {request.url.path}"}
     refused = RequestError(what.get(error.status_code, error.detail), status=error.status_code, code="unknown_url")

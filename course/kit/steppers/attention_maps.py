@@ -1,4 +1,4 @@
-"""Attention maps: the queries and keys they are made of, their pictures, and a model with some heads silenced."""
+"""Attention maps: their queries and keys, their pictures, and a model with some heads silenced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..models.weights import LayerWeights, Weights
 
 @torch.no_grad()
 def queries_and_keys(model: Model, ids: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """For every layer (q (B, H, T, Dh), k (B, K, T, Dh)) as its projections give them: before any rotation.
+    """Return for every layer (q (B, H, T, Dh), k (B, K, T, Dh)) as its projections give them: before any rotation.
 
     ids (B, T) int64.
     """
@@ -26,7 +26,7 @@ def queries_and_keys(model: Model, ids: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 
 def without_heads(model: Model, heads: Iterable[tuple[int, int]]) -> Model:
-    """The same model with some heads, given as (layer, head), silenced: what they read is no longer passed on.
+    """Return the same model with some heads, given as (layer, head), silenced: their output is no longer passed on.
 
     The given model is not changed, and all other weights are shared with it.
     """
@@ -41,7 +41,7 @@ def without_heads(model: Model, heads: Iterable[tuple[int, int]]) -> Model:
 
 
 class _Listening(Model):
-    """A model that keeps the queries and keys it makes on the way."""
+    """A model that records its queries and keys."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model.config, model.weights, lambda: model.tokenizer)
@@ -57,7 +57,7 @@ class _Listening(Model):
 
 
 def draw_maps(maps: Mapping[str, Tensor], tokens: Sequence[str], *, columns: int = 2, size: float = 4.2) -> None:
-    """One square for each map (T, T), named by its key: rows read, columns are read, dark is much.
+    """Draw one square for each map (T, T), named by its key: rows read, columns are read, dark is much.
 
     size: width of a square in inches.
     """
@@ -76,7 +76,7 @@ def draw_maps(maps: Mapping[str, Tensor], tokens: Sequence[str], *, columns: int
 
 
 def draw_heads(scores: Mapping[str, Tensor], *, size: float = 2.3) -> None:
-    """All heads of a model at once: for each key a grid (L, H), a row a layer, dark is much; the highest is marked."""
+    """Draw all heads of a model at once: for each key a grid (L, H), a row a layer, dark is much; the highest is marked."""
     _, axes = plots.figure(1, len(scores), width=size * len(scores), height=5.2, squeeze=False, sharey=True)
     with plots.style():
         for ax, (title, values) in zip(axes[0], scores.items(), strict=True):
@@ -90,6 +90,6 @@ def draw_heads(scores: Mapping[str, Tensor], *, size: float = 2.3) -> None:
 
 
 def best_head(values: Tensor) -> tuple[int, int]:
-    """(layer, head) of the largest entry of (L, H)."""
+    """Return (layer, head) of the largest entry of (L, H)."""
     layer, head = divmod(int(values.argmax()), values.shape[1])
     return layer, head

@@ -5,18 +5,18 @@ from __future__ import annotations
 from .stepping import sliders, stepping_figure
 
 BLOCK_SIZE, FREE_RIDE = 4, 8
-"""Tokens in a block; and so many tokens take as long as one, which is when the products take as long as reading the weights."""
+"""The tokens in a block, and the number of tokens that take as long as one: there the products take as long as reading the weights."""
 REQUESTS = (("A", 0, 4, 9), ("B", 0, 6, 7), ("C", 20, 22, 4), ("D", 30, 3, 8), ("E", 60, 5, 3))
-"""(name, arrival in ticks, tokens of the prompt, tokens asked for). No two texts begin alike."""
+"""The requests: (name, arrival in ticks, tokens of the prompt, tokens asked for). No two texts begin alike."""
 BUDGETS, RUNNING, BLOCKS = (4, 32), (1, 4), (7, 20)
 """The ends of the three sliders. The longest text needs all blocks of the smallest pool."""
 
 
 def batch_by_batch(*, budget: int = 32, running: int = 4, blocks: int = 20) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A tick is what one token takes where many are fed; a step takes FREE_RIDE ticks, or one for each of its tokens if they are more.
-    budget, running, blocks: where the sliders stand at first; ValueError for what is not on them.
+    A tick is the time of one token in a large batch; a step takes FREE_RIDE ticks, or one for each of its tokens if they are more.
+    budget, running, blocks: the initial values of the sliders; ValueError for a value outside them.
     """
     data = {"size": BLOCK_SIZE, "ride": FREE_RIDE, "requests": REQUESTS}
     controls = sliders(

@@ -19,15 +19,15 @@ STORY = (
     ("end", "D", 0, "D has ended too: nobody holds the beginning that both had."),
     ("like", "B", "E", "E has a prompt of 9 tokens that begins with the same 8."),
 )
-"""(what happens, the text it happens to, how many tokens or the new text's name, in words)."""
+"""The story: (event, its text, its number of tokens or the new text's name, in words)."""
 PROMPT, ALIKE = 9, 8
 
 
 def blocks_in_use(*, size: str = SIZES[1], pool: str = POOLS[0]) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    48 slots, cut into blocks on the left, into three reservations on the right; a step for each line of STORY. size, pool: what is
-    chosen at first; ValueError for what is not in the lists.
+    48 slots, cut into blocks on the left, into three reservations on the right; a step for each line of STORY. size, pool: the initial
+    choices; ValueError for a value that is not in the lists.
     """
     data = {"slots": POOL_SLOTS, "room": ROOM, "pools": POOLS, "story": STORY, "prompt": PROMPT, "alike": ALIKE}
     controls = choices(("size", "tokens in a block", SIZES, size), ("pool", "a pool that", POOLS, pool))

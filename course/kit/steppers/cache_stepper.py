@@ -1,4 +1,4 @@
-"""A figure to step through: a KV cache as it fills, and what happens when the window slides."""
+"""A figure to step through: a KV cache as it fills, and the steps in which the window slides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEW, OLD = "#f0b873", "#a9c3dd"
 
 
 def cache_filling() -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
     A prompt of 6 tokens, 10 slots, 7 steps: one prefill, four decode steps that fill the cache, then two in which the window slides.
     """

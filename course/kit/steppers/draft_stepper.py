@@ -1,4 +1,4 @@
-"""A figure to step through: a draft guesses, one pass checks, what is refused leaves the cache again. Greedy decoding of twelve tokens."""
+"""A figure to step through: a draft guesses, one pass checks, rejected guesses leave the cache again. Greedy decoding of twelve tokens."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from .stepping import choices, sliders, stepping_figure
 
 PROMPT = ("x", "=", "x", "+", "1", ";", "y", "=", "y", "+", "1", ";")
 ANSWER = ("x", "=", "x", "+", "2", ";", "y", "=", "y", "+", "2", ";")
-"""What the model says behind the prompt, token by token."""
+"""The model's answer after the prompt, token by token."""
 DRAFTS = ("looks it up", "is always right", "is always wrong", "guesses nothing")
 MAX_NGRAM, MOST = 3, 8
-"""How long an agreement the first draft looks for; the right end of the slider for k."""
+"""The longest match that the first draft looks for; the right end of the slider for k."""
 WRONG = "?"
-"""What the draft that is always wrong guesses."""
+"""The guess of the draft that is always wrong."""
 
 
 def round_by_round(*, k: int = 4, draft: str = DRAFTS[0]) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A prefill, and then rounds of up to three steps: the pass is fed the newest token and the guesses; the rows say what stays; what was
-    refused leaves the cache. k, draft: what is chosen at first; ValueError for what is not on the slider or in the list.
+    A prefill, and then rounds of up to three steps: the pass is fed the newest token and the guesses; the rows show the accepted guesses;
+    the rejected ones leave the cache. k, draft: the initial choices; ValueError for a value that is not on the slider or in the list.
     """
     data = {"prompt": PROMPT, "answer": ANSWER, "drafts": DRAFTS, "ngram": MAX_NGRAM, "wrong": WRONG}
     controls = choices(("draft", "the draft", DRAFTS, draft)) + sliders(("k", "k", (1, MOST), k))

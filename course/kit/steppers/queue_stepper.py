@@ -5,22 +5,22 @@ from __future__ import annotations
 from .stepping import choices, sliders, stepping_figure
 
 STEP = 20
-"""Milliseconds of a step, in which every request that runs gets a token."""
+"""The milliseconds of a step, in which every running request gets a token."""
 REQUESTS = (("A", 0, 5), ("B", 5, 50), ("C", 25, 4), ("D", 26, 4), ("E", 27, 4), ("F", 105, 4), ("G", 107, 4))
-"""(name, arrival in ms, tokens asked for). No two events have one time, so their order is known."""
+"""The requests: (name, arrival in ms, tokens asked for). No two events have one time, so their order is known."""
 LEAVES = ("B", 3)
-"""Who closes the tab, and behind which token."""
+"""The reader who closes the tab, and the token after which they do."""
 NOTICED = ("is noticed at once", "is never noticed")
 PLACES, LIMITS = (1, 3), (1, 4)
-"""The ends of the two sliders: how many run at one time, how many may wait."""
+"""The ends of the two sliders: the limits of running and of waiting requests."""
 
 
 def who_is_served(*, places: int = 2, limit: int = 2, closed: str = NOTICED[0]) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A step begins as soon as the one before has ended; who has come in the meantime takes a free place then. A reader leaves with its
-    token, when the next step has begun: that step may still make one for it.
-    places, limit, closed: what is chosen at first; ValueError for what is not on the sliders or in the list.
+    A step begins as soon as the one before has ended; requests that have arrived in the meantime take a free place then. A reader leaves
+    with their token, when the next step has begun: that step may still make one for them.
+    places, limit, closed: the initial choices; ValueError for a value that is not on the sliders or in the list.
     """
     data = {"step": STEP, "requests": REQUESTS, "leaves": LEAVES, "noticed": NOTICED[0]}
     controls = choices(("closed", "a closed tab", NOTICED, closed)) + sliders(

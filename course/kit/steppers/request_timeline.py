@@ -7,24 +7,27 @@ import torch
 from .stepping import choices, stepping_figure
 
 LOADS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 2.0, 2.6)
-"""Requests that arrive a second."""
+"""The loads in requests a second."""
 SERVERS = (1, 2, 4)
 PREFILLS = (0.1, 0.3, 0.9)
-"""Seconds."""
+"""The prefill times in seconds."""
 NUM_REQUESTS, NUM_TOKENS, GAP, PROMISE = 400, 20, 0.02, 1.0
 
 
 def unit_waits() -> list[float]:
-    """Times between arrivals at one request a second: random, independent (a Poisson process), the same in each run; to microseconds."""
+    """Return times between arrivals at one request a second.
+
+    They are random, independent (a Poisson process), the same in each run; to microseconds.
+    """
     waits = torch.empty(NUM_REQUESTS, dtype=torch.float64).exponential_(1.0, generator=torch.Generator().manual_seed(0))
     return [round(wait, 6) for wait in waits.tolist()]
 
 
 def request_timeline(*, servers: int = 1, prefill: float = 0.3) -> str:
-    """HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel. Each step is a higher load, of `LOADS`.
+    """Return HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel. Each step is a higher load, of `LOADS`.
 
-    servers: each works on one request at a time. prefill: seconds; then 20 tokens, 20 ms apart. They are what is chosen at first;
-    ValueError for what is not in the lists. The figures are those of all 400 requests, drawn are the 12 up to the longest wait.
+    servers: each works on one request at a time. prefill: seconds; then 20 tokens, 20 ms apart. They are the initial choices;
+    ValueError for a value that is not in the lists. The figures are those of all 400 requests, drawn are the 12 up to the longest wait.
     """
     data = {"waits": unit_waits(), "loads": LOADS, "tokens": NUM_TOKENS, "gap": GAP, "promise": PROMISE}
     controls = choices(

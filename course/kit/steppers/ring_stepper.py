@@ -1,4 +1,4 @@
-"""A figure to step through: every rank holds numbers of its own and needs the sum of all. Who sends what, and who holds which sums."""
+"""A figure to step through: every rank holds numbers of its own and needs the sum of all. It shows the messages and each rank's sums."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from .stepping import choices, sliders, stepping_figure
 
 WAYS = ("in a ring", "through rank 0", "each to each other")
 WORLDS = (2, 5)
-"""Both ends of the slider. Rank r of `world` begins with `world` numbers, 10 r, 10 r + 1 and so on, each of them a chunk."""
+"""The ends of the slider. Rank r of `world` begins with `world` numbers, 10 r, 10 r + 1 and so on, each of them a chunk."""
 PART, NOW = "#a9c3dd", "#f0b873"
 
 
 def round_of_messages(*, world: int = 4, way: str = WAYS[0]) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A step is a round in which messages are under way at the same time: one of each rank in the ring. world, way: what is chosen at
-    first; ValueError for what is not on the slider or in the list.
+    A step is a round in which messages are under way at the same time: one of each rank in the ring. world, way: the initial choices;
+    ValueError for a value that is not on the slider or in the list.
     """
     data = {"ways": WAYS, "part": PART, "now": NOW}
     controls = choices(("way", "the sum is made", WAYS, way)) + sliders(("world", "ranks", WORLDS, world))

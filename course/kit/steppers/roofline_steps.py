@@ -11,10 +11,11 @@ BITS = (32, 16, 8, 4)
 
 
 def up_the_roof(here: Machine | None = None, *, model: str = "Llama 3 8B", machine: str = "H100", bits: int = 16) -> str:
-    """HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel. Step i is a pass over 2^i tokens, up to 4,096.
+    """Return HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    here: this machine; it joins the list of machines. model, machine, bits (of a weight): what is chosen at first; ValueError for
-    what is not in the lists. A pass does 2N FLOPs a token and reads each of the N weights once; no cache is counted. The peak
+    Step i is a pass over 2^i tokens, up to 4,096.
+    here: this machine; it joins the list of machines. model, machine, bits (of a weight): the initial choices; ValueError for
+    a value that is not in the lists. A pass does 2N FLOPs a token and reads each of the N weights once; no cache is counted. The peak
     is the machine's for 16 bits (float32 on this machine), whatever a weight has: it is unpacked before it is multiplied.
     """
     machines = machine_data(here)

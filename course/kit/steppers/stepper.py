@@ -15,7 +15,7 @@ PROMPTS = (16, 128, 512, 2048, 8192)
 
 @dataclass(frozen=True)
 class Shape:
-    """As much of a model as its costs depend on."""
+    """The parts of a model's shape on which its costs depend."""
 
     name: str
     num_params: int
@@ -25,7 +25,7 @@ class Shape:
 
     @property
     def cache_values(self) -> int:
-        """Numbers that the KV cache holds for one token."""
+        """Return the numbers that the KV cache holds for one token."""
         return 2 * self.num_layers * self.num_kv_heads * self.head_dim
 
 
@@ -39,9 +39,9 @@ SHAPES = (
 
 
 def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B", machine: str = "H100", prompt: int = 512) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`.
 
-    here: this machine, measured in float32; it joins the list of machines. model, machine, prompt: what is chosen at first.
+    here: this machine, measured in float32; it joins the list of machines. model, machine, prompt: the initial choices.
     Times are the roofline's: 2N FLOPs a token, and the weights and the cache so far read once a step; 16 bits a value, 32 here.
     """
     machines = machine_data(here)
@@ -55,7 +55,7 @@ def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B"
 
 
 def machine_data(here: Machine | None) -> list[dict[str, Any]]:
-    """The machines of the datasheets, 16 bits a value, and this one where it was measured, in 32."""
+    """Return the machines of the datasheets, 16 bits a value, and this one if it was measured, in 32."""
     machines: list[dict[str, Any]] = [
         {"name": h.machine.name, "peak": h.machine.peak_flops, "bandwidth": h.machine.bandwidth, "memory": h.memory_bytes, "bytes": 2}
         for h in HARDWARE

@@ -1,11 +1,11 @@
 """The frame of the figures that one steps through: looks, buttons, keys and words. Plain HTML, SVG and JavaScript; it needs no kernel.
 
-A figure gives the part that draws: a JavaScript function body that gets `step` and returns {svg, words, warning}, and `last` where
-what was chosen decides how many steps there are. At hand are `data`, `part(name)` for an element with that `data-part`, the drawing
+A figure gives the part that draws: a JavaScript function body that gets `step` and returns {svg, words, warning}, and `last` if
+the choices decide how many steps there are. It can use `data`, `part(name)` for an element with that `data-part`, the drawing
 helpers `text` and `box`, and for numbers in words `digits`, `seconds`, `amount(x, unit)` and `share`.
 
-JupyterLab looks at keys before the page does, and folds headings at the left arrow: `data-lm-suppress-shortcuts` on what has the focus,
-not only on what holds that, keeps it from it.
+JupyterLab handles keys before the page does, and folds headings at the left arrow: `data-lm-suppress-shortcuts` on the focused element,
+not only on its parent, prevents it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ COLOURS = {name: str(getattr(plots, name)) for name in ("BLUE", "ORANGE", "GREEN
 def stepping_figure(
     label: str, data: Mapping[str, Any], draw: str, *, last_step: int = 0, controls: str = "", back: str = "Back to the prefill"
 ) -> str:
-    """HTML of a figure with steps 0 to last_step, or to what its part that draws says, to be shown with `IPython.display.HTML`.
+    """Return HTML of a figure with steps 0 to last_step, or to its drawing part's `last`, to be shown with `IPython.display.HTML`.
 
-    label: what a screen reader calls the figure. draw: see above; %BLUE% and so on stand for the plots' colours. controls: rows of
-    HTML above the buttons (see `choices` and `sliders`); where an element with a `data-part` changes, the step is drawn again. What
-    `words` says is read aloud. back: what the button says that goes to step 0.
+    label: the figure's name for a screen reader. draw: see above; %BLUE% and so on are replaced by the plots' colours. controls: rows of
+    HTML above the buttons (see `choices` and `sliders`); when an element with a `data-part` changes, the step is drawn again. The text in
+    `words` is read aloud. back: the text of the button that goes to step 0.
     """
     key = f"stepper-{uuid.uuid4().hex[:12]}"
     parts = {
@@ -47,7 +47,7 @@ def stepping_figure(
 
 
 def choices(*lists: tuple[str, str, Sequence[str], str]) -> str:
-    """A row of lists to choose from. Each: its `data-part`, its label, the names in it, the one chosen at first (else ValueError)."""
+    """Return a row of lists to choose from. Each: its `data-part`, its label, the names in it, the initial one (else ValueError)."""
     selects = []
     for part, label, names, chosen in lists:
         if chosen not in names:
@@ -58,7 +58,7 @@ def choices(*lists: tuple[str, str, Sequence[str], str]) -> str:
 
 
 def sliders(*numbers: tuple[str, str, tuple[int, int], int]) -> str:
-    """A row of sliders over whole numbers. Each: its `data-part`, its label, both ends, where it stands at first (else ValueError)."""
+    """Return a row of sliders over whole numbers. Each: its `data-part`, its label, both ends, its initial value (else ValueError)."""
     inputs = []
     for part, label, (low, high), chosen in numbers:
         if not low <= chosen <= high:

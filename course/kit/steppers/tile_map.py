@@ -1,4 +1,4 @@
-"""The matrix of scores as a map of tiles: which of them a plan reads, which of those need a mask, and which are skipped."""
+"""The matrix of scores as a map of tiles: those that a plan reads, those of them that need a mask, and those it skips."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .. import plots
 
 READ, MASKED, SKIPPED = "#a9c3dd", "#f0b873", "#f4f4f4"
 NUMBERED = 100
-"""Up to so many tiles each carries the number of its turn."""
+"""The limit of tiles up to which each carries the number of its turn."""
 
 
 def draw_tiles(
@@ -22,10 +22,10 @@ def draw_tiles(
     legend: bool = True,
     ax: Any = None,
 ) -> None:
-    """The map of t_q queries (rows) over t_k keys (columns): tiles read, read with a mask (hatched), and skipped (left empty).
+    """Draw the map of t_q queries (rows) over t_k keys (columns): tiles read, read with a mask (hatched), and skipped (left empty).
 
     plan: for each tile of q_block queries, its tiles of keys as (first key, one past the last, needs a mask), in the order of reading.
-    legend: below the figure; once is enough where several maps share one.
+    legend: below the figure; once is enough if several maps share one.
     """
     from matplotlib.patches import Patch, Rectangle
 

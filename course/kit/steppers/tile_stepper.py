@@ -1,24 +1,24 @@
-"""A figure to step through: the attention of one query, tile by tile, and the three numbers that are kept on the way."""
+"""A figure to step through: the attention of one query, tile by tile, and the three numbers that it carries along."""
 
 from __future__ import annotations
 
 from .stepping import choices, stepping_figure
 
 EXPONENTIALS = (1, 2, 3, 4, 2, 1, 8, 4)
-"""exp(score) of the eight keys. The first four, with their values, are the lesson's example by hand."""
+"""The exponentials exp(score) of the eight keys. The first four, with their values, are the lesson's example by hand."""
 VALUES = (6, 3, 0, 10, 5, 8, 1, 2)
 TILE = 2
 ORDERS = ("from the left", "from the right")
 SEEN = ("all eight", "keys 0 to 4")
-"""Not causal; and causal, where the query stands at position 4."""
+"""The visible keys: not causal; and causal, with the query at position 4."""
 DONE, NOW = "#a9c3dd", "#f0b873"
 
 
 def tile_by_tile(*, order: str = ORDERS[0], sees: str = SEEN[0]) -> str:
-    """HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
+    """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
     One query, eight keys in four tiles: step 0 is the empty state, four steps absorb a tile each, the last one finishes. order, sees:
-    what is chosen at first; ValueError for what is not in the lists.
+    the initial choices; ValueError for a value that is not in the lists.
     """
     data = {"exps": EXPONENTIALS, "values": VALUES, "tile": TILE, "orders": ORDERS, "seen": SEEN, "done": DONE, "now": NOW}
     controls = choices(("order", "the tiles come", ORDERS, order), ("sees", "the query sees", SEEN, sees))
