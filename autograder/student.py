@@ -171,7 +171,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
     test: a function of one parameter, a version, that raises (`assert`) where that is wrong. No points depend on it.
     """
     try:
-        telling = importlib.import_module(f"{__package__}.certification.written_tests.report")  # a day that is handed out comes without it
+        report = importlib.import_module(f"{__package__}.certification.written_tests.report")  # a day that is handed out comes without it
     except ModuleNotFoundError:
         show_line("This copy of the course comes without the versions that a test is held against; `judge_test` works in a clone.")
         return
@@ -182,7 +182,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
             place.say(f"Your test has met {done} of {total} versions.")
 
         try:
-            place.put(telling.shown(telling.told_of_function(exercise, test, _caller_namespace(), progress)))
+            place.put(report.shown(report.report_on_function(exercise, test, _caller_namespace(), progress)))
         except (CourseError, InfrastructureFault) as error:
             place.put(sentences([str(error)]))
 

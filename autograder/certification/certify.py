@@ -48,7 +48,7 @@ from ..sandbox.process.forkserver_pool import level
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.remote_student import RemoteStudent
 from ..sandbox.submission import Cell
-from .mistake_index import told
+from .mistake_index import naming
 
 COUNTS = ("right_total", "right_passed", "wrong_total", "wrong_killed")
 SUMS = (*COUNTS, "named")
@@ -369,7 +369,7 @@ def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> No
         result.wrong_killed += judgement.as_due
         if not judgement.as_due:
             result.survivors.append({**entry, "reason": judgement.note})
-        says, reasons = told(specimen, judgement.desk) if ours else (False, [])
+        says, reasons = naming(specimen, judgement.desk) if ours else (False, [])
         result.named += says
         result.misnamed += [{**entry, "reason": reason} for reason in reasons]
 

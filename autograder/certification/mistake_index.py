@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Claims = dict[str, list[str]]
 
 
-def told(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
+def naming(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
     """Return whether a failing version's own mistake is named, and the messages about it that nobody has confirmed."""
     found = mistakes.profile(verdicts)
     says = mistakes.recognised(specimen.topic, specimen.exercise, found, hidden=True)

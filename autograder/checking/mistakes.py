@@ -183,7 +183,7 @@ def table_text(topic: str, exercises: Known) -> str:
     return f'{{\n "topic": {json.dumps(topic)},\n "exercises": {{\n{body}\n }}\n}}\n'
 
 
-def tell(topic: str, verdicts: list[Verdict], *, hidden: bool, again: Callable[[str], list[Verdict]] | None = None) -> None:
+def name_known_mistakes(topic: str, verdicts: list[Verdict], *, hidden: bool, again: Callable[[str], list[Verdict]] | None = None) -> None:
     """Name a known mistake at the first failed check of each exercise, and report nothing twice.
 
     hidden: the verdicts are those of all checks, not of the visible ones alone. again(exercise): its verdicts with NOTEBOOK_SEED, if these

@@ -31,7 +31,7 @@ from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.worker import is_student_file
 from ..sandbox.protocol.worker_errors import StudentRaised, WorkerDied, is_memory
 from .exception_causes import cause_of
-from .mistakes import NOTEBOOK_SEED, tell, what_was_seen
+from .mistakes import NOTEBOOK_SEED, name_known_mistakes, what_was_seen
 
 MAX_MESSAGE = 4_000
 # Warnings of checks are about a result: nobody at a terminal is concerned.
@@ -117,7 +117,7 @@ def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed:
     verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
     if name_mistakes:
         again = None if seed == NOTEBOOK_SEED else functools.partial(_with_the_desks_seed, topic, checks, student)
-        tell(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
+        name_known_mistakes(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
     verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
     return [verdicts[c.name] for c in checks]
 

@@ -47,7 +47,7 @@ def judge_mutants(
     results = []
     for name in [topic] if topic else known_topics():
         with ExitStack() as stack:
-            begin = partial(told_of, stack, name)
+            begin = partial(progress_of, stack, name)
             whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
             results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, begin=begin))
     told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)} if into or as_json else {}
@@ -64,7 +64,7 @@ def judge_mutants(
         raise typer.Exit(1)
 
 
-def told_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
+def progress_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
     """Return a function to call after each mutant: it advances a bar, or without a terminal prints a line for every hundred."""
     advance, done = stack.enter_context(progress_bar(f"mutants of {topic}", total)), count(1)
 

@@ -121,7 +121,7 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
         of = step.of()
         if before.holds(step.name, of):
             outcome = Outcome(f"nothing new; it was: {before.done[step.name].line}", look=before.done[step.name].look)
-            looked = told(place, outcome) or looked
+            looked = print_outcome(place, outcome) or looked
             continue
         try:
             outcome = step.run()
@@ -130,7 +130,7 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
             kind = CourseError if isinstance(error, CourseError) else InfrastructureFault
             raise kind(f"the round stopped at {step.name}: {why(error)}. Done and kept: {done}. "
                        f"Mend it and give the same command: it goes on with {step.name}") from None  # fmt: skip
-        looked = told(place, outcome) or looked
+        looked = print_outcome(place, outcome) or looked
         if outcome.again:
             before.forget(step.name)
         else:
@@ -145,7 +145,7 @@ def why(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def told(place: str, outcome: Outcome) -> bool:
+def print_outcome(place: str, outcome: Outcome) -> bool:
     tell(f"{place}: {outcome.line}")
     for line in outcome.look:
         say(f"  {line}")

@@ -108,7 +108,7 @@ def judge_test(
     file: Annotated[Path, typer.Argument(help="A Python file with the function test_EXERCISE(x).")],
 ) -> None:
     """Run your test on correct and incorrect solutions of an exercise, as `judge_test(...)` does."""
-    from ..certification.written_tests.report import told_of_source
+    from ..certification.written_tests.report import report_on_source
     from ..certification.written_tests.tasks import task
 
     which = task(exercise)
@@ -118,7 +118,7 @@ def judge_test(
         raise CourseError(f"{file} cannot be read ({error})") from None
     if f"def test_{exercise}(" not in source:
         raise CourseError(f"{file} has no function `test_{exercise}(x)`")
-    for line in told_of_source(which, source, f"test_{exercise}"):
+    for line in report_on_source(which, source, f"test_{exercise}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

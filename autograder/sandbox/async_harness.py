@@ -42,7 +42,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def error_as_data(error: BaseException) -> dict[str, Any]:
     """Return an exception as data: its class, its text, and for a RequestError the status and the body."""
     refusal = {"status": error.status, "body": error.body} if isinstance(error, RequestError) else {}
     return {"kind": type(error).__name__, "message": str(error)[:300], **refusal}
@@ -56,7 +56,7 @@ async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[st
     try:
         result = function(*args, **kwargs)
     except RequestError as error:
-        return {"refused": told(error)}
+        return {"refused": error_as_data(error)}
     if isinstance(result, SamplingParams):
         return {"returned": {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}}
     return {"returned": result}
@@ -148,7 +148,7 @@ async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> N
         tell("reader", now(), name, "cancelled", got)
         raise
     except Exception as error:
-        tell("reader", now(), name, "error", told(error))
+        tell("reader", now(), name, "error", error_as_data(error))
         if isinstance(error, NotImplementedError):
             raise
     finally:
@@ -217,7 +217,7 @@ async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., A
     error = None if task.cancelled() else task.exception()
     if isinstance(error, NotImplementedError | TypeError | AttributeError | NameError):
         raise error
-    tell("returned", now(), "cancelled" if task.cancelled() else told(error) if error else None, num_listening())
+    tell("returned", now(), "cancelled" if task.cancelled() else error_as_data(error) if error else None, num_listening())
     left = len(asyncio.all_tasks() - others - {task})
     await asyncio.sleep(SETTLE_SECONDS)
     tell("after", now(), left)

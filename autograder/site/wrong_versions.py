@@ -53,9 +53,9 @@ def chosen(day: Day) -> dict[str, Any]:
     for specimen in sorted(wrong, key=length)[:MOST_TRIED]:
         verdicts = judged(day, specimen)
         if any(verdict.cause for verdict in verdicts if verdict.failed):
-            named = named or told(day, specimen, verdicts)
+            named = named or as_entry(day, specimen, verdicts)
             if any(verdict.passed for verdict in verdicts):
-                return told(day, specimen, verdicts)
+                return as_entry(day, specimen, verdicts)
     if named is None:
         raise CourseError(f"{day.slug}: the checker names the mistake of none of {MOST_TRIED} wrong versions")
     return named
@@ -72,7 +72,7 @@ def judged(day: Day, specimen: Specimen) -> list[Verdict]:
         far.close()
 
 
-def told(day: Day, specimen: Specimen, verdicts: list[Verdict]) -> dict[str, Any]:
+def as_entry(day: Day, specimen: Specimen, verdicts: list[Verdict]) -> dict[str, Any]:
     points = next(each.points for each in lesson(day).exercises if each.name == specimen.exercise)
     source = "\n".join(line for line in specimen.source.strip().split("\n") if not line.startswith(("# exercise:", "# WRONG:", "# SAYS:")))
     return {

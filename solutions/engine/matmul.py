@@ -222,7 +222,7 @@ class Products:
             how = f", timed in {self.seconds:.1f} s"
         else:
             how = " as timed before" if self.choices else ""
-        return f"Products{how}: " + "; ".join(f"{out}x{width} {told(names)}" for (out, width), names in self.choices.items())
+        return f"Products{how}: " + "; ".join(f"{out}x{width} {described(names)}" for (out, width), names in self.choices.items())
 
     @property
     def plain(self) -> bool:
@@ -308,7 +308,7 @@ REMEMBERED: dict[Any, tuple[str, ...]] = {}
 """Choices made in this process: two engines over the same weights round in the same way."""
 
 
-def told(names: Sequence[str]) -> str:
+def described(names: Sequence[str]) -> str:
     """Return the ways of one shape in words: `packed`, or `linear at 1 row, packed at 2 to 8 rows, fp16 above`."""
     if len(set(names)) == 1:
         return names[0]

@@ -39,7 +39,7 @@ def tell(exercise: str, source: str, runs: int = judging.RUNS) -> tuple[judging.
         judged = judging.judge(task(exercise), source, name, runs=runs, draw=1)
     except judging.TestDoesNotRun as error:
         return None, f"{name} does not run: {error}"
-    return judged, "\n".join(report.told(judged, name, inspection.remarks(source)))
+    return judged, "\n".join(report.summary(judged, name, inspection.remarks(source)))
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_what_a_lesson_shows_before_the_student_writes_is_as_it_says(exercise: s
             continue
         name = re.search(r"def (\w+)\(x\)", source)[1]  # type: ignore[index]
         judged = judging.judge(which, source, name, runs=1)
-        said = "\n".join(report.told(judged, name, []))
+        said = "\n".join(report.summary(judged, name, []))
         if name == f"test_{exercise}":
             assert said == f"{name}: not written yet. Write it in the cell above, run that, then this one."
         elif name == "test_to_the_last_bit":
@@ -139,7 +139,7 @@ def test_nothing_of_a_version_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judging.Judged(4, 20, list(which.rules), right_accepted=4)
     for version in which.versions:
         judging.note(judged, version, [judging.Run("accepts"), judging.Run("accepts")])
-    said = "\n".join(report.told(judged, "test_causal_mask", []))
+    said = "\n".join(report.summary(judged, "test_causal_mask", []))
     assert "rejects 0 of 20" in said
     assert "3 more promises" in said
     for each in which.specimens:

@@ -215,29 +215,29 @@ class PassingOn:
     def answer(self, op: str, args: list[Any], kwargs: dict[str, Any] | None = None, thing: int | None = None) -> dict[str, Any]:
         if thing is None:
             value, after = getattr(self.tested, self.exercise)(*args, **(kwargs or {}), _arguments=True)
-            return {**self.told(value), "after": after}
+            return {**self.as_data(value), "after": after}
         target = self.things[thing]
         match op, args:
             case "call", _:
-                return self.told(target(*args, **(kwargs or {})))
+                return self.as_data(target(*args, **(kwargs or {})))
             case "attr", [str(name)]:
-                return self.told(getattr(target, public(target, name)))
+                return self.as_data(getattr(target, public(target, name)))
             case "setattr", [str(name), value]:
                 setattr(target, public(target, name), value)
-                return self.told(None)
+                return self.as_data(None)
             case "len", []:
-                return self.told(len(target))
+                return self.as_data(len(target))
             case "iter", []:
-                return self.told(iter(target))
+                return self.as_data(iter(target))
             case "next", []:
-                return self.told(next(target))
+                return self.as_data(next(target))
             case "getitem", [key]:
-                return self.told(target[key])
+                return self.as_data(target[key])
             case "contains", [item]:
-                return self.told(item in target)
+                return self.as_data(item in target)
         raise TypeError(f"an unknown request {op!r}")
 
-    def told(self, value: Any) -> dict[str, Any]:
+    def as_data(self, value: Any) -> dict[str, Any]:
         if not isinstance(value, Handle):
             refuse_objects(value)
             return {"value": value}

@@ -25,7 +25,7 @@ ENDED = {
 }
 
 
-def told_of_function(
+def report_on_function(
     exercise: str, test: Callable[..., Any], namespace: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
     """Return the report on a notebook's function. Raises CourseError if it cannot be judged."""
@@ -35,20 +35,20 @@ def told_of_function(
         uses, source = gathered(test, namespace, exercise=exercise, given=bound_names(which.setup))
     except CourseError as error:
         raise CourseError(f"{name} cannot be judged: {error}") from None
-    return told_of_source(which, source, name, uses=uses, progress=progress)
+    return report_on_source(which, source, name, uses=uses, progress=progress)
 
 
-def told_of_source(
+def report_on_source(
     which: Task, source: str, name: str, *, uses: str = "", progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
     try:
         judged = judge(which, source, name, uses=uses, progress=progress)
     except TestDoesNotRun as error:
         return [f"{name} does not run: {error}"]
-    return told(judged, name, remarks(source))
+    return summary(judged, name, remarks(source))
 
 
-def told(judged: Judged, name: str, remarked: list[str]) -> list[str]:
+def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
     if judged.refused is not None:
         if judged.refused.kind == "NotImplementedError" and judged.refused.message == name:
             return [f"{name}: not written yet. Write it in the cell above, run that, then this one."]

@@ -18,7 +18,7 @@ MIN_TRIED, MIN_SIDE = 20, 3
 """The fewest tries, and the fewest on either side: below them a correlation is about single persons."""
 UNJUDGED = (SKIPPED, INCONCLUSIVE, INFRASTRUCTURE)
 KNOWN_MISTAKE = "Yours gives just what this mistake gives: "
-"""The beginning of a verdict's cause if the answer is a mistake that the course knows (`mistakes.tell`)."""
+"""The beginning of a verdict's cause if the answer is a mistake that the course knows (`mistakes.name_known_mistakes`)."""
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,7 @@ def read(student: str, cells: Iterable[Cell]) -> Work:
     attributes = frozenset(name for *_, names in codes for name in names.attributes)
     units = []
     for cell, code, tree, names in codes:
-        both = list(told(code, tree, names.here | outside, attributes))
+        both = list(described_tokens(code, tree, names.here | outside, attributes))
         tokens, lines = [text for text, _ in both], array("l", (line for _, line in both))
         units.append(Unit(cell.name, cell.source, tokens, lines, hashed(tokens)))
     return Work(student, tuple(units), tuple(left_out))
@@ -302,7 +302,7 @@ def names_chosen(tree: ast.Module) -> Names:
     return Names(frozenset(name for name in here if name), frozenset(outside), frozenset(attributes))
 
 
-def told(code: str, tree: ast.Module, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
+def described_tokens(code: str, tree: ast.Module, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Yield (text, line) of each token.
 
     All chosen names are alike, and so are all strings; layout, comments, docstrings, statements that do nothing, semicolons and doubled

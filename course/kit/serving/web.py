@@ -198,7 +198,7 @@ class Server:
         except (ClientLeft, ClientDisconnect):
             response = Response(status_code=CLIENT_LEFT)
         except Exception as error:  # of the engine, or of a part
-            response = refusal(told(error))
+            response = refusal(as_request_error(error))
         finally:
             if not handed_on:
                 self.num_open -= 1
@@ -279,12 +279,12 @@ class Events(Response):
         except RequestError as error:
             yield event(error.body)
         except Exception as error:  # the status has been sent: what is left to say is an event
-            yield event(told(error).body)
+            yield event(as_request_error(error).body)
         else:
             yield event("[DONE]")
 
 
-def told(error: Exception) -> RequestError:
+def as_request_error(error: Exception) -> RequestError:
     """Return the part of an internal failure that a client may see; print the rest for the operator."""
     print(f"A request failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
     return RequestError(f"the engine failed: {type(error).__name__}", status=500, code="engine_failed", kind="server_error")
@@ -304,4 +304,4 @@ async def no_such_route(request: Request, error: Exception) -> Response:
 
 
 async def unexpected(request: Request, error: Exception) -> Response:
-    return refusal(told(error))
+    return refusal(as_request_error(error))
