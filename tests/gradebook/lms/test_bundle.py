@@ -144,7 +144,7 @@ def check(place, slug, notebook):
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.metadata.course.role in ("setup", "exercise", "check"):
             exec(compiler(cell.source, "<cell>", "exec"), scope)
-    print(json.dumps({name: entry.points for name, entry in desk.standings(desk.desk_folder()).items()}))
+    print(json.dumps({name: entry.points for name, entry in workspace.standings(workspace.desk_folder()).items()}))
 
 def one(place, slug, notebook, into):
     with open(into, "w") as printed:
