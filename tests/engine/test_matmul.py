@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course.kit import load_model
 from solutions.batching import generate_batch
 from solutions.engine import Engine, PackedModel, Request, ServingEngine, StaticEngine
-from solutions.engine.matmul import BOUNDS, FEWEST, LINEAR, SAMPLES, WAYS, Product, Products, Way, told
+from solutions.engine.matmul import BOUNDS, FEWEST, LINEAR, SAMPLES, WAYS, Product, Products, Way, described
 
 PROMPTS = [[5, 6, 7], list(range(20, 37)), list(range(100, 109)), [900]]
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
@@ -148,9 +148,9 @@ def test_what_was_chosen_is_told_in_one_line():
     asked.make([random(24, 16)])
     asked.make([random(8, 24)])
     assert asked.line == "Products as asked for: 24x16 weight first; 8x24 weight first"
-    assert told(("a", "a", "a", "a")) == "a"
-    assert told(("a", "b", "b", "c")) == "a at 1 row, b at 2 to 32 rows, c above"
-    assert told(("a", "b", "c", "c")) == "a at 1 row, b at 2 to 8 rows, c above"
+    assert described(("a", "a", "a", "a")) == "a"
+    assert described(("a", "b", "b", "c")) == "a at 1 row, b at 2 to 32 rows, c above"
+    assert described(("a", "b", "c", "c")) == "a at 1 row, b at 2 to 8 rows, c above"
 
 
 def test_a_process_chooses_once():
@@ -169,6 +169,8 @@ def test_a_way_that_is_none_is_refused():
         Products("fastest")
     with pytest.raises(ValueError, match="linear, weight first"):
         Engine("tiny", products="fastest")
+    with pytest.raises(ValueError, match="linear, weight first"):
+        Engine("smollm2", products="fastest")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -201,7 +203,7 @@ def test_an_engine_tells_its_choice(capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("Products as asked for: 256x128 linear; 128x128 linear; ")
     engine = Engine("tiny", threads=1)
     line = capsys.readouterr().out.splitlines()[1]
-    assert [f"{out}x{width} {told(names)}" for (out, width), names in engine.products.items()] == line.partition(": ")[2].split("; ")
+    assert [f"{out}x{width} {described(names)}" for (out, width), names in engine.products.items()] == line.partition(": ")[2].split("; ")
 
 
 def test_what_is_in_a_librarys_order_is_not_compiled():
