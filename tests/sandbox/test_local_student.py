@@ -29,6 +29,8 @@ from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.worker_errors import WorkerDied
 
+from ..conftest import collect_garbage
+
 QUICK_TOPIC = "softmax"
 ONE_IN = 4
 """Of the other topics' wrong versions so many are judged both ways, chosen by their names' checksums."""
@@ -87,6 +89,7 @@ def judged_otherwise(specimens: list[Specimen]) -> list[str]:
 
 def differences(specimen: Specimen, limits: Limits | None) -> list[str]:
     pairs = zip(judged_near(specimen, limits), judged_far(specimen, limits), strict=True)
+    collect_garbage()  # a version that runs in this process leaves caches and tracebacks behind
     return [
         f"{specimen.topic}/{specimen.file}\n   near {told(here)}\n   far  {told(there)}"
         for here, there in pairs
