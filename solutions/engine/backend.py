@@ -84,7 +84,8 @@ def choose(
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')
-    Products(way)  # an unknown name is refused also where the engine has kernels of its own
+    if way != onnx_blocks.NAME:
+        Products(way)  # an unknown name is refused also where the engine has kernels of its own
     size = Size(rows, max_len, threads)
     if isinstance(model, WeightsOnly):
         return _for_loaded(model, dtype, size, way)
