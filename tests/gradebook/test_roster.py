@@ -128,3 +128,9 @@ def test_a_roster_that_would_lose_something_is_refused(tmp_path, text, says):
 def test_blanks_around_the_names_of_columns_do_not_count(tmp_path):
     (tmp_path / "roster.csv").write_text(" id , lms_id ,name, email\nada,101,Ada,a@x.org\n", encoding="utf-8")
     assert people(tmp_path) == {"ada": ("101", "Ada", "a@x.org")}
+
+
+def test_a_first_line_that_is_no_csv_is_one_line(tmp_path):
+    (tmp_path / "roster.csv").write_text("id," + "x" * 200_000 + "\nada,1\n", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"cannot be read as a roster \(field larger than field limit"):
+        find_roster(tmp_path)

@@ -7,6 +7,7 @@ import difflib
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...base.errors import CourseError
 from ...base.files import write_whole
@@ -67,14 +68,8 @@ def require_known(student: str, root: Path) -> None:
 
 
 def read_roster(path: Path) -> Roster:
-    text = _text(path)
-    lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
-    lines.fieldnames = [name.strip() for name in lines.fieldnames or []]
-    try:
-        rows = list(lines)
-    except csv.Error as error:
-        raise CourseError(f"{path} cannot be read as a roster ({error}): save it as a CSV in UTF-8") from None
-    if "id" not in (lines.fieldnames or []):
+    columns, rows = _table(path)
+    if "id" not in columns:
         raise CourseError(f"{path}: the first line must name the columns: id, lms_id, name, email")
     people: list[Person] = []
     taken: dict[str, tuple[int, int]] = {}
@@ -112,16 +107,14 @@ def people_of_platform(path: Path, root: Path) -> list[Person]:
 
     Raises CourseError for a file that is none of PLATFORMS.
     """
-    text = _text(path)
-    lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
-    columns = {name.strip() for name in lines.fieldnames or [] if name}
-    platform = next((name for name, (needs, _) in PLATFORMS.items() if needs <= columns), None)
+    columns, rows = _table(path)
+    platform = next((name for name, (needs, _) in PLATFORMS.items() if needs <= set(columns)), None)
     if platform is None:
         known = "; ".join(f"{name}: {what}, with {', '.join(sorted(needs))}" for name, (needs, what) in PLATFORMS.items())
         raise CourseError(f"{path} is no list of a platform that is known here. {known}")
     found = []
-    for row in lines:
-        of = {(key or "").strip(): value.strip() for key, value in row.items() if isinstance(value, str)}
+    for row in rows:
+        of = {key: value.strip() for key, value in row.items() if isinstance(value, str)}
         if platform == "Canvas":
             sis_id, login, section = (of.get(name, "") for name in ("SIS User ID", "SIS Login ID", "Section"))
             person = Person("", of["ID"], of["Student"], "", sis_id, login, section)
@@ -178,6 +171,17 @@ def write_roster(path: Path, people: list[Person]) -> None:
     writer.writerow(Person.__dataclass_fields__)
     writer.writerows([getattr(person, name) for name in Person.__dataclass_fields__] for person in people)
     write_whole(path, table.getvalue().encode())
+
+
+def _table(path: Path) -> tuple[list[str], list[dict[Any, Any]]]:
+    """Return a list's columns, named without blanks around them, and its rows. Raises CourseError for a damaged file."""
+    text = _text(path)
+    lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
+    try:
+        lines.fieldnames = [name.strip() for name in lines.fieldnames or []]
+        return list(lines.fieldnames), list(lines)
+    except csv.Error as error:
+        raise CourseError(f"{path} cannot be read as a roster ({error}): save it as a CSV in UTF-8") from None
 
 
 def _text(path: Path) -> str:
