@@ -94,11 +94,10 @@ def read_submissions(folder: ClassFolder, days: Sequence[Day], student: str | No
 
     shown: the folder of submissions as the command's user gave it.
     """
-    from ..grading.tasks import find_tasks, left_out
-    from ..lessons import CAPSTONE, syllabus
+    from ..grading.tasks import find_tasks, known_slugs, left_out
 
     tasks = list(find_tasks(folder.submitted, days, student))
-    bad_folders = left_out(folder.submitted, [*(d.slug for d in syllabus()), CAPSTONE], student)
+    bad_folders = left_out(folder.submitted, known_slugs(), student)
     if not tasks and not bad_folders:
         who = f"of {student} " if student else ""
         raise CourseError(f"no submission {who}under {shown} for {', '.join(d.slug for d in days)}")

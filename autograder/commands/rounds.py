@@ -218,10 +218,9 @@ def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> d
 def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, kept: int) -> Outcome:
     """Return the step's outcome: counts, files, and lines for a person. A fault of ours makes the step run again."""
     from ..grading.records import record_path
-    from ..grading.tasks import left_out
-    from ..lessons import CAPSTONE, syllabus
+    from ..grading.tasks import known_slugs, left_out
 
-    look = [f"not graded: {line}" for line in left_out(folder.submitted, [*(d.slug for d in syllabus()), CAPSTONE])]
+    look = [f"not graded: {line}" for line in left_out(folder.submitted, known_slugs())]
     look += lines_for_a_person(records, failures, with_day=False)
     line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} kept"
     files = tuple(record_path(folder.records, record.student, day.slug) for record in records)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import CourseError
-from ..lessons import Day
+from ..lessons import CAPSTONE, Day, syllabus
 from ..sandbox.submitted_file import SubmittedFile
 
 STUDENT_ID = re.compile(r"[\w.@+-]{1,100}")
@@ -41,6 +41,11 @@ def find_tasks(submitted: Path, days: Iterable[Day], student: str | None = None)
             place = folder / day.slug
             if student in (None, folder.name) and place.is_dir() and not place.is_symlink():
                 yield Task(folder.name, day, place / f"{day.slug}.ipynb")
+
+
+def known_slugs() -> list[str]:
+    """Return the names that a submission's folder may have: the days, and the capstone."""
+    return [*(day.slug for day in syllabus()), CAPSTONE]
 
 
 def left_out(submitted: Path, slugs: Iterable[str], student: str | None = None) -> list[str]:
