@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course.kit import WeightsOnly
 from solutions.continuous_batching import Flat, flatten_chunks
-from solutions.engine import scheduler as day14
+from solutions.engine import scheduler as rules
 from solutions.engine.block_manager import PagedKV, PagedSequence, PrefixPool
 from solutions.engine.packed import PackedModel, pack
 from solutions.engine.runner import Runner
@@ -32,8 +32,8 @@ class Parts:
     pool: Callable[[int], PrefixPool] = PrefixPool
     memory: Callable[..., PagedKV] = PagedKV
     scheduler: Callable[..., Scheduler] = Scheduler
-    update: Callable[[Scheduler, Plan, list[int]], list[Any]] = day14.update
-    abort: Callable[[Scheduler, Request], None] = day14.abort
+    update: Callable[[Scheduler, Plan, list[int]], list[Any]] = rules.update
+    abort: Callable[[Scheduler, Request], None] = rules.abort
     forward: Forward | None = None
 
 
