@@ -45,20 +45,14 @@ docs: $(VENV)/docs.done model
 	@$(BIN)/python -m autograder.site$(if $(filter 0,$(ANSWERS)), --no-answers)
 
 # Everything but slow tests and certification. Its last lines say what it left out.
-test: $(VENV)/dev.done model
-	$(BIN)/ruff check .
-	$(BIN)/mypy -n 2
-	$(BIN)/lint-imports --no-cache --no-logo
+test: lint model
 	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) -m "$(NOT_SLOW)"
 	@echo "Left out: the tests that pytest names above, and the specimens of a change (autograder certify --changed). make test-all runs both."
 
 # What CI runs: every test, the specimens that a change concerns, and the comparison of generated files.
 # A test that fails beside others is run once more, alone: if it fails there, too, so does the run. Both are shown.
-test-all: $(VENV)/dev.done model
-	$(BIN)/ruff check .
-	$(BIN)/mypy -n 2
-	$(BIN)/lint-imports --no-cache --no-logo
+test-all: lint model
 	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
 	$(BIN)/autograder certify --changed
@@ -89,7 +83,7 @@ certify: $(VENV)/course.done
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports --no-cache --no-logo
 
 # SmolLM2, once. Without network this prints one line and the course works without it.
