@@ -28,7 +28,7 @@ class Rivals:
     """A maker of workers that hold the course's engine or the naive one. `close` ends all of them."""
 
     def __init__(self) -> None:
-        self._zygote: ForkServer | None = None
+        self._forkserver: ForkServer | None = None
         self._made: list[Racer] = []
 
     def reference(self) -> Racer:
@@ -43,8 +43,8 @@ class Rivals:
     def close(self) -> None:
         for racer in self._made:
             racer.close()
-        if self._zygote is not None:
-            self._zygote.close()
+        if self._forkserver is not None:
+            self._forkserver.close()
 
     def _racer(self, source: str, earlier: dict[str, str]) -> Racer:
         racer = Racer(TOPIC, [Cell("CapstoneEngine", source)], earlier, limits=OURS, parent=self._parent)
@@ -52,9 +52,9 @@ class Rivals:
         return racer
 
     def _parent(self) -> ForkServer:
-        if self._zygote is None or not self._zygote.alive:
-            self._zygote = ForkServer(OURS, forkserver_pool.level())
-        return self._zygote
+        if self._forkserver is None or not self._forkserver.alive:
+            self._forkserver = ForkServer(OURS, forkserver_pool.level())
+        return self._forkserver
 
 
 def naive_source() -> str:

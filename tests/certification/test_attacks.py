@@ -423,7 +423,7 @@ def test_files_without_end_are_stopped_and_the_next_worker_starts_at_once(level)
         forkserver_pool.want("auto")
 
 
-def test_a_zygote_is_closed_over_folders_that_are_too_deep_for_python():
+def test_a_fork_server_is_closed_over_folders_that_are_too_deep_for_python():
     """Where the scratch is on the disk and the fork server no longer there, the grader removes what a worker left."""
     forkserver = forkserver_client.ForkServer(QUICK.limits, "none")
     forkserver.process.kill()
@@ -507,7 +507,7 @@ def test_a_worker_that_is_killed_from_outside_is_no_zero(tmp_path, monkeypatch, 
     assert record.infrastructure is None
 
 
-def test_a_zygote_that_hangs_is_replaced(tmp_path, monkeypatch):
+def test_a_fork_server_that_hangs_is_replaced(tmp_path, monkeypatch):
     forkserver_pool.forkserver(QUICK.limits)
     monkeypatch.setattr(forkserver_client, "FORK_SECONDS", 2.0)
     hung = forkserver_pool.forkserver(QUICK.limits).process

@@ -153,7 +153,7 @@ def test_a_run_on_a_cluster_is_taken_up_again(address, tmp_path, monkeypatch):
     assert grade_all(tasks, OPTIONS, tmp_path / "records", resume=True) == found
 
 
-def test_the_zygotes_end_with_the_run(address, tmp_path):
+def test_the_fork_servers_end_with_the_run(address, tmp_path):
     with Client(address, set_as_default=False) as client:
         pids = client.run(os.getpid).values()
 

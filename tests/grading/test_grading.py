@@ -477,7 +477,7 @@ def test_a_fault_of_ours_is_tried_again_then_kept_for_a_person_and_no_zero(tmp_p
     assert only_lost(bela)
 
 
-def test_a_zygote_that_died_is_replaced(tmp_path):
+def test_a_fork_server_that_died_is_replaced(tmp_path):
     process = forkserver_pool.forkserver(QUICK.limits).process
     process.kill()
     process.wait()
@@ -809,7 +809,7 @@ def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(
     refused("schema version 0123456789ab")
 
 
-def test_a_zygote_outlives_the_thread_that_asked_for_it():
+def test_a_fork_server_outlives_the_thread_that_asked_for_it():
     """bubblewrap ends its child with the thread that started it, so that thread must not be a pool's."""
     from concurrent.futures import ThreadPoolExecutor
 

@@ -286,7 +286,8 @@ class Rivals:
                 self.namespaces[naive] = LocalStudent(namespace, limits=LIMITS)
             else:
                 cells = [Cell("reference", source), Cell("naive", naive)]
-                self.namespaces[naive] = RemoteStudent(self.topic, cells, earlier_sources(self.topic), limits=LIMITS, parent=_rival_zygote)
+                earlier = earlier_sources(self.topic)
+                self.namespaces[naive] = RemoteStudent(self.topic, cells, earlier, limits=LIMITS, parent=_rival_forkserver)
         rival = self.namespaces[naive]
         _ours.add(rival)
         rival.begin_check()
@@ -335,16 +336,16 @@ def _rivals(topic: str, near: bool) -> Rivals:
     return rivals
 
 
-_zygote: ForkServer | None = None
+_forkserver: ForkServer | None = None
 
 
-def _rival_zygote() -> ForkServer:
+def _rival_forkserver() -> ForkServer:
     """Return the rivals' own fork server: their workers hold the answer, and no submission's worker is their sibling."""
-    global _zygote
-    if _zygote is None or not _zygote.alive:
-        _zygote = ForkServer(LIMITS, forkserver_pool.level())
-        atexit.register(_zygote.close)
-    return _zygote
+    global _forkserver
+    if _forkserver is None or not _forkserver.alive:
+        _forkserver = ForkServer(LIMITS, forkserver_pool.level())
+        atexit.register(_forkserver.close)
+    return _forkserver
 
 
 def _timed(namespace: Any, work: Callable[[Any], Any]) -> tuple[Any, float]:

@@ -23,7 +23,7 @@ from ..confine.confine import source_sha256
 from ..confine.limits import Limits
 from .forkserver import remove
 
-ZYGOTE_START_SECONDS = 120.0
+FORKSERVER_START_SECONDS = 120.0
 FORK_SECONDS = 20.0
 REMOVE_SECONDS = 2.0
 """Seconds to wait for the removal of all scratch folders; after them it continues by itself."""
@@ -78,7 +78,7 @@ class ForkServer:
         finally:
             theirs.close()
         try:
-            if self._line(ZYGOTE_START_SECONDS) != b"ready":
+            if self._line(FORKSERVER_START_SECONDS) != b"ready":
                 raise InfrastructureFault(self._log_tail() or "it did not start")
         except InfrastructureFault:
             self.close()
