@@ -151,8 +151,9 @@ def capture_decode(
     """A step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
 
     On CUDA (keys, values on the current GPU) `static_decode` is recorded once as a graph and each step replays it: one launch in
-    place of hundreds. On any other device the step calls `static_decode`. keys, values as there. What a step gave stays as it is
-    when the next one runs. Raises ValueError at the step that finds no slot left, not before.
+    place of hundreds. The step keeps alive what the recording reads and writes. On any other device the step calls `static_decode`.
+    keys, values as there. What a step gave stays as it is when the next one runs. Raises ValueError at the step that finds no slot
+    left, not before.
     """
     ### BEGIN SOLUTION
     max_len = keys.shape[3]
@@ -166,7 +167,7 @@ def capture_decode(
             position.add_(1)
         return logits
 
-    replay = run
+    graph: torch.cuda.CUDAGraph | None = None
     if keys.is_cuda and start < max_len:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -178,17 +179,16 @@ def capture_decode(
         with torch.cuda.graph(graph):  # runs nothing
             out = run()
 
-        def replay() -> Tensor:
-            graph.replay()
-            return out.clone()  # the next replay writes over it
-
     def step(ids: Tensor) -> Tensor:
         nonlocal taken
         if taken == max_len:
             raise ValueError(f"all max_len = {max_len} slots are taken: allocate more before the first step")
         taken += 1
         ids_in.copy_(ids)
-        return replay()
+        if graph is None:
+            return run()  # `step` holds `run`, and so all that the graph reads: a graph knows addresses and keeps no tensor alive
+        graph.replay()
+        return out.clone()  # the next replay writes over it
 
     return step
     ### END SOLUTION

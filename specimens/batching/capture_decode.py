@@ -31,7 +31,7 @@ def capture_decode(
                 out = run()
             position.fill_(start)
 
-        def replay() -> Tensor:
+        def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does
             graph.replay()
             return out.clone()  # the next replay writes over it
 
@@ -72,7 +72,7 @@ def capture_decode(
             with torch.cuda.graph(graph):  # runs nothing
                 out = run()
 
-        def replay() -> Tensor:
+        def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does
             graph.replay()
             return out.clone()  # the next replay writes over it
 
@@ -142,8 +142,9 @@ def capture_decode(
     """A step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
 
     On CUDA (keys, values on the current GPU) `static_decode` is recorded once as a graph and each step replays it: one launch in
-    place of hundreds. On any other device the step calls `static_decode`. keys, values as there. What a step gave stays as it is
-    when the next one runs. Raises ValueError at the step that finds no slot left, not before.
+    place of hundreds. The step keeps alive what the recording reads and writes. On any other device the step calls `static_decode`.
+    keys, values as there. What a step gave stays as it is when the next one runs. Raises ValueError at the step that finds no slot
+    left, not before.
     """
     max_len = keys.shape[3]
     ids_in = torch.zeros(len(num_pad), 1, dtype=torch.int64, device=keys.device)
@@ -168,7 +169,7 @@ def capture_decode(
             out = run()
         position.fill_(start)
 
-        def replay() -> Tensor:
+        def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does
             graph.replay()
             return out.clone()  # the next replay writes over it
 
@@ -590,10 +591,17 @@ def capture_decode(model, num_pad, start, keys, values):
 # WRONG: on a GPU: records anew at each step
 # -             position.fill_(start)
 #
-#           def replay() -> Tensor:
+#           def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does
 # +             graph = torch.cuda.CUDAGraph()
 # +             with torch.cuda.graph(graph):
 # +                 out = run()
+
+# %% wrong_capture_decode_lets_go_of_what_it_reads, of right_capture_decode_position_put_back_twice
+# WRONG: on a GPU: the step holds the graph alone, and what the recording reads is freed with the function that made it
+# -             position.fill_(start)
+# ...
+# -         def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does
+# +         def replay() -> Tensor:
 
 # %% wrong_capture_decode_waits, of right_capture_decode_position_put_back_twice
 # WRONG: on a GPU: waits for the device at each step

@@ -185,8 +185,8 @@ SYNCHRONIZE = "torch.cuda.synchronize()"
 NEW_GRAPH = "graph = torch.cuda.CUDAGraph()\n            with torch.cuda.graph(graph):"
 WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "gives out the memory of the recording": ("wrong logits at the steps [0, 1, 2, 3]", [("return out.clone()", "return out")]),
-    "allocates the input anew between replays": (
-        "wrong logits", [("nonlocal taken", "nonlocal taken, ids_in"), ("ids_in.copy_(ids)", "ids_in = ids.clone()")],
+    "allocates the input again between replays": (
+        "memory that was freed", [("nonlocal taken", "nonlocal taken, ids_in"), ("ids_in.copy_(ids)", "ids_in = ids.clone()")],
     ),
     "the slot is a number of Python": (
         "wrong logits",
@@ -201,18 +201,22 @@ WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "makes a tensor of a Python list inside the recording": (
         "capturing", [("position.add_(1)", "position.add_(torch.tensor([1], device=keys.device)[0])")],
     ),
-    "waits at each step": (SYNCHRONIZES, [("graph.replay()", f"graph.replay()\n            {SYNCHRONIZE}")]),
+    "waits at each step": (SYNCHRONIZES, [("graph.replay()", f"graph.replay()\n        {SYNCHRONIZE}")]),
     "waits inside the recording": ("capturing", [("position.add_(1)", f"position.add_(1)\n            {SYNCHRONIZE}")]),
     "records without having run": ("first product", [(WAITED, WAITED.replace("run()", "pass"))]),
     "the warm-up waits for nothing": ("has not waited", [("        side.wait_stream(torch.cuda.current_stream())\n", "")]),
     "nothing waits for the warm-up": ("has not waited", [(WAITED, "            run()\n")]),
-    "records anew at each step": (
+    "records again at each step": (
         "recordings",
-        [("            graph.replay()\n", f"            {NEW_GRAPH}\n                out = run()\n            graph.replay()\n")],
+        [
+            ("nonlocal taken", "nonlocal taken, graph, out"),
+            ("        graph.replay()\n", f"        {NEW_GRAPH.replace('    with', 'with')}\n            out = run()\n        graph.replay()\n"),
+        ],
     ),
     "records inside a recording": ("capturing", [("            out = run()", f"            {NEW_GRAPH}\n                out = run()")]),
     "runs, and never records": ("0 recordings", [("if keys.is_cuda and start < max_len", "if False")]),
-    "takes what the recording left, without a replay": ("0 replays", [("            graph.replay()\n", "")]),
+    "lets go of what the recording reads": ("memory that was freed", [("return run()", "raise AssertionError")]),
+    "takes what the recording left, without a replay": ("0 replays", [("        graph.replay()\n", "")]),
     "does not refuse the step after the last slot": ("behind the last slot", [("if taken == max_len", "if False")]),
 }  # fmt: skip
 

@@ -27,6 +27,10 @@ CUDA = torch.device("cuda", 0)
 CAPTURING = "CUDA error: operation not permitted when stream is capturing"
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 RACE = "this stream uses a tensor that another stream may still be writing: it has not waited for that one (wait_stream)"
+FREED = (
+    "this graph reads or writes memory that was freed after the recording: a graph knows addresses and keeps no tensor alive, so hold "
+    "the tensors as long as you replay"
+)
 WAITS = {"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "cpu", "numpy", "nonzero"}
 CROSSES = {"copy_", "__getitem__", "__setitem__", "to", "cuda", "cpu", "index_put_", "index_put"}
 PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm, torch.ops.aten.mv)
@@ -57,8 +61,9 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
     others}. Raises the code's exceptions.
     """
     with EmulatedCuda() as gpu:
-        args, kwargs, then = gpu.on_gpu(args), gpu.on_gpu(kwargs), gpu.on_gpu(then)
+        args, kwargs, then = gpu.on_gpu(_copied(args)), gpu.on_gpu(_copied(kwargs)), gpu.on_gpu(then)
         result = function(*args, **kwargs)
+        args, kwargs = [], {}  # from here on only the code itself keeps them alive
         made = replace(gpu.launches)
         results = [result(*each) for each in then]
         called = {name: count - vars(made)[name] for name, count in gpu.launches.as_dict().items()}
@@ -130,6 +135,7 @@ class EmulatedCuda(TorchFunctionMode):
         finally:
             with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self):
                 graph.recording.forget()
+                graph.recording.let_go()
             self.recording = None
 
     def wait(self, *args: Any) -> None:
@@ -286,6 +292,7 @@ class Recording(TorchDispatchMode):
         self.steps: list[tuple[Callable[..., Any], Any, Any, list[Tensor]]] = []
         self.before: dict[int, tuple[Tensor, Tensor]] = {}
         self.made: set[int] = set()
+        self.own: dict[torch.UntypedStorage, int] = {}
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -310,6 +317,27 @@ class Recording(TorchDispatchMode):
             for result in results:
                 result.fill_(float("nan") if result.is_floating_point() else 0)
 
+    def let_go(self) -> None:
+        """Keep the addresses of the operations' tensors and not the tensors, as a graph does.
+
+        The emulator must not free that memory itself, so it counts its own references to it.
+        """
+        self.before.clear()
+
+        def address(value: Any) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            storage = value.untyped_storage()
+            if _memory(value) not in self.made:
+                self.own[storage] = self.own.get(storage, 0) + 1
+            return torch.empty(0, dtype=value.dtype).set_(storage, value.storage_offset(), value.size(), value.stride())
+
+        self.steps = [(function, *tree_map(address, rest)) for function, *rest in self.steps]
+
+    def freed(self) -> bool:
+        """Return whether some memory that the operations read or write is referenced by the emulator alone."""
+        return any(torch._C._storage_Use_Count(storage._cdata) <= own + 1 for storage, own in self.own.items())  # 1: `storage` itself
+
     def run(self) -> None:
         for function, args, kwargs, results in self.steps:
             out = function(*args, **kwargs)
@@ -329,9 +357,16 @@ class Graph:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
         if self.rehearsed.recording is not None:
             raise RuntimeError(CAPTURING)
+        if self.recording.freed():
+            raise RuntimeError(FREED)
         self.rehearsed.launches.replays += 1
         with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self.rehearsed):
             self.recording.run()
+
+
+def _copied(value: Any) -> Any:
+    """Return the value with copies of its tensors, which nobody but the called function will hold."""
+    return tree_map(lambda leaf: leaf.clone() if isinstance(leaf, Tensor) else leaf, value)
 
 
 @contextlib.contextmanager
