@@ -1,12 +1,12 @@
 """Day 12's tiles as one GPU kernel, in Triton: an extra, and no exercise.
 
 One program of the grid is one tile of queries of one head; its scores, maximum, sum and weighted values never leave the chip. It is
-`flash_attention` line by line, but for three things: a program has one query head, so that a tile of keys is read once for each head of
-a group; the mask is made in every tile where causal, for a comparison costs a GPU next to nothing; powers are of 2, which is what
-GPUs compute.
+`flash_attention` line by line, with three differences. A program has one query head, so that a tile of keys is read once for each head of
+a group. Causal attention masks every tile, because a comparison costs a GPU next to nothing. Powers are of 2, which is what GPUs compute.
 
-Needs the extra `triton`. Without a GPU it is run by Triton's interpreter, tile after tile in numpy, and slowly: set TRITON_INTERPRET=1
-before this is imported. `python -m solutions.flash_triton` holds it against Day 12's answer. Tillet, Kung and Cox 2019; Dao 2023.
+The kernel needs the extra `triton`. Without a GPU, Triton's interpreter runs it in numpy, tile after tile and slowly: set
+TRITON_INTERPRET=1 before this is imported. `python -m solutions.flash_triton` compares it with Day 12's answer. Tillet, Kung and Cox
+2019; Dao 2023.
 """
 
 from __future__ import annotations
@@ -34,8 +34,12 @@ def flash_kernel(
     scale,
     CAUSAL: tl.constexpr, Q_BLOCK: tl.constexpr, K_BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
-    """q, out (B*H, Tq, Dh), k, v (B*K, Tk, Dh), lse (B*H, Tq) float32, all contiguous; a grid of (tiles of queries, B*H) programs."""
-    tile, row = tl.program_id(0), tl.program_id(1)
+    """Write out and lse: q, out (B*H, Tq, Dh), k, v (B*K, Tk, Dh), lse (B*H, Tq) float32, all contiguous.
+
+    The grid has one axis of B*H times ceil(Tq / Q_BLOCK) programs, because CUDA allows 65,535 programs on the other two.
+    """
+    tiles = tl.cdiv(t_q, Q_BLOCK)
+    row, tile = tl.program_id(0) // tiles, tl.program_id(0) % tiles  # neighbours read the same keys
     group = (row // H) * K + (row % H) // (H // K)  # whose keys and values
     queries = tile * Q_BLOCK + tl.arange(0, Q_BLOCK)
     columns = tl.arange(0, WIDTH)  # a power of two: what is beyond Dh is read as 0 and not written
@@ -75,7 +79,7 @@ def flash_kernel(
 
 
 def flash_attention_triton(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, q_block: int = 64, k_block: int = 64) -> tuple[Tensor, Tensor]:
-    """Day 12's `flash_attention` by one kernel.
+    """Compute Day 12's `flash_attention` by one kernel.
 
     q (B, H, Tq, Dh), k and v (B, K, Tk, Dh), Tk >= 1 -> out (B, H, Tq, Dh) of q's dtype, lse (B, H, Tq) float32. float32, float16, and
     on a GPU bfloat16. Tiles are powers of two, 16 or more. Raises ValueError if causal and Tq > Tk, for other tiles, and for other
@@ -91,19 +95,19 @@ def flash_attention_triton(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, q_b
         raise ValueError(f"this kernel takes float32 and float16, on a GPU also bfloat16; got {q.dtype} on {q.device.type}")
     out = torch.empty(B, H, t_q, head_dim, dtype=q.dtype, device=q.device)
     lse = torch.empty(B, H, t_q, dtype=torch.float32, device=q.device)
-    grid = (triton.cdiv(t_q, q_block), B * H)
+    grid = (B * H * triton.cdiv(t_q, q_block),)
     given = (q.contiguous(), k.contiguous(), v.contiguous(), out, lse, H, K, t_q, t_k, head_dim, head_dim**-0.5)
     flash_kernel[grid](*given, CAUSAL=causal, Q_BLOCK=q_block, K_BLOCK=k_block, WIDTH=width(head_dim))
     return out, lse
 
 
 def width(head_dim: int) -> int:
-    """The next power of two, and at least 16: what `tl.dot` takes."""
+    """Return the next power of two, and at least 16: what `tl.dot` takes."""
     return max(16, triton.next_power_of_2(head_dim))
 
 
 def compiled(capability: int, dtype: str = "fp16", *, causal: bool = True, tile: int = 64, head_dim: int = 64) -> Any:
-    """The kernel compiled for GPUs of a compute capability (80: A100, 90: H100), without one: `.asm["ptx"]`, `.asm["cubin"]`.
+    """Return the kernel compiled for GPUs of a compute capability (80: A100, 90: H100), without one: `.asm["ptx"]`, `.asm["cubin"]`.
 
     dtype: "fp16", "bf16" or "fp32". Not under TRITON_INTERPRET=1, where there is nothing to compile.
     """
@@ -118,12 +122,13 @@ def compiled(capability: int, dtype: str = "fp16", *, causal: bool = True, tile:
 
 
 def compare() -> None:
-    """Prints how far the kernel is from Day 12's answer in float64, for a few shapes."""
+    """Print how far the kernel is from Day 12's answer in float64, for a few shapes."""
     from solutions.flash_attention import flash_attention
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+    device = "cpu" if interpreted else "cuda"
     source = torch.Generator().manual_seed(0)
-    print(f"H K  Tq  Tk Dh causal dtype     out      lse   ({'a GPU' if device == 'cuda' else 'the interpreter'})")
+    print(f"H K  Tq  Tk Dh causal dtype     out      lse   ({'the interpreter' if interpreted else 'a GPU'})")
     for H, K, t_q, t_k, head_dim, causal in ((4, 2, 100, 100, 32, True), (2, 1, 7, 40, 24, True), (2, 2, 33, 50, 64, False)):
         shapes = ((1, H, t_q, head_dim), (1, K, t_k, head_dim), (1, K, t_k, head_dim))
         exact = [torch.randn(shape, generator=source) for shape in shapes]

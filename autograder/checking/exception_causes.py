@@ -13,23 +13,26 @@ def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
     `autograder/checking/checks/test_<topic>.py`.
     """
     if name == "NameError":
-        return "Is the cell that defines it run, and is the name spelled as in the stub?"
+        return "Has the cell that defines it been run, and is the name spelled as in the stub?"
     if name == "EOFError" and message == "EOF when reading a line":
-        return "It asks for input, and nobody answers while a check runs: what it needs comes in its arguments."
+        return "It calls `input()`, which nobody answers while a check runs: everything it needs is in its arguments."
     if name == "TypeError" and (found := re.fullmatch(r"(\w+) is not a function but a value of type (\w+)", message)):
-        return f"The name stands for a value, as after `{found[1]} = {found[1]}(...)`. Give the value another name."
+        return f"The name refers to a value, as after `{found[1]} = {found[1]}(...)`. Give the value another name."
     if name == "SystemExit":
-        return "It ends the program that calls it. A function ends by `return`, or by an exception that says what is wrong."
+        return "It ends the program that calls it. End a function with `return`, or with an exception that says what is wrong."
     if name == "RecursionError":
-        return "The function calls itself without an end."
+        return "The function calls itself without end."
+    if "device-side assert" in message:
+        where = "An index was outside of a tensor on the GPU, here or in an earlier call."
+        return f"{where} This process cannot use the GPU again: restart the kernel."
     if found := re.search(r"'torch\.return_types\.(\w+)'", message):
-        return f"`{found[1]}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+        return f"`{found[1]}` along a dimension returns values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
     if found := re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)", message):
-        fit = f"Two shapes do not fit each other: in dimension {found[3]} one has {found[1]} and the other {found[2]}."
+        fit = f"Two shapes do not match: in dimension {found[3]} one has {found[1]} and the other {found[2]}."
         return f"{fit}{_lost_dimension(lines[-1] if lines else '')}"
     if found := re.search(r"cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", message):
         a, b, c, d = map(int, found.groups())
-        turned = f" With the second one transposed they would: {a}x{b} times {d}x{c}." if b == d else ""
+        turned = f" With the second one transposed they do: {a}x{b} times {d}x{c}." if b == d else ""
         return f"In a matrix product the inner sizes must agree, and {b} is not {c}.{turned}"
     return None
 

@@ -167,6 +167,8 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
     student.begin_check()
     given: dict[str, Any] = {}
     try:
+        if check.gpu:
+            torch.zeros(1, device="cuda")  # the first use of CUDA in a process takes seconds, and a call has three
         given = fixtures(topic, check, student, seed, patient)
         check.function(**given)
     except CheckFailed as failed:
@@ -196,7 +198,7 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
 def why_skipped(topic: str, check: Check, student: Student) -> str | None:
     """Return the reason why this check does not run here, or None."""
     if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
-        return "it compares with the course's own answer, which is not handed out; it runs when your work is graded"
+        return "it compares with the reference solution, which is not handed out; it runs when your work is graded"
     if not check.gpu:
         return None
     if not isinstance(student, LocalStudent):
@@ -268,7 +270,7 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     verdict.cause, verdict.claimed = told_by_topic or cause_of(names[0], str(error), verdict.lines), told_by_topic is not None
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
         verdict.message = f"it cannot be called as its description says: {error}"
-        verdict.cause = f"The parameters are others than in the stub, `{stub}`: the checks call it so."
+        verdict.cause = f"The parameters differ from those of the stub, `{stub}`: the checks call it as the stub says."
 
 
 def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str | None:

@@ -4,7 +4,7 @@ If you have done Days 3 to 11, nothing here is new. Five rungs lead from `genera
 are joined side by side and multiplied once (q, k and v; gate and up). Sines and cosines are computed once and looked up. Attention is the
 library's fused kernel, which never writes the score matrix to memory. A product takes the way that was fastest when each was timed
 (`matmul.py`). In the last layer, a prefill computes only the last token. A sixth rung, `compile_decode`, lets torch.compile fuse the rest;
-it takes a minute or more and is for long runs.
+it takes a minute or more and is for long runs. On a GPU, `capture_decode` records the step as a graph.
 
 The loop over the layers is written out here instead of calling `run_layers`: packed weights and a last layer cut to one token are its
 point.
@@ -35,14 +35,18 @@ class StaticEngine:
     def __init__(self, model: WeightsOnly | PackedModel, batch: int, max_len: int) -> None:
         self.model, self.max_len = pack(model), max_len
         config = model.config
-        shape = (config.num_hidden_layers, batch, config.num_key_value_heads, max_len, config.head_dim)
-        self.keys, self.values = torch.zeros(2, *shape, dtype=model.dtype, device=model.device)
+        shape = (batch, config.num_key_value_heads, max_len, config.head_dim)
+        # A tensor for each layer: torch.compile would copy a tensor of all layers whenever one layer writes into it.
+        self.keys, self.values = (
+            [torch.zeros(shape, dtype=model.dtype, device=model.device) for _ in range(config.num_hidden_layers)] for _ in range(2)
+        )
         self.rotation = Rotation(self.model, max_len)
         self.num_pad = torch.zeros(batch, dtype=torch.int64, device=model.device)
         self.padded = False
         self.position = torch.zeros((), dtype=torch.int64, device=model.device)  # the slot of the next token
         self.length = 0  # the same number where Python can read it without waiting for the device
         self._decode: Callable[[Tensor], Tensor] = self._decode_eagerly
+        self._fixed = self._step  # the step over all slots, which a compiler may replace
 
     @torch.no_grad()
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
@@ -66,8 +70,8 @@ class StaticEngine:
         x = self.model.embed_tokens[ids]
         for index, layer in enumerate(self.model.layers):
             q, k, v = self.model.before_attention(x, layer, cos, sin)
-            self.keys[index, :, :, :T] = k
-            self.values[index, :, :, :T] = v
+            self.keys[index][:, :, :T] = k
+            self.values[index][:, :, :T] = v
             if layer is self.model.layers[-1]:  # nobody reads what it makes of the other tokens
                 x, q, mask = x[:, -1:], q[:, :, -1:], None if mask is None else mask[:, :, -1:]
             mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None and q.shape[2] == T, enable_gqa=True)
@@ -106,7 +110,7 @@ class StaticEngine:
             q, k, v = self.model.before_attention(x, layer, cos, sin)
             self.keys[index].index_copy_(2, slot, k)
             self.values[index].index_copy_(2, slot, v)
-            k_all, v_all = self.keys[index, :, :, :slots], self.values[index, :, :, :slots]
+            k_all, v_all = self.keys[index][:, :, :slots], self.values[index][:, :, :slots]
             # One query a row: the H/K heads of a group stand where a fused kernel wants queries, and no key is copied.
             grouped = q.unflatten(1, (k.shape[1], -1)).squeeze(3)  # (B, K, H/K, Dh)
             mixed = scaled_dot_product_attention(grouped, k_all, v_all, attn_mask=mask)
@@ -122,13 +126,38 @@ class StaticEngine:
         """
         if not self.model.products.plain:
             raise ValueError("weights in a library's own order cannot be compiled: make the engine of PackedModel(model, way='linear')")
-        step = torch.compile(self._step, fullgraph=True)
+        self._fixed = torch.compile(self._step, fullgraph=True, dynamic=False)  # every shape is fixed
+        self._decode = self._decode_all_slots
 
-        def compiled(ids: Tensor) -> Tensor:
-            with torch.no_grad():
-                return step(ids, self.max_len, masked=True)
+    def capture_decode(self) -> None:
+        """Replace `decode` with a recorded step, compiled if `compile_decode` was called before: a GPU then has one launch a step.
 
-        self._decode = compiled
+        Raises ValueError if the model is not on a CUDA device.
+        """
+        if not self.num_pad.is_cuda:
+            raise ValueError("only a GPU records a step: make the engine of a model on a CUDA device")
+        ids_in = torch.zeros(len(self.num_pad), 1, dtype=torch.int64, device=self.num_pad.device)
+        self.position.fill_(self.max_len - 1)  # the run beforehand writes the last slot, which is always written before it is read
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self._decode_all_slots(ids_in)
+        torch.cuda.current_stream().wait_stream(side)
+        self.position.fill_(self.length)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = self._decode_all_slots(ids_in)
+
+        def replay(ids: Tensor) -> Tensor:
+            ids_in.copy_(ids)
+            graph.replay()  # the engine, which holds this function, holds all other memory that the graph reads
+            return out.clone()
+
+        self._decode = replay
+
+    @torch.no_grad()
+    def _decode_all_slots(self, ids: Tensor) -> Tensor:
+        return self._fixed(ids, self.max_len, masked=True)
 
     def generate(self, prompts: list[list[int]], max_new_tokens: int) -> Tensor:
         """Return the most probable tokens after each prompt, (B, max_new_tokens), without checking where a row ends.

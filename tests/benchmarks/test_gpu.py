@@ -1,5 +1,6 @@
 """The code for GPUs, as far as it goes without one: the benchmark's rehearsal, and all shapes of a 7B on a device without memory."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,9 +13,15 @@ from course.kit.models.config import Config
 from course.kit.models.weights import build_weights, layer_shapes
 from course.kit.paths import ROOT
 from solutions.batching import positions_and_mask, prefill_batch, static_decode
+from solutions.costs import decode_flops, kv_cache_bytes, roofline_seconds
+from solutions.flash_attention import flash_bytes, standard_bytes
 from solutions.kv_cache import KVCache
 
 SCRIPT = ROOT / "benchmarks" / "gpu.py"
+
+
+def lesson(folder):
+    return (ROOT / "course" / folder / "lesson.md").read_text(encoding="utf-8")
 
 
 def run(*arguments):
@@ -35,8 +42,9 @@ def test_without_a_gpu_each_check_is_skipped_with_its_reason():
 def test_the_benchmark_runs_through_in_rehearsal():
     done = run("--rehearse")
     assert done.returncode == 0, done.stderr
-    assert "| B | step by step | captured graph | roof | of it |" in done.stdout
-    assert "| prefill |" in done.stdout
+    assert "| B | step by step | captured |" in done.stdout
+    assert "| a decode step, captured |" in done.stdout
+    assert "| captured_gap |" in done.stdout
     assert "none of these times means anything" in done.stdout
 
 
@@ -51,8 +59,7 @@ def benchmark():
 
 def test_no_model_is_read_from_a_file():
     """The shape of SmolLM2 is written down; where its file is, the two are held against each other."""
-    source = SCRIPT.read_text(encoding="utf-8")
-    assert "load_model" not in source
+    assert "smollm2\"" not in SCRIPT.read_text(encoding="utf-8")
     assert "model" not in (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ngpu:")[2].partition("\n")[0]
     known = load_model("smollm2", missing="none")
     if known is None:
@@ -65,6 +72,36 @@ def test_launches_of_a_step_are_those_that_the_handbook_tells():
     launches = benchmark().launches_of_a_step(benchmark().SMOLLM2)
     assert f"starts {launches['eager']:,}" in (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
     assert launches["captured"] == 3  # a replay, a copy in and a copy out
+    assert f"starts {launches['engine']} operations instead of {launches['eager']:,}" in lesson("day11_batching")
+
+
+def test_lessons_show_the_measured_figures():
+    """The tables of Days 11 and 12 are those of benchmarks/results/gpu.json, the worst rows included."""
+    measured = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8"))
+    bandwidth, peak = measured["machine"]["bandwidth"], measured["machine"]["peak_flops"]
+    day11, day12 = lesson("day11_batching"), lesson("day12_flash_attention")
+    weights = measured["decode"].pop("weight_bytes")
+    for B, rate in measured["decode"].items():
+        moved = weights + kv_cache_bytes(benchmark().SMOLLM2, 640, int(B), 2)
+        roof = int(B) / roofline_seconds(int(B) * decode_flops(weights // 2, 1), moved, peak, bandwidth)
+        eager, captured = rate["eager"], rate["captured"]
+        shares = f"{captured / eager:.1f} | {roof:,.0f} | {100 * captured / roof:.0f} %"
+        assert f"| {B} | {eager:,.0f} | {captured:,.0f} | {shares} |" in day11
+        assert 26.5 < 1e3 * int(B) / eager < 45.5  # "27 to 45 ms"
+    assert len(measured["decode"]) == 5
+    one, most, engine = measured["decode"]["1"]["captured"], measured["decode"]["256"]["captured"], measured["decode"]["1"]["engine"]
+    assert f"256 rows give {most / one:.0f} times" in day11
+    assert f"one row takes {1e3 / one:.1f} ms, and reading the weights would take {1e3 * weights / bandwidth:.1f} ms" in day11
+    assert f"at one row ({engine:.0f} tokens/s)" in day11
+    for T, times in measured["flash"].items():
+        tokens, tiles = int(T), {"q_block": 64, "k_block": 64, "causal": True}
+        found = (
+            times["written"], 16 * standard_bytes(tokens, tokens, 64, 2) / bandwidth,
+            times["kernel_64"], 16 * flash_bytes(tokens, tokens, 64, 2, **tiles) / bandwidth, times["torch"],
+        )  # fmt: skip
+        shown = " | ".join(f"{1e3 * value:.{3 if value < 0.01 else 2}f} ms" for value in found)
+        assert f"| {tokens:,} | {shown} | {times['written'] / times['kernel_64']:.1f} |" in day12
+    assert len(measured["flash"]) == 5
 
 
 def test_shapes_of_a_7b_hold_on_a_device_without_memory():

@@ -6,6 +6,7 @@ import shutil
 import pytest
 import torch
 
+from autograder.sandbox.measure.cuda_emulator import EmulatedCuda
 from course.kit import load_model, load_tokenizer, paths
 from solutions.batching import generate_batch
 from solutions.engine import PackedModel, StaticEngine
@@ -55,6 +56,44 @@ def test_keys_in_half_precision_are_turned_in_float32():
     assert made.rotation.cos.dtype == torch.float32
     exact, half = keys[torch.float32], keys[torch.bfloat16]
     assert (made.keys[0].float() - exact).norm() <= 1.1 * (half - exact).norm()
+
+
+@pytest.mark.parametrize("when", ["before the prompts", "after some steps"])
+def test_a_recorded_step_gives_the_same_tokens(model, when):
+    """On the CUDA emulator: one recording, a replay a step, and the memory that it reads stays alive."""
+    want = StaticEngine(model, len(PROMPTS), max_len=40).generate(PROMPTS, 12)
+    with EmulatedCuda() as gpu, torch.no_grad():
+        made = StaticEngine(PackedModel(gpu.on_gpu(model), way="linear"), len(PROMPTS), max_len=40)
+        if when == "before the prompts":
+            made.capture_decode()
+        else:
+            assert torch.equal(made.generate(PROMPTS, 5).cpu(), want[:, :5])
+            made.capture_decode()
+        for _ in range(2):
+            assert torch.equal(made.generate(PROMPTS, 12).cpu(), want)
+    assert (gpu.launches.captures, gpu.launches.replays) == (1, 2 * 11)
+
+
+def test_a_step_recorded_in_the_middle_of_a_text_goes_on_with_it(model):
+    with EmulatedCuda() as gpu, torch.no_grad():
+        texts = []
+        for captured in (False, True):
+            made = StaticEngine(PackedModel(gpu.on_gpu(model), way="linear"), 1, max_len=23)
+            token = made.prefill(torch.tensor([PROMPTS[1]], device="cuda")).argmax(-1, keepdim=True)
+            texts.append([token])
+            for step in range(6):
+                if captured and step == 3:
+                    made.capture_decode()
+                token = made.decode(token).argmax(-1, keepdim=True)
+                texts[-1].append(token)
+        assert torch.equal(torch.cat(texts[0]).cpu(), torch.cat(texts[1]).cpu())
+        with pytest.raises(ValueError, match="max_len = 23"):
+            made.decode(token)
+
+
+def test_only_a_gpu_records_a_step(model):
+    with pytest.raises(ValueError, match="CUDA device"):
+        StaticEngine(model, 1, max_len=8).capture_decode()
 
 
 @pytest.mark.slow

@@ -1,16 +1,18 @@
-"""Day 12's kernel for a GPU, where Triton is installed: its numbers by the interpreter, and that it compiles without a GPU.
+"""Day 12's kernel for a GPU, if Triton is installed: its numbers by the interpreter and on a GPU, and that it compiles without one.
 
-Each in a process of its own: Triton decides as it is imported whether it interprets or compiles.
+Each test runs in a process of its own: Triton decides at its import whether it interprets or compiles.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
 import sys
 
 import pytest
+import torch
 
 from course.kit.paths import ROOT
 
@@ -18,6 +20,11 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="triton is not installed (extra `triton`; 1 GB on the disk)"),
 ]
+INSTALLED = importlib.metadata.version("triton") if importlib.util.find_spec("triton") else "0.0"
+interprets = pytest.mark.skipif(
+    tuple(map(int, INSTALLED.split(".")[:2])) < (3, 7),
+    reason=f"Triton {INSTALLED}: its interpreter fails with numpy 2.4 (TypeError: only 0-dimensional arrays ...); 3.7 works",
+)
 NUMBERS = """
 import torch
 from solutions.flash_attention import flash_attention
@@ -58,6 +65,31 @@ refused("k_block must be a power of two, 16 or more, got 8", q, k, v, causal=Tru
 refused("torch.bfloat16", q.bfloat16(), k.bfloat16(), v.bfloat16(), causal=True)
 refused("torch.float64", q.double(), k.double(), v.double(), causal=True)
 """
+LAUNCHES = """
+import torch
+from solutions.flash_attention import flash_attention
+from solutions.flash_triton import flash_attention_triton
+source = torch.Generator().manual_seed(2)
+shapes = [
+    # B, H, K, Tq, Tk, Dh, causal, q_block, k_block
+    (2, 4, 2, 100, 100, 32, True, 32, 32),
+    (1, 6, 2, 7, 40, 24, True, 16, 32),      # queries at the end, a width that is no power of two, three heads a group
+    (1, 2, 2, 33, 50, 64, False, 32, 16),    # nothing divides
+    (1, 1, 1, 1, 1, 16, True, 16, 16),       # sizes of 1, which a launch turns into constants
+    (1, 4, 4, 20, 20, 8, True, 64, 64),      # tiles larger than the text, heads narrower than a product takes
+    (1, 8, 2, 300, 300, 128, True, 64, 64),
+    (8192, 9, 3, 1, 20, 16, True, 16, 16),   # 73,728 programs
+]
+for B, H, K, Tq, Tk, Dh, causal, q_block, k_block in shapes:
+    exact = [torch.randn(B, n, T, Dh, generator=source) * size for n, T, size in ((H, Tq, 2), (K, Tk, 2), (K, Tk, 1))]
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)):
+        q, k, v = (x.to("cuda", dtype) for x in exact)
+        out, lse = flash_attention_triton(q, k, v, causal=causal, q_block=q_block, k_block=k_block)
+        want, want_lse = flash_attention(q.double(), k.double(), v.double(), causal=causal)
+        worst = float((out - want).abs().max()), float((lse - want_lse).abs().max())
+        print(B, H, K, Tq, Tk, Dh, causal, dtype, worst)
+        assert worst[0] < tolerance and worst[1] < 2e-5, (B, H, K, Tq, Tk, Dh, causal, dtype, worst)
+"""
 COMPILES = """
 from solutions.flash_triton import compiled
 for capability in (80, 90):
@@ -77,6 +109,7 @@ def run(*arguments: str, interpreted: bool) -> str:
     return ran.stdout
 
 
+@interprets
 def test_the_interpreter_gives_what_day_12_gives():
     run("-c", NUMBERS, interpreted=True)
 
@@ -85,6 +118,12 @@ def test_it_compiles_ahead_of_time_for_gpus_that_are_not_here():
     run("-c", COMPILES, interpreted=False)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device that torch can use")
+def test_the_compiled_kernel_gives_what_day_12_gives():
+    run("-c", LAUNCHES, interpreted=False)
+
+
+@interprets
 def test_the_comparison_says_how_far_it_is_from_exact():
     printed = run("-m", "solutions.flash_triton", interpreted=True)
     rows = [line.split() for line in printed.splitlines()[1:]]
