@@ -92,7 +92,7 @@ model: $(VENV)/course.done
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; found: $$($(PYTHON) --version 2>&1). Try: make PYTHON=/path/to/python3.11"; exit 2; }
-	@echo "Making the environment in $(VENV)/ (about 2 GB; a few minutes on a slow line)"
+	@echo "Making the environment in $(VENV)/ (about 2 GB; several more with CUDA)"
 	@$(PYTHON) -m venv $(VENV)
 
 # An environment's stamp says what it was made of and whose course it imports: file times say neither, where checkouts share one.
@@ -102,10 +102,10 @@ now="$$(cat $(1) | cksum) $(CURDIR)"; was="$$(cat $@ 2>/dev/null)"; [ "$$now" !=
 [ -z "$$was" ] || [ "$$of" = "$(CURDIR)" ] || echo "The environment in $(VENV) imported the course from $$of; from now on it does from $(CURDIR)"
 endef
 
-# torch first and exactly: a looser request may take a build with several GB of CUDA libraries.
+# torch first, in the build that this machine can use: on Linux PyPI's brings CUDA, 2.7 GB. TORCH=cpu and TORCH=cuda decide it.
 $(VENV)/course.done: FORCE | $(VENV)/bin/python
 	@$(call unless_made_of,requirements.lock pyproject.toml); set -e; echo "Installing what requirements.lock names"; \
-	$(PIP) install -q --progress-bar on "$$(grep '^torch==' requirements.lock)"; \
+	$(BIN)/python course/kit/torch_build.py "$$(sed -n 's/^torch==//p' requirements.lock)"; \
 	$(PIP) install -q --progress-bar on -r requirements.lock; \
 	$(PIP) install -q --no-deps --no-build-isolation -e .; \
 	echo "$$now" > $@
