@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 from common import RESULTS, ROOT, save
-from rehearsal import StrictlyEmulatedCuda
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -574,7 +573,7 @@ def measure(names: list[str]) -> dict[str, Any]:
 def rehearse() -> None:
     """Run the parts in this process on the emulator, with small shapes; Triton and a compiler have no place there."""
     sizes, result = Sizes(rehearse=True), {}
-    with StrictlyEmulatedCuda():
+    with EmulatedCuda():
         for name, part in PARTS.items():
             if name not in ("compiled", "launches"):
                 result[name] = dict(part(sizes))

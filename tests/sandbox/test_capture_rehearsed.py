@@ -1,7 +1,6 @@
 """The code for CUDA, rehearsed on a CPU: the course's capture passes as a program for a GPU would run it, and each wrong one is caught."""
 
 import inspect
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,18 +15,13 @@ import solutions.costs
 from autograder.authoring import show
 from autograder.base.verdicts import PASS
 from autograder.checking.runner import load_checks, reference, run_check
+from autograder.sandbox.measure.cuda_emulator import OTHER_GENERATOR, SYNCHRONIZES, UNREGISTERED, EmulatedCuda
 from autograder.sandbox.process.local import LocalStudent
 from course.kit import load_model
 from solutions.batching import capture_decode, generate_batch, left_pad, prefill_batch
 from solutions.kv_cache import KVCache
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-try:
-    from rehearsal import OTHER_GENERATOR, SYNCHRONIZES, UNREGISTERED, StrictlyEmulatedCuda
-finally:
-    sys.path.pop(0)
-
 PROMPTS, STEPS = [[5, 6, 7], [8], [1, 2, 3, 4]], 5
 
 
@@ -49,12 +43,12 @@ def seeded(device: str) -> torch.Generator:
     ],
 )
 def test_a_generator_is_refused_on_another_device(draw: Callable[[Tensor], Tensor], place: str, found: str) -> None:
-    with StrictlyEmulatedCuda() as gpu, pytest.raises(RuntimeError, match=OTHER_GENERATOR.format(place, found)):
+    with EmulatedCuda() as gpu, pytest.raises(RuntimeError, match=OTHER_GENERATOR.format(place, found)):
         draw(gpu.on_gpu(torch.ones(3, 4)))
 
 
 def test_a_generator_of_the_device_draws_and_another_seed_draws_otherwise() -> None:
-    with StrictlyEmulatedCuda():
+    with EmulatedCuda():
         first, again, other = (torch.rand(8, device="cuda", generator=torch.Generator("cuda").manual_seed(n)) for n in (3, 3, 4))
         assert (str(first.device), seeded("cuda").device.type, seeded("cpu").device.type) == ("cuda:0", "cuda", "cpu")
         assert first.tolist() == again.tolist() != other.tolist()
@@ -62,7 +56,7 @@ def test_a_generator_of_the_device_draws_and_another_seed_draws_otherwise() -> N
 
 @pytest.mark.parametrize("ask", [lambda x: x.tolist(), lambda x: bool(x.all()), lambda x: torch.cuda.synchronize(), lambda x: x[0].item()])
 def test_a_wait_is_an_error_where_it_is_asked_to_be(ask: Callable[[Tensor], Any]) -> None:
-    with StrictlyEmulatedCuda() as gpu:
+    with EmulatedCuda() as gpu:
         x = gpu.on_gpu(torch.ones(3))
         ask(x)
         torch.cuda.set_sync_debug_mode("error")
@@ -85,15 +79,15 @@ def captured_draws(generator: torch.Generator | None, registered: bool) -> list[
 
 @pytest.mark.parametrize("default", [True, False])
 def test_a_recording_draws_anew_at_each_replay(default: bool) -> None:
-    with StrictlyEmulatedCuda():
+    with EmulatedCuda():
         first, second = captured_draws(None if default else seeded("cuda"), registered=True)
     assert first != second
 
 
 def test_a_recording_refuses_a_generator_that_it_does_not_know() -> None:
-    with StrictlyEmulatedCuda(), pytest.raises(RuntimeError, match=UNREGISTERED.partition(" (")[0]):
+    with EmulatedCuda(), pytest.raises(RuntimeError, match=UNREGISTERED.partition(" (")[0]):
         captured_draws(seeded("cuda"), registered=False)
-    with StrictlyEmulatedCuda(), pytest.raises(RuntimeError, match="for generator but found"):
+    with EmulatedCuda(), pytest.raises(RuntimeError, match="for generator but found"):
         captured_draws(seeded("cpu"), registered=True)
 
 
@@ -105,7 +99,7 @@ def test_the_loop_gives_the_tokens_of_the_cpu_and_waits_once_a_step_at_the_most(
     choices: list[dict[str, Any]] = [{"temperature": 0.0, "eos_token_id": 5}, {"temperature": 0.8, "top_p": 0.9}]
     for options in choices:
         want = generate_batch(model, PROMPTS, max_new_tokens=STEPS, generator=seeded("cpu"), **options)
-        with StrictlyEmulatedCuda() as gpu:
+        with EmulatedCuda() as gpu:
             got = generate_batch(model, PROMPTS, max_new_tokens=STEPS, generator=seeded("cuda"), device="cuda", **options)
         assert got == want
         assert gpu.launches.waits <= STEPS + 1  # the last one reads the answers
@@ -113,7 +107,7 @@ def test_the_loop_gives_the_tokens_of_the_cpu_and_waits_once_a_step_at_the_most(
 
 def test_the_loop_on_a_gpu_refuses_the_cpus_generator() -> None:
     model = load_model("tiny").weights_only()
-    with StrictlyEmulatedCuda(), pytest.raises(RuntimeError, match=OTHER_GENERATOR.format("cuda", "cpu")):
+    with EmulatedCuda(), pytest.raises(RuntimeError, match=OTHER_GENERATOR.format("cuda", "cpu")):
         generate_batch(model, PROMPTS, max_new_tokens=1, generator=seeded("cpu"), device="cuda")
 
 
@@ -142,7 +136,7 @@ def on_the_cpu() -> list[Tensor]:
 def fault_of(capture: Callable[..., Callable[[Tensor], Tensor]]) -> str:
     """What is wrong with it on a GPU, in words; nothing if it is right. It goes on with its own tokens, as a server does."""
     model = load_model("tiny", dtype=torch.float64).weights_only()
-    with StrictlyEmulatedCuda() as gpu:
+    with EmulatedCuda() as gpu:
         token, num_pad, cache = after_the_prompts(model, 4 + STEPS, "cpu")  # so that the GPU's library has computed nothing yet
         there = model.to(device="cuda")
         token, num_pad, keys, values = (each.to(device="cuda") for each in (token, num_pad, cache.keys, cache.values))
@@ -210,7 +204,7 @@ WRONG: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "recordings",
         [
             ("nonlocal taken", "nonlocal taken, graph, out"),
-            ("        graph.replay()\n", f"        {NEW_GRAPH.replace('    with', 'with')}\n            out = run()\n        graph.replay()\n"),
+            ("graph.replay()", f"{NEW_GRAPH.replace('    with', 'with')}\n            out = run()\n        graph.replay()"),
         ],
     ),
     "records inside a recording": ("capturing", [("            out = run()", f"            {NEW_GRAPH}\n                out = run()")]),
@@ -236,7 +230,7 @@ def test_a_wrong_capture_is_caught(mistake: str) -> None:
 
 def test_a_captured_step_starts_a_replay_and_little_else() -> None:
     model = load_model("tiny").weights_only()
-    with StrictlyEmulatedCuda() as gpu:
+    with EmulatedCuda() as gpu:
         there = model.to(device="cuda")
         token, num_pad, cache = after_the_prompts(there, 8, "cuda")
         step = capture_decode(there, num_pad, 4, cache.keys, cache.values)
@@ -252,7 +246,7 @@ def test_a_captured_step_starts_a_replay_and_little_else() -> None:
 def test_the_check_of_tokens_and_waits_passes_with_the_reference() -> None:
     """It is skipped without a GPU: here it runs on the stand-in, so that the first machine with a GPU is not the first to try it."""
     (check,) = (check for check in load_checks("batching") if check.function.__name__ == "test_tokens_and_waits_on_a_gpu")
-    with StrictlyEmulatedCuda():
+    with EmulatedCuda():
         verdict = run_check("batching", check, LocalStudent(dict(vars(reference("batching")))))
     assert verdict.outcome == PASS, show(verdict.message)
 
@@ -267,7 +261,7 @@ def test_the_lessons_cell_for_a_gpu_runs_through(capsys: pytest.CaptureFixture[s
     names["big"] = load_model("tiny")
     rungs: list[tuple[str, float, int]] = []
     names["rung"] = lambda name, tokens_per_second, *, model, batch: rungs.append((name, tokens_per_second, batch))
-    with StrictlyEmulatedCuda():
+    with EmulatedCuda():
         exec(source, names)
     said = capsys.readouterr().out
     ((name, speed, batch),) = rungs

@@ -3,8 +3,9 @@
 While `EmulatedCuda` is entered, the tensors that it was given report that they are on `cuda:0`, and so do all tensors made from them or
 with `device="cuda"`. They hold real values, so the result of an emulated run is a result. Operations that CUDA refuses are refused: tensors
 of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second recording inside
-the first, and a library's first product (it allocates, which a recording must not see). Races that CUDA leaves undefined are refused too:
-the use of memory that another stream writes, without having waited for that stream. Recording runs nothing: the recorded operations run at
+the first, and a library's first product (it allocates, which a recording must not see); a generator of another device. Errors that CUDA
+leaves undefined are refused too: the use of memory that another stream writes, without having waited for that stream, and a replay on
+memory that was freed. Recording runs nothing: the recorded operations run at
 `replay`, on the same memory and with the Python numbers of the recording, as on a GPU.
 """
 
@@ -26,6 +27,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 CUDA = torch.device("cuda", 0)
 CAPTURING = "CUDA error: operation not permitted when stream is capturing"
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+OTHER_GENERATOR = "Expected a '{}' device type for generator but found '{}'"
+UNREGISTERED = "a generator draws inside a recording and is not registered with it (CUDAGraph.register_generator_state)"
+SYNCHRONIZES = "called a synchronizing CUDA operation"
+NAME = "an emulated GPU, on the CPU"
 RACE = "this stream uses a tensor that another stream may still be writing: it has not waited for that one (wait_stream)"
 FREED = (
     "this graph reads or writes memory that was freed after the recording: a graph knows addresses and keeps no tensor alive, so hold "
@@ -77,6 +82,8 @@ class EmulatedCuda(TorchFunctionMode):
         super().__init__()
         self.launches = Launches()
         self.recording: Recording | None = None
+        self.graph_made: Graph | None = None
+        self.sync_debug_mode = "default"
         self.streams = [Stream(self)]
         self.written: dict[int, Written] = {}
         self.warm = False
@@ -96,14 +103,16 @@ class EmulatedCuda(TorchFunctionMode):
 
     def __enter__(self) -> EmulatedCuda:
         super().__enter__()
-        for name, stand_in in (
+        self._patches.enter_context(mock.patch.object(torch, "Generator", Generator))
+        for name, emulated in (
             ("is_available", lambda: True), ("synchronize", self.wait), ("Stream", lambda *a, **k: Stream(self)),
             ("current_stream", lambda *a: self.streams[-1]), ("default_stream", lambda *a: self.streams[0]), ("stream", self.stream),
             ("CUDAGraph", Graph), ("graph", self.graph), ("is_current_stream_capturing", lambda: self.recording is not None),
             ("current_device", lambda: 0), ("device_count", lambda: 1), ("empty_cache", lambda: None),
-            ("device", lambda *a: contextlib.nullcontext()), ("graph_pool_handle", lambda: (0, 0)),
+            ("device", lambda *a: contextlib.nullcontext()), ("graph_pool_handle", lambda: (0, 0)), ("get_device_name", lambda *a: NAME),
+            ("set_sync_debug_mode", lambda mode: setattr(self, "sync_debug_mode", mode)),
         ):  # fmt: skip
-            self._patches.enter_context(mock.patch.object(torch.cuda, name, stand_in))
+            self._patches.enter_context(mock.patch.object(torch.cuda, name, emulated))
         self._patches.enter_context(self._counter)
         return self
 
@@ -127,6 +136,7 @@ class EmulatedCuda(TorchFunctionMode):
             raise RuntimeError(CAPTURING)
         self.launches.captures += 1
         self.written.clear()  # it begins by waiting for everything
+        self.graph_made = graph
         graph.recording = self.recording = Recording()
         graph.rehearsed = self
         try:
@@ -139,6 +149,8 @@ class EmulatedCuda(TorchFunctionMode):
             self.recording = None
 
     def wait(self, *args: Any) -> None:
+        if self.sync_debug_mode == "error":
+            raise RuntimeError(SYNCHRONIZES)
         if self.recording is not None:
             raise RuntimeError(CAPTURING)
         self.launches.waits += 1
@@ -160,12 +172,18 @@ class EmulatedCuda(TorchFunctionMode):
     # What torch does with tensors that stand on the GPU
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is Tensor.cuda:
+            function, args, kwargs = Tensor.to, (args[0], "cuda"), {}
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", "")
         if name == "__get__":
             return self._attribute(function, args)
-        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        leaves = tree_leaves((args, kwargs))
+        given = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         here = [tensor for tensor in given if getattr(tensor, ON, False)]
+        for leaf in leaves:
+            if isinstance(leaf, torch._C.Generator):
+                self._check_generator(leaf, kwargs.get("device", CUDA if here else "cpu"))
         asked, args, kwargs = self._asked_device(name, args, kwargs)
         if here and name in WAITS:
             self.wait()
@@ -186,6 +204,14 @@ class EmulatedCuda(TorchFunctionMode):
         if asked is not None and given and out is given[0] and stays != bool(here):
             out = out.clone()  # on the other device it is another tensor
         return tree_map(self._mark, out) if stays and name not in WAITS else out
+
+    def _check_generator(self, generator: torch._C.Generator, device: Any) -> None:
+        """Refuse a generator of another device, and inside a recording one that the graph does not know."""
+        kind = torch.device(device).type
+        if generator.device.type != kind:
+            raise RuntimeError(OTHER_GENERATOR.format(kind, generator.device.type))
+        if self.recording is not None and generator not in (self.graph_made.generators if self.graph_made else ()):
+            raise RuntimeError(UNREGISTERED)
 
     def _attribute(self, function: Any, args: Any) -> Any:
         value = function(*args)
@@ -347,10 +373,16 @@ class Recording(TorchDispatchMode):
 
 
 class Graph:
-    """The emulated torch.cuda.CUDAGraph."""
+    """The emulated torch.cuda.CUDAGraph, with the generators that may draw inside it."""
 
     recording: Recording | None = None
     rehearsed: EmulatedCuda
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.generators: list[torch._C.Generator] = []
+
+    def register_generator_state(self, generator: torch._C.Generator) -> None:
+        self.generators.append(generator)
 
     def replay(self) -> None:
         if self.recording is None:
@@ -362,6 +394,24 @@ class Graph:
         self.rehearsed.launches.replays += 1
         with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self.rehearsed):
             self.recording.run()
+
+
+class Generator(torch.Generator):
+    """A torch.Generator with a device that is only a label."""
+
+    label: torch.device
+
+    def __new__(cls, device: str | torch.device = "cpu") -> Generator:
+        made = super().__new__(cls, "cpu")  # type: ignore[call-arg]
+        made.label = CUDA if torch.device(device).type == "cuda" else torch.device("cpu")
+        return made
+
+    def __init__(self, device: str | torch.device = "cpu") -> None:
+        super().__init__()
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return self.label
 
 
 def _copied(value: Any) -> Any:
