@@ -48,7 +48,8 @@ def install(version: str) -> int:
         reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR: ")), "ERROR: no reason given")
         print(
             f"No build of torch {version} for processors from {index} ({reason.removeprefix('ERROR: ')}). "
-            "Installing torch from pip's usual index, which on Linux brings CUDA: 2.7 GB to download. To avoid it, set TORCH_CPU_INDEX to a mirror that you can reach.",
+            "Installing torch from pip's usual index, which on Linux brings CUDA: 2.7 GB to download. To avoid it, set TORCH_CPU_INDEX to "
+            "a mirror that you can reach.",
             flush=True,
         )
     return subprocess.run([*pip, f"torch=={version}"], check=False).returncode
