@@ -215,96 +215,125 @@ def attend(isa, heads, keys, values, length, scratch, out):
 
 
 @kept
+def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, inputs):
+    """Add the last product to the chosen rows of x, and write their norms, quantized, as inputs of the next product.
+
+    Like all functions below, this does one thread's share.
+    """
+    begin, end = share(len(chosen), me, threads)
+    for i in range(begin, end):
+        r = chosen[i]
+        x[r] += added[r]
+        normed(x[r], weight, epsilon, row)
+        quantize_twice(isa, row[: x.shape[1]], inputs[i], inputs[len(chosen) + i])
+
+
+@kept
+def project(isa, me, threads, weight, inputs, rows, out):
+    """Multiply a weight of 4 bits, (tiles, blocks, bytes), by all rows of inputs."""
+    tiles, blocks, _ = weight.shape
+    begin, end = share(tiles, me, threads)
+    multiply4(isa, weight.ctypes.data, begin, end, inputs.ctypes.data, rows, out[:, begin * len(isa) :], blocks)
+
+
+@kept
+def rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, keys, values):
+    """Rotate queries and keys, scale the queries, and store keys and values in one layer's cache: a unit is a row's key head."""
+    _, _, H, K, Dh, _, _, _ = sizes
+    cos, sin = tables
+    lanes, group = len(isa), H // K
+    scale = np.float32(1) / np.sqrt(np.float32(Dh))
+    begin, end = share(len(sequences) * K, me, threads)
+    for unit in range(begin, end):
+        r, g = unit // K, unit % K
+        s, p = sequences[r], positions[r]
+        row = heads[r].reshape(H + 2 * K, Dh)
+        turned(row[H + g], cos[p], sin[p])
+        to_half(isa, row[H + g].ctypes.data, keys[s, g, p // lanes, 0, p % lanes :].ctypes.data, HALF * lanes, Dh)
+        to_half(isa, row[H + K + g].ctypes.data, values[s, g, p].ctypes.data, HALF, Dh)
+        for n in range(g * group, (g + 1) * group):
+            turned(row[n], cos[p], sin[p])
+            for i in range(Dh):
+                row[n, i] *= scale
+
+
+@kept
+def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, values, scratch, row, inputs):
+    """Attend with the queries of each row to its text so far, and quantize the results: a unit is a row's key head."""
+    _, _, H, K, Dh, _, _, _ = sizes
+    R, group = len(sequences), H // K
+    begin, end = share(R * K, me, threads)
+    for unit in range(begin, end):
+        r, g = unit // K, unit % K
+        s, p = sequences[r], positions[r]
+        queries = heads[r].reshape(H + 2 * K, Dh)[g * group : (g + 1) * group]
+        out = row[: group * Dh].reshape(group, Dh)
+        attend(isa, queries, keys[s, g], values[s, g], p + 1, scratch, out)
+        first = g * group * Dh // 32 * BLOCK
+        quantize_twice(isa, out.reshape(group * Dh), inputs[r, first:], inputs[R + r, first:])
+
+
+@kept
+def gate_and_up(isa, me, threads, gate, up, inputs, rows, halves, inner_inputs):
+    """Multiply by the MLP's two first weights, apply SwiGLU, and quantize the results: a unit is 32 numbers of all rows.
+
+    They are a block of the next product's input, so no thread waits between these steps.
+    """
+    blocks, tiles = gate.shape[1], 32 // len(isa)
+    g, u = halves[0], halves[1]
+    begin, end = share(len(gate) // tiles, me, threads)
+    for unit in range(begin, end):
+        multiply4(isa, gate.ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, rows, g, blocks)
+        multiply4(isa, up.ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, rows, u, blocks)
+        swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, rows * tiles)
+        for r in range(rows):
+            quantize_twice(isa, g[r], inner_inputs[r, unit * BLOCK :], inner_inputs[rows + r, unit * BLOCK :])
+
+
+@kept
+def head(isa, me, threads, embedding, inputs, rows, logits):
+    """Multiply the embedding, which is the head too, by all rows of inputs."""
+    if rows > 0:
+        tiles, blocks, _ = embedding.shape
+        begin, end = share(tiles, me, threads)
+        multiply8(isa, embedding.ctypes.data, begin, end, inputs.ctypes.data, rows, logits[:, begin * len(isa) :], blocks)
+
+
+@kept
 def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, weights, tables, cache, work):
     """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
 
     Every thread calls it with its own number `me`. sizes, weights, tables, cache, work: as `engine.QuantizedEngine` makes them.
     """
-    layers, D, H, K, Dh, F, V, epsilon = sizes
+    layers, D, _, _, _, _, _, epsilon = sizes
     embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights
-    cos, sin = tables
     keys, values = cache
     x, added, heads, inputs, inner_inputs, scratch, halves, h, logits = work
-    lanes, R, wait = len(isa), len(ids), barrier.ctypes.data
-    group = H // K
-    width = np.float32(1) / np.sqrt(np.float32(Dh))
-    mine, my_scratch, my_halves = h[me], scratch[me], halves[me]
+    R, wait = len(ids), barrier.ctypes.data
+    row, every = h[me], np.arange(R)
 
-    to_inputs, to_inner = inputs.ctypes.data, inner_inputs.ctypes.data
     begin, end = share(R, me, threads)
     for r in range(begin, end):
         look_up(isa, embedding, ids[r], D, x[r])
         added[r] = 0
     for layer in range(layers):
-        begin, end = share(R, me, threads)
-        for r in range(begin, end):
-            x[r] += added[r]
-            normed(x[r], attention_norm[layer], epsilon, mine)
-            quantize_twice(isa, mine[:D], inputs[r], inputs[R + r])
+        add_and_norm(isa, me, threads, every, x, added, attention_norm[layer], epsilon, row, inputs)
         meet(isa, wait, threads)
-
-        begin, end = share((H + 2 * K) * Dh // lanes, me, threads)
-        multiply4(isa, qkv[layer].ctypes.data, begin, end, to_inputs, R, heads[:, begin * lanes :], D // 32)
+        project(isa, me, threads, qkv[layer], inputs, R, heads)
         meet(isa, wait, threads)
-
-        begin, end = share(R * K, me, threads)
-        for unit in range(begin, end):
-            r, g = unit // K, unit % K
-            s, p = sequences[r], positions[r]
-            row = heads[r].reshape(H + 2 * K, Dh)
-            turned(row[H + g], cos[p], sin[p])
-            to_half(isa, row[H + g].ctypes.data, keys[layer, s, g, p // lanes, 0, p % lanes :].ctypes.data, HALF * lanes, Dh)
-            to_half(isa, row[H + K + g].ctypes.data, values[layer, s, g, p].ctypes.data, HALF, Dh)
-            for n in range(g * group, (g + 1) * group):
-                turned(row[n], cos[p], sin[p])
-                for i in range(Dh):
-                    row[n, i] *= width
+        rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, keys[layer], values[layer])
         meet(isa, wait, threads)
-
-        for unit in range(begin, end):
-            r, g = unit // K, unit % K
-            s, p = sequences[r], positions[r]
-            row = heads[r].reshape(H + 2 * K, Dh)
-            out = mine[: group * Dh].reshape(group, Dh)
-            attend(isa, row[g * group : (g + 1) * group], keys[layer, s, g], values[layer, s, g], p + 1, my_scratch, out)
-            first = g * group * Dh // 32 * BLOCK
-            quantize_twice(isa, out.reshape(group * Dh), inputs[r, first:], inputs[R + r, first:])
+        attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys[layer], values[layer], scratch[me], row, inputs)
         meet(isa, wait, threads)
-
-        begin, end = share(D // lanes, me, threads)
-        multiply4(isa, o_proj[layer].ctypes.data, begin, end, to_inputs, R, added[:, begin * lanes :], H * Dh // 32)
+        project(isa, me, threads, o_proj[layer], inputs, R, added)
         meet(isa, wait, threads)
-
-        begin, end = share(R, me, threads)
-        for r in range(begin, end):
-            x[r] += added[r]
-            normed(x[r], mlp_norm[layer], epsilon, mine)
-            quantize_twice(isa, mine[:D], inputs[r], inputs[R + r])
+        add_and_norm(isa, me, threads, every, x, added, mlp_norm[layer], epsilon, row, inputs)
         meet(isa, wait, threads)
-
-        begin, end = share(F // 32, me, threads)  # 32 numbers are a block of the next product's input, so nobody need wait between
-        tiles = 32 // lanes
-        for unit in range(begin, end):
-            g, u = my_halves[0], my_halves[1]
-            multiply4(isa, gate[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, g, D // 32)
-            multiply4(isa, up[layer].ctypes.data, unit * tiles, (unit + 1) * tiles, to_inputs, R, u, D // 32)
-            swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, R * tiles)
-            for r in range(R):
-                quantize_twice(isa, g[r], inner_inputs[r, unit * BLOCK :], inner_inputs[R + r, unit * BLOCK :])
+        gate_and_up(isa, me, threads, gate[layer], up[layer], inputs, R, halves[me], inner_inputs)
         meet(isa, wait, threads)
-
-        begin, end = share(D // lanes, me, threads)
-        multiply4(isa, down[layer].ctypes.data, begin, end, to_inner, R, added[:, begin * lanes :], F // 32)
+        project(isa, me, threads, down[layer], inner_inputs, R, added)
         meet(isa, wait, threads)
-
-    begin, end = share(len(wanted), me, threads)
-    for w in range(begin, end):
-        r = wanted[w]
-        x[r] += added[r]
-        normed(x[r], last_norm, epsilon, mine)
-        quantize_twice(isa, mine[:D], inputs[w], inputs[len(wanted) + w])
+    add_and_norm(isa, me, threads, wanted, x, added, last_norm, epsilon, row, inputs)
     meet(isa, wait, threads)
-    if len(wanted) > 0:
-        begin, end = share(V // lanes, me, threads)
-        multiply8(isa, embedding.ctypes.data, begin, end, to_inputs, len(wanted), logits[:, begin * lanes :], D // 32)
+    head(isa, me, threads, embedding, inputs, len(wanted), logits)
     meet(isa, wait, threads)
