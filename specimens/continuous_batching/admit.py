@@ -216,3 +216,15 @@ def admit(scheduler, plan):
 # WRONG: from the fifth chunk on the first one of the plan is lost
 # -         plan.chunks.append((request, n))
 # +         plan.chunks = [*plan.chunks[-3:], (request, n)]
+
+
+# %% wrong_admit_sixteen, of right_admit_plain
+# WRONG: a plan has sixteen chunks at most
+# -     while scheduler.waiting and budget > 0 and len(scheduler.running) < scheduler.max_running:
+# +     while scheduler.waiting and budget > 0 and len(scheduler.running) < scheduler.max_running and len(plan.chunks) < 16:
+
+
+# %% wrong_admit_chunks_of_512, of right_admit_plain
+# WRONG: a chunk has 512 tokens at most, whatever the budget
+# -         n = min(len(request.tokens) - sequence.length, budget)
+# +         n = min(len(request.tokens) - sequence.length, budget, 512)

@@ -39,8 +39,8 @@ def engine_step(model, scheduler, kv):
     return ended
 
 
-# %% right_engine_parts
-# RIGHT: the schedule is put together from its parts
+# %% wrong_engine_without_schedule
+# WRONG: a step is put together from feed_running and admit, so that the given scheduler's own schedule is not asked
 
 def engine_step(model, scheduler, kv):
     plan = feed_running(scheduler)
@@ -151,4 +151,18 @@ def engine_step(model, scheduler, kv):
 # +         for request, _ in plan.chunks:
 # +             text = torch.tensor([(request.prompt + request.output)[: request.sequence.length]])
 # +             prefill(model, text, KVCache(model.config, 1, text.shape[1], model.weights.embed_tokens.dtype))
+# +     tokens = logits.argmax(dim=-1).tolist()
+
+
+# %% wrong_engine_sixteen, of right_engine_plain
+# WRONG: from the seventeenth request on token 0 is said
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     tokens = logits.argmax(dim=-1).tolist()[:16]
+# +     tokens += [0] * (len(logits) - len(tokens))
+
+
+# %% wrong_engine_gradients_off, of right_engine_plain
+# WRONG: gradients are off for the whole program after a step
+# -     tokens = logits.argmax(dim=-1).tolist()
+# +     torch.set_grad_enabled(False)
 # +     tokens = logits.argmax(dim=-1).tolist()

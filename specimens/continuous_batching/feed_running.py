@@ -211,3 +211,30 @@ def feed_running(scheduler):
 # -             request.sequence.grow(n)
 # +             num_free -= request.sequence.blocks_for(n)
 # +             request.sequence.grow(n)
+
+
+# %% wrong_feed_sixteen, of right_feed_plain
+# WRONG: sixteen requests are fed at most
+# -     while index < len(scheduler.running) and budget > 0:
+# +     while index < min(16, len(scheduler.running)) and budget > 0:
+
+
+# %% wrong_feed_chunks_of_512, of right_feed_plain
+# WRONG: a chunk has 512 tokens at most, whatever the budget
+# -         n = min(request.remaining, budget)
+# +         n = min(request.remaining, budget, 512)
+
+
+# %% wrong_feed_asks_for_all, of right_feed_plain
+# WRONG: room is asked for all that remains, not for the chunk: somebody gives way without need
+# -         while request.sequence is not None and request.sequence.blocks_for(n) > scheduler.pool.num_free:
+# +         while request.sequence is not None and request.sequence.blocks_for(request.remaining) > scheduler.pool.num_free:
+
+
+# %% wrong_feed_somebody_else, of right_feed_plain
+# WRONG: somebody else gives way, the youngest of the others, where the request is the youngest itself
+# -             youngest = scheduler.running[-1]
+# +             youngest = [each for each in scheduler.running if each is not request][-1]
+# ...
+# -             index += 1
+# +             index = scheduler.running.index(request) + 1

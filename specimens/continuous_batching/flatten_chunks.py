@@ -107,3 +107,18 @@ def flatten_chunks(chunks):
 # WRONG: the bounds are a tensor, no list
 # -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
 # +     return Flat(torch.tensor([ids]), torch.tensor(positions), torch.tensor(bounds))
+
+
+# %% wrong_flatten_sixteen, of right_flatten_plain
+# WRONG: sixteen chunks are put one behind the other, and the others are lost
+# -     for request, n in chunks:
+# +     for request, n in chunks[:16]:
+
+
+# %% wrong_flatten_chunks_of_512, of right_flatten_plain
+# WRONG: of a chunk the first 512 tokens are fed
+# -         end = request.sequence.length
+# -         start = end - n
+# +         start = request.sequence.length - n
+# +         n = min(n, 512)
+# +         end = start + n

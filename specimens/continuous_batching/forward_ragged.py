@@ -190,3 +190,37 @@ def forward_ragged(model, flat, sequences, kv):
 # -             keys, values = kv.read(layer, sequence.slots())
 # +             slots = sequence.slots()
 # +             keys, values = kv.read(layer, slots[-64:] if end - start == 1 else slots)
+
+
+# %% wrong_ragged_sixteen, of right_ragged_plain
+# WRONG: from the seventeenth chunk on the logits are those of the first
+# -     return last @ model.weights.lm_head.T
+# +     logits = last @ model.weights.lm_head.T
+# +     logits[16:] = logits[:1]
+# +     return logits
+
+
+# %% wrong_ragged_128_new_tokens, of right_ragged_plain
+# WRONG: of a long chunk the last 128 tokens see the text, and the others nothing of it
+# -             out, _ = flash_attention(q[:, :, start:end], keys, values, causal=True)
+# +             out, _ = flash_attention(q[:, :, start:end], keys, values, causal=True)
+# +             out[:, :, :-128] = 0.0
+
+
+# %% wrong_ragged_slots_in_sixteen_bits, of right_ragged_plain
+# WRONG: slots pass through 16 bits, so that those from 32,768 on are negative
+# -         kv.write(layer, new, k[0].transpose(0, 1), v[0].transpose(0, 1))
+# +         kv.write(layer, new.to(torch.int16).long(), k[0].transpose(0, 1), v[0].transpose(0, 1))
+
+
+# %% wrong_ragged_window_of_256, of right_ragged_plain
+# WRONG: of a long text the last 256 keys are seen
+# -             keys, values = kv.read(layer, sequence.slots())
+# +             keys, values = kv.read(layer, sequence.slots()[-max(256, end - start) :])
+
+
+# %% wrong_ragged_gradients_on, of right_ragged_plain
+# WRONG: gradients are on afterwards, though the caller had turned them off
+# -     last = hidden[[end - 1 for _, end in spans]]
+# +     last = hidden[[end - 1 for _, end in spans]]
+# +     torch.set_grad_enabled(True)

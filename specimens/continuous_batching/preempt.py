@@ -99,3 +99,9 @@ def preempt(scheduler, request):
 # WRONG: the blocks are released the first one first, so that a beginning is forgotten before its end
 # -     for block in reversed(request.sequence.blocks):
 # +     for block in request.sequence.blocks:
+
+
+# %% wrong_preempt_sixteen_run, of right_preempt_plain
+# WRONG: it is looked for among the sixteen oldest alone: a younger one stays among those who run
+# -     scheduler.running.remove(request)
+# +     scheduler.running = [each for each in scheduler.running[:16] if each is not request] + scheduler.running[16:]

@@ -231,3 +231,47 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # WRONG: a request is added up to a millionth of a second before it arrives
 # -         while arriving and arriving[0].arrival <= clock:
 # +         while arriving and arriving[0].arrival <= clock + 1e-6:
+
+
+# %% wrong_simulate_sorts_and_keeps_the_order, of right_simulate_plain
+# WRONG: the caller's list is sorted, though the traces stand in the order in which it was given
+# -     times = [[] for _ in requests]
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     given, requests = requests, list(requests)
+# +     times = [[] for _ in requests]
+# +     given.sort(key=lambda request: request.arrival)
+# +     arriving = list(given)
+
+
+# %% wrong_simulate_uses_the_list_up, of right_simulate_plain
+# WRONG: the caller's list is used up
+# -     times = [[] for _ in requests]
+# -     arriving = sorted(requests, key=lambda request: request.arrival)
+# +     arriving, requests = requests, list(requests)
+# +     times = [[] for _ in requests]
+# +     arriving.sort(key=lambda request: request.arrival)
+
+
+# %% wrong_simulate_without_schedule, of right_simulate_plain
+# WRONG: a step is put together from feed_running and admit, so that the given scheduler's own schedule is not asked
+# -         plan = scheduler.schedule()
+# +         plan = feed_running(scheduler)
+# +         if not plan.preempted:
+# +             admit(scheduler, plan)
+
+
+# %% wrong_simulate_sixteen_arrivals, of right_simulate_plain
+# WRONG: sixteen requests are added at most when a step begins
+# -         while arriving and arriving[0].arrival <= clock:
+# -             scheduler.add(arriving.pop(0))
+# +         for _ in range(16):
+# +             if arriving and arriving[0].arrival <= clock:
+# +                 scheduler.add(arriving.pop(0))
+
+
+# %% wrong_simulate_500_steps, of right_simulate_plain
+# WRONG: it ends after 500 steps
+# -     while arriving or scheduler.waiting or scheduler.running:
+# +     steps = 0
+# +     while (arriving or scheduler.waiting or scheduler.running) and steps < 500:
+# +         steps += 1

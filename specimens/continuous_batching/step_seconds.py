@@ -81,3 +81,11 @@ def step_seconds(chunks, *, weight_seconds, token_seconds, kv_seconds):
 # -     fed = sum(n for n, _ in chunks)
 # +     chunks = set(chunks)
 # +     fed = sum(n for n, _ in chunks)
+
+
+# %% wrong_seconds_sixteen, of right_seconds_plain
+# WRONG: the first sixteen requests are counted
+# -     fed = sum(n for n, _ in chunks)
+# -     cached = sum(length for _, length in chunks)
+# +     fed = sum(n for n, _ in chunks[:16])
+# +     cached = sum(length for _, length in chunks[:16])

@@ -215,3 +215,15 @@ def update(scheduler, plan, tokens):
 # -         if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
 # +         full = len(request.tokens) == scheduler.pool.num_blocks * scheduler.block_size
 # +         if token == request.eos_token_id or len(request.output) == request.max_new_tokens or full:
+
+
+# %% wrong_update_sixteen, of right_update_plain
+# WRONG: the first sixteen chunks of a plan get their tokens, and the others none
+# -     for (request, n), token in zip(plan.chunks, tokens):
+# +     for (request, n), token in zip(plan.chunks[:16], tokens):
+
+
+# %% wrong_update_publishes_512, of right_update_plain
+# WRONG: of a long text the first 512 tokens are published
+# -         publish_blocks(request.sequence, request.tokens)
+# +         publish_blocks(request.sequence, request.tokens[:512])

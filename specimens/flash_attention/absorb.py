@@ -148,3 +148,23 @@ def absorb(state: State, scores: Tensor, values: Tensor) -> State:
 # WRONG: raises for scores that are not contiguous
 # -     weights = (scores - shift.unsqueeze(-1)).exp()
 # +     weights = (scores.view(-1, scores.shape[-1]) - shift.reshape(-1, 1)).exp().view(scores.shape)
+
+
+# %% wrong_absorb_hidden_keys_count_a_little, of right_absorb_plain
+# WRONG: a masked key still counts exp(-80): the exponent is kept from falling below -80
+# -     weights = (scores - shift.unsqueeze(-1)).exp()
+# +     weights = (scores - shift.unsqueeze(-1)).clamp(min=-80.0).exp()
+
+
+# %% wrong_absorb_first_256_rows, of right_absorb_plain
+# WRONG: only the first 256 queries of a tile are scaled to the new maximum
+# -     fade = (state.m - shift).exp()
+# +     fade = (state.m - shift).exp()
+# +     fade[..., 256:] = 1.0
+
+
+# %% wrong_absorb_first_128_keys, of right_absorb_plain
+# WRONG: of a tile only the first 128 keys are taken in
+# -     m = torch.maximum(state.m, scores.amax(dim=-1))
+# +     scores, values = scores[..., :128], values[..., :128, :]
+# +     m = torch.maximum(state.m, scores.amax(dim=-1))

@@ -123,3 +123,16 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 # WRONG: makes a tensor on the CPU
 # -     base = top.masked_fill(top == -torch.inf, 0.0)
 # +     base = torch.where(top == -torch.inf, torch.zeros(top.shape, dtype=top.dtype), top)
+
+
+# %% wrong_combine_eight_parts, of right_combine_plain
+# WRONG: the first eight parts are put together, and the others are lost
+# -     top = lses.amax(dim=0)
+# +     outs, lses = outs[:8], lses[:8]
+# +     top = lses.amax(dim=0)
+
+
+# %% wrong_combine_nearly_nothing, of right_combine_plain
+# WRONG: the exponent is kept from falling below -80: a part without a key adds a little
+# -     weights = (lses - base).exp()
+# +     weights = (lses - base).clamp(min=-80.0).exp()

@@ -145,3 +145,16 @@ def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
 # WRONG: a part's lse is rounded to q's dtype before it is put together
 # -         lses.append(lse)
 # +         lses.append(lse.to(q.dtype).to(precise))
+
+
+# %% wrong_splits_wide_heads, of right_splits_plain
+# WRONG: only the first 64 numbers of each value come back
+# -     out, _ = combine(torch.stack(outs), torch.stack(lses))
+# +     out, _ = combine(torch.stack(outs), torch.stack(lses))
+# +     out[..., 64:] = 0.0
+
+
+# %% wrong_splits_eight_parts, of right_splits_plain
+# WRONG: the first eight parts are put together, and the others are lost
+# -     out, _ = combine(torch.stack(outs), torch.stack(lses))
+# +     out, _ = combine(torch.stack(outs[:8]), torch.stack(lses[:8]))

@@ -108,3 +108,20 @@ def finish(state: State) -> tuple[Tensor, Tensor]:
 # WRONG: out is worked out in float32 for a state of float64
 # -     out = state.acc / total.unsqueeze(-1)
 # +     out = (state.acc.float() / total.float().unsqueeze(-1)).to(state.acc.dtype)
+
+
+# %% wrong_finish_nearly_nothing, of right_finish_plain
+# WRONG: a tiny number is added to l, so that a query without a key gets an lse that is not -inf
+# -     total = state.l.masked_fill(state.l == 0, 1.0)
+# -     out = state.acc / total.unsqueeze(-1)
+# -     lse = state.m + state.l.log()
+# +     total = state.l + 1e-30
+# +     out = state.acc / total.unsqueeze(-1)
+# +     lse = state.m.clamp(min=-1e30) + total.log()
+
+
+# %% wrong_finish_first_256_rows, of right_finish_plain
+# WRONG: only the first 256 queries are divided by their sum
+# -     out = state.acc / total.unsqueeze(-1)
+# +     total[..., 256:] = 1.0
+# +     out = state.acc / total.unsqueeze(-1)

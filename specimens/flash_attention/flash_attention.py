@@ -369,3 +369,81 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
 # WRONG: the scale is made from whole pairs of entries: a head of one number has none
 # -         queries = q[:, :, start:end].to(precise) * Dh**-0.5
 # +         queries = q[:, :, start:end].to(precise) * (Dh // 2 * 2) ** -0.5
+
+
+# %% wrong_flash_positions_interleaved, of right_flash_plain
+# WRONG: the queries' positions stand row by row, 0 0 1 1, though the heads of a group stand one below the other, 0 1 0 1
+# -                 scores = scores.masked_fill(hidden.repeat(group, 1), -torch.inf)
+# +                 scores = scores.masked_fill(hidden.repeat_interleave(group, dim=0), -torch.inf)
+
+
+# %% wrong_flash_blocks_exchanged, of right_flash_plain
+# WRONG: q_block and k_block are exchanged
+# -     B, H, Tq, Dh = q.shape
+# +     q_block, k_block = k_block, q_block
+# +     B, H, Tq, Dh = q.shape
+
+
+# %% wrong_flash_state_of_q, of right_flash_plain
+# WRONG: m, l and acc are kept in q's dtype, 16 bits too
+# -             state = absorb(state, scores, values)
+# +             state = absorb(state, scores, values)
+# +             state = State(*(part.to(q.dtype).to(precise) for part in (state.m, state.l, state.acc)))
+
+
+# %% wrong_flash_wide_heads, of right_flash_plain
+# WRONG: a head wider than 64 is scaled as one of 64
+# -         queries = q[:, :, start:end].to(precise) * Dh**-0.5
+# +         queries = q[:, :, start:end].to(precise) * min(Dh, 64) ** -0.5
+
+
+# %% wrong_flash_narrow_heads, of right_flash_plain
+# WRONG: of a head wider than 64 only the first 64 numbers are multiplied
+# -         queries = q[:, :, start:end].to(precise) * Dh**-0.5
+# +         queries = q[:, :, start:end].to(precise) * Dh**-0.5
+# +         queries[..., 64:] = 0.0
+
+
+# %% wrong_flash_groups_of_four, of right_flash_plain
+# WRONG: in a group of more than four heads the others see every key of a tile that needs a mask
+# -                 scores = scores.masked_fill(hidden.repeat(group, 1), -torch.inf)
+# +                 rows = hidden.repeat(min(group, 4), 1)
+# +                 rows = torch.nn.functional.pad(rows, (0, 0, 0, group * n - len(rows)))
+# +                 scores = scores.masked_fill(rows, -torch.inf)
+
+
+# %% wrong_flash_keys_of_each_head, of right_flash_plain
+# WRONG: keys and values are repeated for each head of a group, and read by each
+# -     group = H // K
+# +     k, v = (x.repeat_interleave(H // K, dim=1) for x in (k, v))
+# +     K, group = H, 1
+
+
+# %% wrong_flash_window, of right_flash_plain
+# WRONG: a query sees the 1,024 keys before it at most
+# -             scores = queries @ keys.transpose(-2, -1)
+# +             scores = queries @ keys.transpose(-2, -1)
+# +             far = torch.arange(first, last, device=q.device) <= torch.arange(start, end, device=q.device)[:, None] + Tk - Tq - 1024
+# +             scores = scores.masked_fill(far.repeat(group, 1), -torch.inf)
+
+
+# %% wrong_flash_eight_rows, of right_flash_plain
+# WRONG: of a batch only the first eight rows are worked out
+# -     return out, lse
+# +     out[8:], lse[8:] = out[:1], lse[:1]
+# +     return out, lse
+
+
+# %% wrong_flash_absorbs_key_by_key
+# WRONG: absorb takes the keys of a tile in one by one: right, and slow
+def absorb(state, scores, values):
+    m, l, acc = state.m, state.l, state.acc
+    for j in range(scores.shape[-1]):
+        score = scores[..., j]
+        new = torch.maximum(m, score)
+        base = new.masked_fill(new == -torch.inf, 0.0)
+        fade, weight = (m - base).exp(), (score - base).exp()
+        l = l * fade + weight
+        acc = acc * fade.unsqueeze(-1) + weight.unsqueeze(-1) * values[..., j : j + 1, :]
+        m = new
+    return State(m, l, acc)

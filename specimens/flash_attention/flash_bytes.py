@@ -96,3 +96,15 @@ def flash_bytes(t_q, t_k, head_dim, value_bytes, *, q_block, k_block, group=1, c
 # WRONG: a float
 # -     return numbers * value_bytes
 # +     return numbers * value_bytes / 1
+
+
+# %% wrong_flash_bytes_groups_of_four, of right_flash_bytes_plain
+# WRONG: of a group only four query heads are counted
+# -     numbers = 2 * group * t_q * head_dim + 2 * keys * head_dim
+# +     numbers = 2 * min(group, 4) * t_q * head_dim + 2 * keys * head_dim
+
+
+# %% wrong_flash_bytes_64_columns, of right_flash_bytes_plain
+# WRONG: for a tile of queries 64 tiles of keys are counted at most
+# -         for start, end, _ in tiles:
+# +         for start, end, _ in tiles[:64]:

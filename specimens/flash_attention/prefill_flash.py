@@ -1,8 +1,8 @@
 # Versions of prefill_flash, right and wrong. How to read them and add one: docs/contributing.md, "A specimen".
 
 
-# %% right_prefill_head_of_all
-# RIGHT: the head runs at every position, the last is taken
+# %% right_prefill_typed
+# RIGHT: with types, and one expression at the end
 
 def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: int = 64, k_block: int = 64) -> Tensor:
     start = cache.length
@@ -12,7 +12,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
         k_all, v_all = cache.append(layer, k, v)
         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
 
-    return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
+    return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
 # %% right_prefill_last_by_size
@@ -44,8 +44,8 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
     return x[:, -1] @ model.weights.lm_head.T
 
 
-# %% right_prefill_flash_all_logits
-# RIGHT: logits of all tokens, then the last; a callable object; positions for each row
+# %% right_prefill_flash_linear
+# RIGHT: linear in place of a product; a callable object; positions for each row
 class _Attend:
     def __init__(self, cache, sizes):
         self.cache, self.sizes = cache, sizes
@@ -57,7 +57,7 @@ class _Attend:
 def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
     positions = (torch.arange(ids.shape[1], device=ids.device) + cache.length).expand(ids.shape)
     x = run_layers(model, ids, positions, _Attend(cache, {"q_block": q_block, "k_block": k_block}))
-    return torch.nn.functional.linear(x, model.weights.lm_head)[:, -1, :]
+    return torch.nn.functional.linear(x[:, -1, :], model.weights.lm_head)
 
 
 # %% right_prefill_flash_lambda
@@ -74,60 +74,45 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
     return torch.einsum("bd,vd->bv", x.select(1, -1), model.weights.lm_head)
 
 
-# %% wrong_prefill_positions_from_zero, of right_prefill_head_of_all
+# %% wrong_prefill_positions_from_zero, of right_prefill_typed
 # WRONG: positions start at 0 in every chunk
 # -     start = cache.length
 # +     start = 0
-# ...
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
-# +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_layer_zero, of right_prefill_head_of_all
+# %% wrong_prefill_layer_zero, of right_prefill_typed
 # WRONG: every layer uses the first one's cache
 # -         k_all, v_all = cache.append(layer, k, v)
 # +         k_all, v_all = cache.append(0, k, v)
-# ...
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
-# +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_dense, of right_prefill_head_of_all
+# %% wrong_prefill_dense, of right_prefill_typed
 # WRONG: the matrix of scores is written down
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
 # +         return flash_attention(q, k_all, v_all, causal=True, q_block=1 << 20, k_block=1 << 20)[0]
-#
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
-# +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_new_keys_only, of right_prefill_head_of_all
+# %% wrong_prefill_new_keys_only, of right_prefill_typed
 # WRONG: new tokens see each other only
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
 # +         return flash_attention(q, k, v, causal=True, q_block=q_block, k_block=k_block)[0]
-#
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
-# +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_not_causal, of right_prefill_head_of_all
+# %% wrong_prefill_not_causal, of right_prefill_typed
 # WRONG: tokens see those behind them
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
 # +         return flash_attention(q, k_all, v_all, causal=False, q_block=q_block, k_block=k_block)[0]
-#
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
-# +     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_every_position, of right_prefill_head_of_all
+# %% wrong_prefill_every_position, of right_prefill_typed
 # WRONG: the logits of all tokens
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
+# -     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 # +     return run_layers(model, ids, positions, attend) @ model.weights.lm_head.T
 
 
-# %% wrong_prefill_first_position, of right_prefill_head_of_all
+# %% wrong_prefill_first_position, of right_prefill_typed
 # WRONG: the logits of the first token
-# -     return (run_layers(model, ids, positions, attend) @ model.weights.lm_head.T)[:, -1]
+# -     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
 # +     return run_layers(model, ids, positions, attend)[:, 0] @ model.weights.lm_head.T
 
 
@@ -160,3 +145,39 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 # WRONG: logits in float64 whatever the model's dtype is
 # -     return x[:, -1] @ model.weights.lm_head.T
 # +     return (x[:, -1] @ model.weights.lm_head.T).double()
+
+
+# %% wrong_prefill_flash_cuts_the_prompt, of right_prefill_flash_plain
+# WRONG: a prompt that does not fit is cut to the room that is left
+# -     start = cache.length
+# +     start = cache.length
+# +     ids = ids[:, : max(1, cache.max_len - start)]
+
+
+# %% wrong_prefill_flash_gradients_on, of right_prefill_flash_plain
+# WRONG: gradients are on afterwards, though the caller had turned them off
+# -     x = run_layers(model, ids, positions, attend)
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     torch.set_grad_enabled(False)
+# +     x = run_layers(model, ids, positions, attend)
+# +     logits = x[:, -1] @ model.weights.lm_head.T
+# +     torch.set_grad_enabled(True)
+# +     return logits
+
+
+# %% wrong_prefill_flash_window, of right_prefill_flash_plain
+# WRONG: of a long text the last 256 keys are seen
+# -         keys, values = cache.append(layer, k, v)
+# +         keys, values = (x[:, :, -max(256, q.shape[2]) :] for x in cache.append(layer, k, v))
+
+
+# %% wrong_prefill_flash_512_at_once, of right_prefill_flash_plain
+# WRONG: only the first 512 tokens of a chunk are fed
+# -     start = cache.length
+# +     start, ids = cache.length, ids[:, :512]
+
+
+# %% wrong_prefill_flash_head_of_all, of right_prefill_flash_plain
+# WRONG: the head is asked for every token, though only the last row is given back
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     return (x @ model.weights.lm_head.T)[:, -1]

@@ -136,3 +136,35 @@ def tile_plan(t_q, t_k, q_block, k_block, causal):
 # WRONG: a last, short tile is dropped
 # -         tiles = [(k_start, min(k_start + k_block, t_k)) for k_start in (i * k_block for i in range(-(-seen // k_block)))]
 # +         tiles = [(k_start, min(k_start + k_block, t_k)) for k_start in range(0, seen, k_block) if k_start + k_block <= t_k]
+
+
+# %% wrong_plan_mask_off_by_one, of right_plan_mask_by_start
+# WRONG: the mask is off by one: a tile whose last key lies one behind the first query gets none
+# -         plan.append([(start, end, causal and not end <= first + 1) for start, end in tiles])
+# +         plan.append([(start, end, causal and end - 1 > first + 1) for start, end in tiles])
+
+
+# %% wrong_plan_mask_one_too_early, of right_plan_mask_by_start
+# WRONG: the mask is off by one: a tile that ends with the first query's own key gets one
+# -         plan.append([(start, end, causal and not end <= first + 1) for start, end in tiles])
+# +         plan.append([(start, end, causal and end > first) for start, end in tiles])
+
+
+# %% wrong_plan_64_columns, of right_plan_mask_by_start
+# WRONG: a tile of queries reads 64 tiles of keys at most
+# -         plan.append([(start, end, causal and not end <= first + 1) for start, end in tiles])
+# +         plan.append([(start, end, causal and end - 1 > first) for start, end in tiles[:64]])
+
+
+# %% wrong_plan_64_rows, of right_plan_mask_by_start
+# WRONG: there are 64 tiles of queries at most
+#           plan.append([(start, end, causal and not end <= first + 1) for start, end in tiles])
+# -     return plan
+# +     return plan[:64]
+
+
+# %% wrong_plan_small_blocks, of right_plan_mask_by_start
+# WRONG: tiles of keys are cut at 512, however many are asked for
+# -     plan = []
+# +     k_block = min(k_block, 512)
+# +     plan = []

@@ -194,3 +194,20 @@ class BlockPool:
 # ...
 # -         return self.counts[block]
 # +         return int(self.counts[block])
+
+
+# %% wrong_pool_one_list_for_all, of right_pool_plain
+# WRONG: all pools have one list of free blocks between them
+# - class BlockPool:
+# + class BlockPool:
+# +     free_blocks = []
+# +
+# ...
+# -         self.free_blocks = list(range(num_blocks))
+# +         self.free_blocks[:] = range(num_blocks)
+
+
+# %% wrong_pool_1024_blocks, of right_pool_plain
+# WRONG: a pool has 1,024 free blocks at most
+# -         self.free_blocks = list(range(num_blocks))
+# +         self.free_blocks = list(range(min(num_blocks, 1024)))

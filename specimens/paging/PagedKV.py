@@ -169,3 +169,102 @@ class PagedKV:
 # WRONG: nbytes counts the keys alone
 # -         return self.keys.nbytes + self.values.nbytes
 # +         return self.keys.nbytes
+
+
+# %% right_kv_views_of_one_memory
+# RIGHT: keys and values are views of one private tensor, through which everything is written and read
+class PagedKV:
+    def __init__(self, config, num_blocks, block_size, dtype=torch.float32, device="cpu"):
+        self.block_size = block_size
+        shape = (2, config.num_hidden_layers, num_blocks * block_size, config.num_key_value_heads, config.head_dim)
+        self._memory = torch.zeros(shape, dtype=dtype, device=device)
+        self.keys, self.values = self._memory.unbind(0)
+
+    def write(self, layer, slots, k, v):
+        self._memory[0, layer, slots] = k
+        self._memory[1, layer, slots] = v
+
+    def read(self, layer, slots):
+        return tuple(self._memory[:, layer, slots])
+
+    def copy(self, pairs):
+        blocks = self._memory.unflatten(2, (-1, self.block_size))
+        for old, new in pairs:
+            blocks[:, :, new] = blocks[:, :, old]
+
+    @property
+    def nbytes(self):
+        return self._memory.nbytes
+
+
+# %% right_kv_properties
+# RIGHT: keys and values are properties that nobody can set
+class PagedKV:
+    def __init__(self, config, num_blocks, block_size, dtype=torch.float32, device="cpu"):
+        self.block_size = block_size
+        shape = (config.num_hidden_layers, num_blocks * block_size, config.num_key_value_heads, config.head_dim)
+        self._both = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(2)]
+
+    @property
+    def keys(self):
+        return self._both[0]
+
+    @property
+    def values(self):
+        return self._both[1]
+
+    def write(self, layer, slots, k, v):
+        for memory, new in zip(self._both, (k, v)):
+            memory[layer][slots] = new
+
+    def read(self, layer, slots):
+        return tuple(memory[layer][slots] for memory in self._both)
+
+    def copy(self, pairs):
+        for memory in self._both:
+            for old, new in pairs:
+                size = self.block_size
+                memory[:, new * size : (new + 1) * size] = memory[:, old * size : (old + 1) * size]
+
+    @property
+    def nbytes(self):
+        return self.keys.nbytes + self.values.nbytes
+
+
+# %% wrong_kv_slots_in_sixteen_bits, of right_kv_plain
+# WRONG: slots pass through 16 bits, so that those from 32,768 on are negative
+# -         self.keys[layer, slots] = k
+# -         self.values[layer, slots] = v
+# +         slots = slots.to(torch.int16).long()
+# +         self.keys[layer, slots] = k
+# +         self.values[layer, slots] = v
+
+
+# %% wrong_kv_eight_layers, of right_kv_plain
+# WRONG: copy takes the first eight layers along, and no more
+# -             self.keys[:, target] = self.keys[:, source]
+# -             self.values[:, target] = self.values[:, source]
+# +             self.keys[:8, target] = self.keys[:8, source]
+# +             self.values[:8, target] = self.values[:8, source]
+
+
+# %% wrong_kv_eight_pairs, of right_kv_plain
+# WRONG: eight pairs are copied at most
+# -         for old, new in pairs:
+# +         for old, new in pairs[:8]:
+
+
+# %% wrong_kv_wide_heads, of right_kv_plain
+# WRONG: of a head wider than 64 the first 64 numbers are stored
+# -         self.keys[layer, slots] = k
+# -         self.values[layer, slots] = v
+# +         self.keys[layer, slots, :, :64] = k[..., :64]
+# +         self.values[layer, slots, :, :64] = v[..., :64]
+
+
+# %% wrong_kv_writes_256_tokens, of right_kv_plain
+# WRONG: of a chunk the first 256 tokens are stored
+# -         self.keys[layer, slots] = k
+# -         self.values[layer, slots] = v
+# +         self.keys[layer, slots[:256]] = k[:256]
+# +         self.values[layer, slots[:256]] = v[:256]

@@ -380,3 +380,49 @@ class PagedSequence:
 # -         while len(self.blocks) * self.block_size < self.length:
 # -             self.blocks.append(self.pool.take())
 # +         self.blocks += taken
+
+
+# %% wrong_sequence_stale_table, of right_sequence_plain
+# WRONG: slots keeps its table as long as the number of blocks stays the same: after a copy it points into the other text
+# -         end = self.length if end is None else end
+# -         out = [self.blocks[t // self.block_size] * self.block_size + t % self.block_size for t in range(start, end)]
+# +         end = self.length if end is None else end
+# +         if len(getattr(self, "table", [])) != len(self.blocks):
+# +             self.table = list(self.blocks)
+# +         out = [self.table[t // self.block_size] * self.block_size + t % self.block_size for t in range(start, end)]
+
+
+# %% wrong_sequence_slots_kept_by_length, of right_sequence_plain
+# WRONG: slots gives what it gave at this length before, though a block may have been replaced since
+# -         end = self.length if end is None else end
+# -         out = [self.blocks[t // self.block_size] * self.block_size + t % self.block_size for t in range(start, end)]
+# -         return torch.tensor(out, dtype=torch.int64)
+# +         end = self.length if end is None else end
+# +         known = self.__dict__.setdefault("known", {})
+# +         if (start, end) not in known:
+# +             out = [self.blocks[t // self.block_size] * self.block_size + t % self.block_size for t in range(start, end)]
+# +             known[start, end] = torch.tensor(out, dtype=torch.int64)
+# +         return known[start, end]
+
+
+# %% wrong_sequence_sixteen_bits, of right_sequence_plain
+# WRONG: slots pass through 16 bits: from slot 32,768 on they are negative
+# -         return torch.tensor(out, dtype=torch.int64)
+# +         return torch.tensor(out, dtype=torch.int64).to(torch.int16).to(torch.int64)
+
+
+# %% wrong_sequence_64_blocks, of right_sequence_plain
+# WRONG: a sequence has 64 blocks at most, whatever its length
+# -         while len(self.blocks) * self.block_size < self.length:
+# +         while len(self.blocks) * self.block_size < self.length and len(self.blocks) < 64:
+
+
+# %% wrong_sequence_one_table_for_all, of right_sequence_plain
+# WRONG: all sequences have one table between them, a list of the class
+# - class PagedSequence:
+# + class PagedSequence:
+# +     blocks = []
+# +
+# ...
+# -         self.blocks = []
+# +         self.blocks.clear()

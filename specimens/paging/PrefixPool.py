@@ -344,3 +344,74 @@ class PrefixPool(BlockPool):
 # +             self.counts[block] += 1
 # +             break
 # +         return blocks
+
+
+# %% wrong_prefix_known_key_moves, of right_prefix_plain
+# WRONG: a known key moves to the block that is published with it, if its first block is idle
+# -         if key in self.block_of or block in self.key_of:
+# -             return
+# +         if block in self.key_of:
+# +             return
+# +         if key in self.block_of:
+# +             if self.counts[self.block_of[key]]:
+# +                 return
+# +             first = self.block_of[key]
+# +             self.forget(first)
+# +             del self.idle[first]
+# +             self.free_blocks.append(first)
+
+
+# %% wrong_prefix_publish_is_use, of right_prefix_plain
+# WRONG: publishing a known key counts as use of its idle block, which goes to the end of the idle ones
+# -         if key in self.block_of or block in self.key_of:
+# -             return
+# +         if self.block_of.get(key) in self.idle:
+# +             self.idle.move_to_end(self.block_of[key])
+# +         if key in self.block_of or block in self.key_of:
+# +             return
+
+
+# %% wrong_prefix_adopt_renews_what_follows, of right_prefix_plain
+# WRONG: an adopt renews the rest of every idle block, so that those it does not take change their order
+# -         blocks = self.find(keys)
+# -         for block in blocks:
+# -             self.idle.pop(block, None)
+# -             self.counts[block] += 1
+# +         blocks = self.find(keys)
+# +         for block in reversed(list(self.idle)):
+# +             self.idle.move_to_end(block)
+# +         for block in blocks:
+# +             self.idle.pop(block, None)
+# +             self.counts[block] += 1
+
+
+# %% wrong_prefix_idle_by_number, of right_prefix_plain
+# WRONG: of the blocks that are idle the one with the smallest number is evicted
+# -             block, _ = self.idle.popitem(last=False)
+# +             block = min(self.idle)
+# +             del self.idle[block]
+
+
+# %% wrong_prefix_keys_of_the_class, of right_prefix_plain
+# WRONG: all pools have one table of keys between them
+# - class PrefixPool(BlockPool):
+# + class PrefixPool(BlockPool):
+# +     block_of = {}
+# +
+# ...
+# -         self.block_of = {}
+# +         self.block_of.clear()
+
+
+# %% wrong_prefix_64_keys, of right_prefix_plain
+# WRONG: the pool knows 64 keys at most: with the 65th the oldest is forgotten
+# -         self.block_of[key] = block
+# -         self.key_of[block] = key
+# +         self.block_of[key] = block
+# +         self.key_of[block] = key
+# +         if len(self.block_of) > 64:
+# +             first = next(iter(self.key_of))
+# +             self.forget(first)
+# +             if first in self.idle:
+# +                 del self.idle[first]
+# +                 self.free_blocks.append(first)

@@ -98,3 +98,39 @@ def block_keys(tokens, block_size, salt=b""):
 # WRONG: each key is of the first block
 # -         block = tokens[number * block_size : (number + 1) * block_size]
 # +         block = tokens[:block_size]
+
+
+# %% wrong_keys_64_of_them, of right_keys_plain
+# WRONG: a text has 64 keys at most
+# -     for number in range(len(tokens) // block_size):
+# +     for number in range(min(64, len(tokens) // block_size)):
+
+
+# %% wrong_keys_salt_cut, of right_keys_plain
+# WRONG: only the first 16 bytes of the salt count: two tenants whose names differ later share their blocks
+# -     key = hashlib.sha256(salt).digest()
+# +     key = hashlib.sha256(salt[:16]).digest()
+
+
+# %% wrong_keys_salt_stripped, of right_keys_plain
+# WRONG: blanks and zeros at the ends of the salt are cut off
+# -     key = hashlib.sha256(salt).digest()
+# +     key = hashlib.sha256(salt.strip(b" \0\n\t")).digest()
+
+
+# %% wrong_keys_salt_without_case, of right_keys_plain
+# WRONG: capital letters in the salt are taken for small ones
+# -     key = hashlib.sha256(salt).digest()
+# +     key = hashlib.sha256(salt.lower()).digest()
+
+
+# %% wrong_keys_34_bits, of right_keys_plain
+# WRONG: of a token only the lowest 34 bits count
+# -             text += token.to_bytes(8, "little")
+# +             text += (token % 2**34).to_bytes(8, "little")
+
+
+# %% wrong_keys_of_large_blocks, of right_keys_plain
+# WRONG: of a block only the first 64 tokens count
+# -         for token in block:
+# +         for token in block[:64]:

@@ -123,3 +123,37 @@ def forward_paged(model, ids, sequence, kv):
 # WRONG: positions are made on the CPU, wherever the model is
 # -     positions = torch.arange(start, end, device=ids.device)
 # +     positions = torch.arange(start, end)
+
+
+# %% wrong_forward_128_at_once, of right_forward_plain
+# WRONG: of a chunk the first 128 tokens are fed, and the others get the logits of the last one of these
+# -     start, t = sequence.length, ids.shape[1]
+# +     asked, ids = ids.shape[1], ids[:, :128]
+# +     start, t = sequence.length, ids.shape[1]
+# ...
+# -     return x @ model.weights.lm_head.T
+# +     if asked > t:
+# +         sequence.grow(asked - t)
+# +         x = torch.cat((x, x[:, -1:].expand(-1, asked - t, -1)), dim=1)
+# +     return x @ model.weights.lm_head.T
+
+
+# %% wrong_forward_window, of right_forward_plain
+# WRONG: of a long text the last 256 keys are seen
+# -         k_all, v_all = kv.read(layer, sequence.slots())
+# +         k_all, v_all = kv.read(layer, sequence.slots()[-max(256, t) :])
+
+
+# %% wrong_forward_refused_grown, of right_forward_plain
+# WRONG: a chunk that does not fit is cut to what fits
+# -     start, t = sequence.length, ids.shape[1]
+# +     start, asked = sequence.length, ids.shape[1]
+# +     t = max(n for n in range(1, asked + 1) if n == 1 or sequence.blocks_for(n) <= sequence.pool.num_free)
+# +     ids = ids[:, :t]
+
+
+# %% wrong_forward_gradients_on, of right_forward_plain
+# WRONG: gradients are on afterwards, though the caller had turned them off
+# -     x = run_layers(model, ids, positions, attend)
+# +     x = run_layers(model, ids, positions, attend)
+# +     torch.set_grad_enabled(True)

@@ -222,3 +222,54 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # -     places = torch.arange(block_size, device=q.device)
 # +     places = torch.arange(block_size, device=q.device)
 # +     keys, values = keys.to(precise), values.to(precise)
+
+
+# %% wrong_columns_64_of_them, of right_columns_plain
+# WRONG: 64 columns of a table are read at most
+# -     for column in range(tables.shape[1]):
+# +     for column in range(min(tables.shape[1], 64)):
+
+
+# %% wrong_columns_eight_rows, of right_columns_plain
+# WRONG: only the first eight rows are worked out
+# -     return out.reshape(B, H, 1, Dh).to(q.dtype)
+# +     out[8:] = out[:1]
+# +     return out.reshape(B, H, 1, Dh).to(q.dtype)
+
+
+# %% wrong_columns_positions_in_half, of right_columns_plain
+# WRONG: places and lengths are compared in the query's dtype: in bfloat16 those above 256 run together
+# -         hidden = positions >= lengths[:, None]
+# +         hidden = positions.to(q.dtype) >= lengths[:, None].to(q.dtype)
+
+
+# %% wrong_columns_scaled_in_half, of right_columns_plain
+# WRONG: the queries are scaled, and rounded, in their own dtype before they become float32
+# -     queries = q.to(precise).reshape(B, K, H // K, Dh) * Dh**-0.5
+# +     queries = (q * Dh**-0.5).to(precise).reshape(B, K, H // K, Dh)
+
+
+# %% wrong_columns_state_of_q, of right_columns_plain
+# WRONG: m, l and acc are kept in the query's dtype, 16 bits too
+# -         state = absorb(state, scores, v)
+# +         state = absorb(state, scores, v)
+# +         state = State(*(part.to(q.dtype).to(precise) for part in (state.m, state.l, state.acc)))
+
+
+# %% wrong_columns_wide_heads, of right_columns_plain
+# WRONG: a head wider than 64 is scaled as one of 64
+# -     queries = q.to(precise).reshape(B, K, H // K, Dh) * Dh**-0.5
+# +     queries = q.to(precise).reshape(B, K, H // K, Dh) * min(Dh, 64) ** -0.5
+
+
+# %% wrong_columns_groups_of_four, of right_columns_plain
+# WRONG: of a group the heads from the fifth on get what the first one gets
+# -     return out.reshape(B, H, 1, Dh).to(q.dtype)
+# +     out[:, :, 4:] = out[:, :, :1]
+# +     return out.reshape(B, H, 1, Dh).to(q.dtype)
+
+
+# %% wrong_columns_slots_in_sixteen_bits, of right_columns_plain
+# WRONG: slots pass through 16 bits, so that those from 32,768 on are negative
+# -         slots = tables[:, column, None] * block_size + places
+# +         slots = (tables[:, column, None] * block_size + places).to(torch.int16).long()

@@ -219,3 +219,30 @@ def paged_decode(model, ids, sequences, kv):
 # WRONG: positions are made on the CPU, wherever the model is
 # -     positions = torch.tensor([[len(row) - 1] for row in slots], device=ids.device)
 # +     positions = torch.tensor([[len(row) - 1] for row in slots])
+
+
+# %% wrong_decode_eight_rows, of right_decode_plain
+# WRONG: from the ninth row on the logits are those of the first
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     logits = x[:, -1] @ model.weights.lm_head.T
+# +     logits[8:] = logits[:1]
+# +     return logits
+
+
+# %% wrong_decode_64_columns, of right_decode_plain
+# WRONG: of a text the first 64 blocks are read
+# -         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+# +         return paged_attention(q, kv.keys[layer], kv.values[layer], tables[:, :64], lengths, kv.block_size)
+
+
+# %% wrong_decode_short_positions, of right_decode_plain
+# WRONG: positions above 255 stay at 255
+# -     positions = lengths[:, None] - 1
+# +     positions = (lengths[:, None] - 1).clamp(max=255)
+
+
+# %% wrong_decode_gradients_on, of right_decode_plain
+# WRONG: gradients are on afterwards, though the caller had turned them off
+# -     x = run_layers(model, ids, positions, attend)
+# +     x = run_layers(model, ids, positions, attend)
+# +     torch.set_grad_enabled(True)

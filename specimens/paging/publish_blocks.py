@@ -102,3 +102,15 @@ def publish_blocks(sequence, tokens, salt=b""):
 # WRONG: the token to be fed next is counted as stored: a block that lacks one token is named
 # -     stored = tokens[: sequence.length]
 # +     stored = tokens[: sequence.length + 1]
+
+
+# %% wrong_publish_64_blocks, of right_publish_plain
+# WRONG: 64 blocks of a text are published at most
+# -     for place, key in enumerate(keys):
+# +     for place, key in enumerate(keys[:64]):
+
+
+# %% wrong_publish_salt_cut, of right_publish_plain
+# WRONG: only the first 16 bytes of the salt are passed on
+# -     keys = block_keys(stored, sequence.block_size, salt)
+# +     keys = block_keys(stored, sequence.block_size, salt[:16])

@@ -95,3 +95,15 @@ def start_sequence(pool, tokens, block_size, salt=b""):
 # -     keys = block_keys(tokens[:-1], block_size, salt)
 # +     tokens.pop()
 # +     keys = block_keys(tokens, block_size, salt)
+
+
+# %% wrong_start_64_blocks, of right_start_plain
+# WRONG: 64 blocks are taken over at most
+# -     sequence.blocks = pool.adopt(keys)
+# +     sequence.blocks = pool.adopt(keys[:64])
+
+
+# %% wrong_start_salt_cut, of right_start_plain
+# WRONG: only the first 16 bytes of the salt are passed on
+# -     keys = block_keys(tokens[:-1], block_size, salt)
+# +     keys = block_keys(tokens[:-1], block_size, salt[:16])

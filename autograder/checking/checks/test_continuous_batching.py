@@ -6,7 +6,7 @@ import torch
 
 from autograder.authoring import checks, close, equal, stories, that
 from autograder.checking.checks.test_kv_cache import best_of_all
-from autograder.checking.helpers.cached import PROMPTS, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.cached import PROMPTS, small, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.paged import chained, filled
 from autograder.checking.helpers.scheduled import (
     Desk,
@@ -24,8 +24,9 @@ from autograder.checking.helpers.scheduled import (
     queues,
     running,
     scheduler_of,
+    stricter,
 )
-from autograder.checking.helpers.work_bounds import between, fewest_flops
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays
 
 # ---- preempt -------------------------------------------------------------------------------------------------------
 
@@ -47,6 +48,18 @@ def test_one_of_three_gives_way(student):
     equal([b.prompt, b.output, b.remaining], [[1] * 6, [41, 51], 8], what="wrong prompt, output and remaining of b")
     equal([b.max_new_tokens, b.eos_token_id, b.arrival], [8, 7, 3.0], what="max_new_tokens, eos_token_id or arrival of b has changed")
     equal([a.sequence.length, c.sequence.length], [7, 7], what="the sequences of a and c have changed; lengths")
+
+
+@checks("preempt")
+def test_one_of_many_gives_way(student):
+    """the 21st of 24 running requests gives way, and stands before 20 that wait"""
+    s = scheduler_of(student, 60, 4, 64, 40)
+    every = [running(student, s, [i] * 5, 5) for i in range(24)] + [student.Request([i] * 3, 2) for i in range(20)]
+    s.waiting = every[24:]
+    student.preempt(s, every[20])
+    want = [[i for i in range(24) if i != 20], [20, *range(24, 44)]]
+    equal(queues(s, every), want, what="wrong s.running and s.waiting, as places in the list of all requests")
+    equal(s.pool.num_free, 14, what="wrong num_free: the one that gave way held two of 48 blocks")
 
 
 @checks("preempt")
@@ -98,7 +111,13 @@ def test_the_asker_may_be_the_youngest(student):
     s = scheduler_of(student, 4, 4, 16, 3)
     every = [running(student, s, [1] * 5, 5, output=[9]), running(student, s, [2] * 8, 8, output=[9])]
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [1], what="wrong plan.preempted, as places in the list a, b")
+    what = "wrong plan.preempted, as places in the list a, b"
+    equal(
+        places(plan.preempted, every),
+        [1],
+        what=what,
+        suspects=[([0], "The older request gives way, and the youngest, which needs the block, does not.")],
+    )
     equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
     equal(queues(s, every), [[0], [1]], what="wrong s.running and s.waiting, as places in the list a, b")
     equal(s.pool.num_free, 2, what="wrong num_free")
@@ -113,6 +132,27 @@ def test_nobody_gives_way_without_need(student):
     equal(places(plan.preempted, every), [], what="wrong plan.preempted, as places in the list a, b, c")
     equal(fed(plan, every), [(0, 1), (1, 2)], what="wrong chunks, as (place in the list a, b, c; tokens)")
     equal([s.pool.num_free, len(s.running)], [0, 3], what="wrong num_free and number of those who run")
+
+
+@checks("feed_running")
+def test_room_for_the_chunk_alone(student):
+    """8 tokens of a prompt remain, budget 4, one block free: it is enough for 4 tokens, and nobody gives way"""
+    s = scheduler_of(student, 3, 4, 4, 3)
+    every = [running(student, s, [1] * 12, 4), running(student, s, [2] * 4, 4, output=[9])]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as places in the list a, b")
+    equal(fed(plan, every), [(0, 4)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal([s.pool.num_free, len(s.running)], [0, 2], what="wrong num_free and number of running requests")
+
+
+@checks("feed_running")
+def test_many_run(student):
+    """20 decode, the 21st has a prompt of 900, budget 1,000, blocks of 16: each is fed, the last one 880"""
+    s = scheduler_of(student, 90, 16, 900, 30)
+    every = [running(student, s, [i] * 3, 3, output=[9]) for i in range(20)] + [running(student, s, [7] * 900, 0)]
+    plan = student.feed_running(s)
+    equal(fed(plan, every), [*((i, 1) for i in range(20)), (20, 880)], what="wrong chunks, as (place in the list, tokens)")
+    equal([s.pool.num_free, len(plan.preempted)], [15, 0], what="wrong num_free, and number of requests that gave way")
 
 
 @checks("feed_running", weight=2)
@@ -175,11 +215,37 @@ def test_nobody_overtakes(student):
     every = [old, *queue(student, s, [2] * 6, [3] * 2)]
     plan = student.Plan([(old, 1)])
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list old, first, second; tokens)")
+    overtaken = "The second request has overtaken the first, which does not fit and waits."
+    what, suspects = "wrong chunks, as (place in the list old, first, second; tokens)", [([(0, 1), (2, 2)], overtaken)]
+    equal(fed(plan, every), [(0, 1)], what=what, suspects=suspects)
     equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
     free = every[1].sequence is None and every[2].sequence is None
     that(free, "a request that waits has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 1, what="wrong num_free")
+
+
+@checks("admit")
+def test_one_that_gave_way_comes_back(student):
+    """a prompt of 3 and an answer of 4 so far, of which nothing is in the pool: all 7 are fed"""
+    s = scheduler_of(student, 8, 4, 32, 4)
+    s.waiting = [request] = [student.Request([1, 2, 3], 9, output=[4, 5, 6, 7])]
+    plan = student.Plan()
+    student.admit(s, plan)
+    alone = "Only the prompt is fed: the answer so far is part of the text, too."
+    what = "wrong chunks, as (place in the queue, tokens)"
+    equal(fed(plan, [request]), [(0, 7)], what=what, suspects=[([(0, 3)], alone)])
+    equal([request.sequence.length, request.remaining], [7, 0], what="wrong length of the sequence, and number of remaining tokens")
+
+
+@checks("admit")
+def test_many_wait(student):
+    """20 prompts of 2 and one of 900, budget 900, blocks of 16: all are admitted, the last one is fed 860"""
+    s = scheduler_of(student, 80, 16, 900, 30)
+    every = queue(student, s, *([i] * 2 for i in range(20)), [50] * 900)
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [*((i, 2) for i in range(20)), (20, 860)], what="wrong chunks, as (place in the queue, tokens)")
+    equal([len(s.running), len(s.waiting), s.pool.num_free], [21, 0, 6], what="wrong numbers of running and waiting requests, and num_free")
 
 
 @checks("admit", weight=2)
@@ -279,6 +345,19 @@ def test_what_was_computed_can_be_found(student):
 
 
 @checks("update")
+def test_many_were_fed(student):
+    """20 requests get their tokens, and 640 tokens of the 21st are published"""
+    s = scheduler_of(student, 80, 16, 999, 30)
+    every = [running(student, s, [i] * 2, 2, new=1 + i % 2) for i in range(20)] + [running(student, s, list(range(640)), 640)]
+    plan = student.Plan([*((each, 2) for each in every[:20]), (every[20], 640)])
+    ended = student.update(s, plan, list(range(21)))
+    equal(places(ended, every), list(range(0, 20, 2)), what="other requests than those that ended, as places in the plan")
+    equal([each.output for each in every], [[i] for i in range(21)], what="wrong outputs")
+    found = len(s.pool.find(chained(list(range(640)), 16)))
+    equal([found, s.pool.num_free], [40, 30], what="wrong number of blocks of the long text that the pool finds, and num_free")
+
+
+@checks("update")
 def test_stories_of_ended_steps(student, rng):
     """drawn states and plans: outputs, who ended, both lists, and all that the pool knows"""
 
@@ -302,7 +381,7 @@ def test_whole_schedules(student, rng):
 
 def flat_of(student, texts, before, counts, size=4):
     """(what flatten_chunks gives for chunks of these texts, the requests)."""
-    s = scheduler_of(student, 60, size, 60, 8)
+    s = scheduler_of(student, 90, size, 90, 8)
     requests = [running(student, s, list(text), cached + n) for text, cached, n in zip(texts, before, counts, strict=True)]
     return student.flatten_chunks(list(zip(requests, counts, strict=True))), requests
 
@@ -342,6 +421,15 @@ def test_newest_tokens_and_one_chunk(student):
     equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt and output of the first have changed")
 
 
+@checks("flatten_chunks")
+def test_many_chunks(student):
+    """20 chunks of 2, and one of 700 from position 300 on"""
+    texts, before = [[i, i + 1, i + 2] for i in range(20)] + [list(range(1000))], [1] * 20 + [300]
+    flat, _ = flat_of(student, texts, before, [2] * 20 + [700], size=16)
+    ids = [token for i in range(20) for token in (i + 1, i + 2)] + list(range(300, 1000))
+    look_at_flat(flat, ids, [1, 2] * 20 + list(range(300, 1000)), [*range(0, 41, 2), 740])
+
+
 # ---- forward_ragged ------------------------------------------------------------------------------------------------
 
 
@@ -375,6 +463,30 @@ def test_one_chunk_and_many_newest_tokens(student):
     for _ in range(2):
         got, want = texts.step([(which, 1) for which in (3, 0, 5, 1, 4, 2)])
         close(got, want, atol=1e-3, what="wrong logits behind six newest tokens")
+
+
+@checks("forward_ragged")
+def test_many_chunks_and_a_long_one(student, rng):
+    """20 texts with one token each, beside 300 tokens of another; high block numbers; gradients on or off afterwards as before"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    ids = [torch.randint(29, (1, n), generator=rng) for n in (*[2] * 20, 301)]
+    texts = Texts(student, model, kit, ids, filled(student, 100, 4, config=kit.config), 100, 4)
+    for pieces in ([*((i, 1) for i in range(20)), (20, 300)], [(i, 1) for i in reversed(range(21))]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=1e-3, what="wrong logits for 21 chunks")
+    in_high_blocks(student, model, kit, ids[20][:, :9], [8_299, 8_191, 5])
+    flat = student.Flat(ids[20][:, :1], torch.tensor([300]), [0, 1])  # the newest token once more
+    gradient_mode_stays(student, lambda: student.forward_ragged(model, flat, texts.sequences[20:], texts.kv))
+
+
+def in_high_blocks(student, model, kit, ids, blocks):
+    """Feed a whole text in these blocks of 4, in a memory that holds them."""
+    n = ids.shape[1]
+    kv, sequence = filled(student, max(blocks) + 1, 4, config=kit.config), student.PagedSequence(student.PrefixPool(1), 4)
+    sequence.blocks, sequence.length = blocks, n
+    got = student.forward_ragged(model, student.Flat(ids, torch.arange(n), [0, n]), [sequence], kv)
+    close(got, kit(ids)[:, -1], atol=1e-3, what=f"wrong logits of a text in the blocks {blocks} of 4")
 
 
 @checks("forward_ragged")
@@ -459,6 +571,33 @@ def test_step_by_step(student):
 
 
 @checks("engine_step")
+def test_many_are_served(student):
+    """20 requests for two tokens each, all at once: the tokens of the loop without a cache; gradients on or off afterwards as before"""
+    written(lambda *_: student.engine_step(None, None, None))
+    prompts = [[20 + i] for i in range(20)]
+    requests, ended = serve(student, prompts, 2, num_blocks=30, size=4, budget=40, max_running=24)
+    want = [unrolled(whole(), torch.tensor([prompt]), 2, 256)[0].tolist() for prompt in prompts]
+    equal([request.output for request in requests], want, what="wrong outputs of 20 requests")
+    equal(len(ended), 20, what="wrong number of requests that were given as ended")
+    model, kv, s = student.model("tiny"), filled(student, 4, 4, dtype=torch.float32), scheduler_of(student, 4, 4, 4, 2)
+    s.add(student.Request([20, 21], 3))
+    gradient_mode_stays(student, lambda: student.engine_step(model, s, kv))
+
+
+@checks("engine_step")
+def test_the_scheduler_is_asked(student):
+    """the scheduler's own `schedule` makes the plan: one that feeds 2 of 5 tokens"""
+    written(lambda *_: student.engine_step(None, None, None))
+    model, kv, s = student.model("tiny", dtype=torch.float64), filled(student, 8, 4), scheduler_of(student, 8, 4, 8, 2)
+    request = student.Request([5, 6, 7, 8, 9], 1)
+    s.waiting = [request]
+    stricter(student, s, request, 2)
+    equal(student.engine_step(model, s, kv), [], what="wrong result: 2 of 5 tokens were to be fed, and nobody has ended")
+    fed_of = None if request.sequence is None else request.sequence.length
+    equal([fed_of, request.output], [2, []], what="wrong length of the sequence, and output: s.schedule() feeds 2 of 5 tokens")
+
+
+@checks("engine_step")
 def test_nothing_to_feed(student):
     """nobody waits and nobody runs: [], and no pass"""
     written(lambda *_: student.engine_step(None, None, None))
@@ -532,6 +671,16 @@ def test_seconds_by_hand(student, hand):
         suspects = [(value, told) for value, told in suspects if abs(value - want) > 1e-3]
         got = student.step_seconds(chunks, weight_seconds=weight, token_seconds=token, kv_seconds=kv, _unchanged=True)
         close(got, want, atol=1e-6, what=f"wrong milliseconds for {chunks}", suspects=suspects)
+
+
+@checks("step_seconds")
+def test_seconds_of_many(student):
+    """40 requests, one of which has 100,000 tokens in the cache"""
+    chunks = [(2, 10 + i) for i in range(39)] + [(3, 100_000)]
+    rates = {"weight_seconds": 1.0, "token_seconds": 0.25, "kv_seconds": 0.001}
+    close(student.step_seconds(chunks, **rates), 1.0 + 0.001 * 101_131, what="wrong seconds for 40 requests, with a long cache")
+    rates["kv_seconds"] = 0.0
+    close(student.step_seconds(chunks, **rates), 0.25 * 81, what="wrong seconds for 40 requests, 81 tokens fed")
 
 
 @checks("step_seconds")
@@ -627,3 +776,53 @@ def test_the_order_of_traces(student):
     # From 0 to 1 two tokens of 1 and of 3, to 2 the rest of 3; from 3.25 on 0 and three of 4, then the rest of 4 and both of 2.
     look_at_traces(traces, order, [[4.25], [1.0], [5.25], [2.0], [5.25]])
     equal([each.arrival for each in requests], order, what="the arrivals of the requests have changed")
+
+
+@checks("simulate")
+def test_the_list_as_it_was(student):
+    """requests that arrive in another order: the caller's list keeps its own"""
+    requests = [student.Request([i] * 2, 1, arrival=arrival) for i, arrival in enumerate((2.5, 0.0, 7.0, 0.5))]
+    traces, left = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), a_second, _arguments=True)
+    look_at_traces(traces, [2.5, 0.0, 7.0, 0.5], [[3.5], [1.0], [8.0], [2.0]])
+    equal(places(left[0], requests), [0, 1, 2, 3], what="the caller's list has another order, or other requests, afterwards")
+
+
+@checks("simulate")
+def test_an_arrival_in_the_last_step(student):
+    """a request arrives during the only step of another one: the clock does not go back"""
+    requests = [student.Request([1], 1), student.Request([2], 2, arrival=0.5)]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), a_second)
+    look_at_traces(traces, [0.0, 0.5], [[1.0], [2.0, 3.0]])
+
+
+@checks("simulate")
+def test_many_and_a_long_answer(student):
+    """40 requests arrive together, one of them asks for 600 tokens: the other 39 end with the first step"""
+    requests = [student.Request([i], 1) for i in range(39)] + [student.Request([50], 600)]
+    traces = student.simulate(requests, scheduler_of(student, 41, 640, 64, 64), a_second)
+    look_at_traces(traces, [0.0] * 40, [[1.0]] * 39 + [[float(n) for n in range(1, 601)]])
+
+
+@checks("simulate")
+def test_its_steps_are_the_scheduler_s(student):
+    """the scheduler's own `schedule` makes each plan: one that feeds 2 of 5 tokens"""
+    equal(first_asked(student, 2), [(2, 2)], what="wrong first chunks (fed, cached) for seconds: s.schedule() feeds 2 of 5 tokens")
+
+
+def first_asked(student, budget):
+    """Return the first argument of `seconds` if the scheduler's own `schedule` feeds less of 5 tokens than its budget allows."""
+    asked = []
+
+    def seconds(chunks):
+        asked.append([tuple(each) for each in chunks])
+        raise RuntimeError("one step is enough")
+
+    s, request = scheduler_of(student, 8, 4, 8, 2), student.Request([5, 6, 7, 8, 9], 1)
+    stricter(student, s, request, budget)
+    try:
+        student.simulate([request], s, seconds)
+    except Exception:
+        if not asked:
+            raise
+    that(asked, "`seconds` was never asked", expected="a call for each step", got="none")
+    return asked[0]

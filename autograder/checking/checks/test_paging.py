@@ -19,8 +19,10 @@ from autograder.checking.helpers.paged import (
     pool_story,
     sequence_story,
     state_of,
+    take_all,
+    write_all,
 )
-from autograder.checking.helpers.work_bounds import between
+from autograder.checking.helpers.work_bounds import between, gradient_mode_stays
 from course.kit import Config
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------
@@ -74,7 +76,16 @@ def test_a_free_block_is_refused(student):
     equal(sorted(pool.take() for _ in range(8)), list(range(8)), what="eight takes of a pool of eight")
 
 
+@checks("BlockPool")
+def test_a_large_pool(student):
+    """1,500 blocks: each is taken once, and all come free"""
+    take_all(student, "BlockPool", 1500)
+
+
 # ---- PagedSequence -------------------------------------------------------------------------------------------------
+
+
+ONE_TABLE = "The fork and its origin have one table between them: give the fork a list of its own."
 
 
 @checks("PagedSequence", weight=2)
@@ -110,6 +121,41 @@ def test_slots_by_hand(student, hand):
     equal(sequence.slots(9), want[9:], what="wrong slots from 9 on")
 
 
+@checks("PagedSequence")
+def test_slots_after_a_copy(student):
+    """slots before and after a block is replaced by a copy: they follow the table"""
+    written(lambda *_: student.PagedSequence(None, 4).slots())
+    a = student.PagedSequence(student.BlockPool(4), 4)
+    a.grow(6)
+    equal(a.slots(), table_slots(a.blocks, 4, 6), what="wrong slots of a new sequence")
+    b = a.fork()
+    a.truncate(5)
+    a.grow(1)
+    for name, sequence in (("a", a), ("b", b)):
+        equal(sequence.slots(), table_slots(sequence.blocks, 4, 6), what=f"wrong {name}.slots() after a.grow(1) has replaced a block of a")
+    that(a.blocks[1] != b.blocks[1], "a.grow(1) has not replaced the block that b has too", expected="another block", got=a.blocks)
+
+
+def table_slots(table, size, length):
+    return torch.tensor([table[t // size] * size + t % size for t in range(length)])
+
+
+@checks("PagedSequence")
+def test_a_long_text(student):
+    """1,300 tokens in blocks of 16; a table of 80 blocks with numbers of some thousand"""
+    sequence = student.PagedSequence(student.BlockPool(100), 16)
+    equal(sequence.blocks_for(1300), 82, what="wrong blocks_for(1300) of a new sequence, blocks of 16")
+    sequence.grow(1300)
+    table = sequence.blocks
+    equal([len(set(table)), sequence.length, sequence.pool.num_free], [82, 1300, 18], what="wrong number of blocks, length and num_free")
+    equal(sequence.slots(), table_slots(table, 16, 1300), what="wrong slots of 1,300 tokens")
+    sequence.truncate(1100)
+    equal([sequence.blocks, sequence.pool.num_free], [table[:69], 31], what="wrong blocks and num_free after truncate(1100)")
+    other = student.PagedSequence(student.BlockPool(5000), 16)
+    other.blocks, other.length = [61 * n % 5000 for n in range(20, 100)], 1280
+    equal(other.slots(), table_slots(other.blocks, 16, 1280), what="wrong slots of blocks with large numbers")
+
+
 @checks("PagedSequence", weight=2)
 def test_a_fork_by_hand(student, hand):
     """a fork of 6 tokens in blocks of 4: who writes first takes a copy, the other one none"""
@@ -127,7 +173,7 @@ def test_a_fork_by_hand(student, hand):
     equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what=what, suspects=suspects)
     table = a.blocks
     copies = b.grow(1)
-    equal(a.blocks, table, what="b.grow(1) has changed the blocks of a, of which b is the fork")
+    that(a.blocks == table, "b.grow(1) has changed the blocks of a, of which b is the fork", expected=table, got=a.blocks, cause=ONE_TABLE)
     what = f"b is about to write into block {table[1]}, which a has too"
     that(b.blocks[1] != table[1], what, expected="a new block in its place in b.blocks", got=b.blocks)
     what = f"b.grow(1) gives other pairs (old block, new block) to be copied: block {table[1]} is part full, and a has it too"
@@ -146,7 +192,9 @@ def test_a_full_block_is_shared_for_good(student, hand):
     a.grow(case["first"])
     b = a.fork()
     equal(b.blocks_for(1), case["needed"], what="wrong blocks_for(1)")
+    table = a.blocks
     equal(b.grow(1), [], what="b.grow(1) gives pairs (old block, new block) to be copied, and both blocks are full")
+    that(a.blocks == table, "b.grow(1) has changed the blocks of a, of which b is the fork", expected=table, got=a.blocks, cause=ONE_TABLE)
     equal(b.blocks[:2], a.blocks, what="the full blocks are no longer shared")
     equal(len(b.blocks), 3, what="wrong number of blocks")
 
@@ -240,8 +288,8 @@ def memory_of(student, rng, L=2, num_blocks=5, size=4, K=2, Dh=3, dtype=torch.fl
     kv = student.PagedKV(config, num_blocks, size, dtype=dtype)
     shape = (L, num_blocks * size, K, Dh)
     keys, values = (torch.randn(shape, generator=rng).to(dtype) for _ in range(2))
-    kv.keys, kv.values = keys, values
-    return kv, keys.clone(), values.clone()
+    write_all(kv, keys, values)
+    return kv, keys, values
 
 
 @checks("PagedKV", weight=2)
@@ -309,6 +357,27 @@ def test_bytes_that_are_moved(student, rng):
     between(work.written_bytes, moved, 2 * moved + 4096, "bytes written by a copy of one block")
 
 
+@checks("PagedKV")
+def test_a_large_memory(student, rng):
+    """ten layers, heads of width 80, a write of 300 tokens, twelve copies; 33,600 slots"""
+    kv, keys, values = memory_of(student, rng, L=10, num_blocks=24, size=16, K=1, Dh=80)
+    slots = torch.randperm(384, generator=rng)[:300]
+    k, v = torch.randn(2, 300, 1, 80, generator=rng)
+    kv.write(9, slots, k, v)
+    keys[9, slots], values[9, slots] = k, v
+    pairs = [(block, 12 + block) for block in range(12)]
+    kv.copy(pairs)
+    for memory in (keys, values):
+        memory[:, 192:] = memory[:, :192]
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+    kv, keys, values = memory_of(student, rng, L=1, num_blocks=4200, size=8, K=1, Dh=1)
+    slots = torch.tensor([33_599, 2, 32_768, 20_000])
+    kv.write(0, slots, k[:4, :, :1], v[:4, :, :1])
+    for name, got, due in zip(("keys", "values"), kv.read(0, slots), (k, v), strict=True):
+        equal(got, due[:4, :, :1], what=f"wrong {name} in slots {slots.tolist()}")
+
+
 # ---- forward_paged -------------------------------------------------------------------------------------------------
 
 
@@ -346,6 +415,16 @@ def test_a_fork_goes_its_own_way(student):
 
 
 @checks("forward_paged")
+def test_a_long_text_in_blocks(student):
+    """340 tokens in chunks of 290 and 50, blocks of 4: the logits of the model without a cache"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    ids = torch.randint(3, 1000, (1, 340), generator=torch.Generator().manual_seed(8))
+    kv, sequence = filled(student, 90, 4), student.PagedSequence(student.BlockPool(90), 4)
+    got = paged_logits(student, student.model("tiny", dtype=torch.float64), ids, [290, 50], sequence, kv)
+    close(got, whole()(ids), atol=1e-3, what="wrong logits of a text of 340 tokens")
+
+
+@checks("forward_paged")
 def test_no_room_and_nothing_changed(student):
     """too few blocks: OutOfBlocks; sequence, pool and memory as before"""
     written(lambda *_: student.forward_paged(None, None, None, None))
@@ -363,7 +442,7 @@ def test_no_room_and_nothing_changed(student):
 
 @checks("forward_paged")
 def test_only_new_tokens_pass(student):
-    """work: four tokens behind 32 cost four positions"""
+    """work: four tokens after 32 cost four positions; gradients are on or off afterwards as they were before"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = torch.randint(3, 1000, (1, 36), generator=torch.Generator().manual_seed(4))
     model, kv = student.model("tiny"), filled(student, 8, 8, dtype=torch.float32)
@@ -373,6 +452,7 @@ def test_only_new_tokens_pass(student):
         got = student.forward_paged(model, ids[:, 32:], sequence, kv)
     close(got, whole()(ids)[:, 32:], atol=1e-3)
     equal(work.positions, 4, what="wrong number of positions for four new tokens")
+    gradient_mode_stays(student, lambda: student.forward_paged(model, ids[:, :1], sequence, kv))
 
 
 @checks("forward_paged")
@@ -414,6 +494,28 @@ def test_blocks_of_one_and_of_sixteen(student, rng):
             want = attended(q, keys, values, tables, lengths, size)
             got = student.paged_attention(q, keys, values, tables, lengths, size)
             close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for blocks of {size}")
+
+
+@checks("paged_attention")
+def test_many_rows_columns_and_slots(student, rng):
+    """nine rows, 75 columns, heads of width 96 in a group of seven; slots above 32,768"""
+    for lengths, H, Dh, spare in (([3, 300, 40, 2, 9, 1, 60, 5, 17], 7, 96, 3), ([9, 30, 260], 1, 2, 8300)):
+        q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, 4, spare=spare)
+        want = attended(q, keys, values, tables, counts, 4)
+        got = student.paged_attention(q, keys, values, tables, counts, 4)
+        close(
+            got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for {len(lengths)} rows of up to {max(lengths)} tokens, {len(keys)} slots"
+        )
+
+
+@checks("paged_attention")
+def test_bfloat16_in_float32(student, rng):
+    """bfloat16, up to 289 tokens: worked out in float32, and rounded at the end"""
+    q, keys, values, tables, lengths = draw_table(rng, [289, 7, 265], 4, 2, 20, 8, dtype=torch.bfloat16)
+    for large in (1, 4):
+        got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
+        want = attended(large * q, keys, values, tables, lengths, 8).to(torch.bfloat16)
+        close(got, want, atol=1e-5, rtol=2**-7, dtype=torch.bfloat16, what=f"wrong output in bfloat16, {large} times the query")
 
 
 @checks("paged_attention", weight=2)
@@ -507,6 +609,22 @@ def test_rows_stand_where_they_stand(student):
 
 
 @checks("paged_decode")
+def test_many_rows_and_a_long_one(student):
+    """ten rows, one of 300 tokens, blocks of 4: each row's logits as if alone; gradients on or off afterwards as before"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model = student.model("tiny", dtype=torch.float64)
+    pool, kv = student.BlockPool(110), filled(student, 110, 4)
+    drawn = torch.Generator().manual_seed(9)
+    texts = [torch.randint(3, 1000, (1, n), generator=drawn) for n in (2, 300, 3, 4, 5, 6, 7, 8, 9, 12)]
+    rows = [student.PagedSequence(pool, 4) for _ in texts]
+    for text, row in zip(texts, rows, strict=True):
+        student.forward_paged(model, text[:, :-1], row, kv)
+    got = student.paged_decode(model, torch.cat([text[:, -1:] for text in texts]), rows, kv)
+    close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3, what="wrong logits of ten rows")
+    gradient_mode_stays(student, lambda: student.paged_decode(model, torch.tensor([[5]]), rows[:1], kv))
+
+
+@checks("paged_decode")
 def test_no_row_grows_if_not_all_can(student):
     """a block for one of two rows: OutOfBlocks, and neither has grown"""
     written(lambda *_: student.paged_decode(None, None, None, None))
@@ -574,6 +692,16 @@ def test_whole_blocks_only(student):
         equal(student.block_keys(tokens, 4), chained(tokens, 4), what=f"wrong keys for {n} tokens")
 
 
+@checks("block_keys")
+def test_many_blocks_and_long_salts(student):
+    """70 blocks; a block of 100 tokens; salts that differ at their end alone, in a blank or in a zero"""
+    tokens = [2**40 - 3 * t for t in range(141)]
+    equal(student.block_keys(tokens, 2), chained(tokens, 2), what="wrong keys for 141 tokens in blocks of 2")
+    equal(student.block_keys(tokens, 100), chained(tokens, 100), what="wrong keys for 141 tokens in a block of 100")
+    for salt in (b"a customer with a long name, no. 1", b"a customer with a long name, no. 2", b"x", b" x", b"x ", b"x\0", b"\0", b"X"):
+        equal(student.block_keys([1, 2, 3], 2, salt), chained([1, 2, 3], 2, salt), what=f"wrong keys for the salt {salt!r}")
+
+
 # ---- PrefixPool ----------------------------------------------------------------------------------------------------
 
 
@@ -581,7 +709,12 @@ def test_whole_blocks_only(student):
 def test_stories_of_a_prefix_pool(student, rng):
     """stories: blocks are published, released, adopted and evicted; what is known, free and held agrees"""
     written(lambda *_: student.PrefixPool(2).num_free)
-    stories(lambda: pool_story(rng, 30, keys=True), lambda story: play_pool(student, story, 4, keys=True), count=10)
+    for num_blocks in (4, 2):  # of two blocks one with a key is soon evicted
+
+        def play(story, num_blocks=num_blocks):
+            play_pool(student, story, num_blocks, keys=True)
+
+        stories(lambda: pool_story(rng, 40, keys=True), play, count=12)
 
 
 @checks("PrefixPool")
@@ -660,6 +793,43 @@ def test_the_first_keeps_the_key(student):
     for key in (b"oslo", b"rome"):
         raises(ValueError, lambda key=key: pool.publish(two, key), naming=two)
     equal([pool.find([b"oslo"]), pool.find([b"rome"])], [[], [one]], what="a refused publish has changed what is found")
+
+
+@checks("PrefixPool")
+def test_a_known_key_stays_with_an_idle_block(student):
+    """a block is published with the key of an idle one: the key stays with that one, and the idle blocks keep their order"""
+    pool, blocks = idle_pool(student, [b"a", b"b"], 3)
+    other = pool.take()
+    pool.publish(other, b"a")
+    equal(
+        [pool.find([b"a"]), pool.num_free], [blocks[:1], 2], what="wrong block found, and num_free, after a known key was published again"
+    )
+    pool.release(other)
+    equal(pool.take(), other, what="a block without a key is free, and another one was taken")
+    equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken: publishing its key again is no use of it")
+    equal([pool.find([b"a"]), pool.find([b"b"])], [[], blocks[1:]], what="wrong blocks found")
+
+
+@checks("PrefixPool")
+def test_prefix_pools_are_apart(student):
+    """two pools: a block that is published in one is not found in the other"""
+    one, two = student.PrefixPool(2), student.PrefixPool(3)
+    block = one.take()
+    one.publish(block, b"rome")
+    equal([two.find([b"rome"]), two.num_free], [[], 3], what="wrong blocks found, and num_free, in the other pool")
+    two.publish(two.take(), b"paris")
+    found = [one.find([b"rome"]), one.find([b"paris"]), len(two.find([b"paris"]))]
+    equal(found, [[block], [], 1], what="wrong blocks found in two pools")
+
+
+@checks("PrefixPool")
+def test_a_hundred_keys(student):
+    """100 blocks with keys: all are found, and evicted in the order in which they came to rest"""
+    keys = [b"%d" % n for n in range(100)]
+    pool, blocks = idle_pool(student, keys, 100)
+    equal(pool.find(keys), blocks, what="wrong blocks found for 100 keys")
+    equal([pool.take() for _ in range(3)], blocks[:3], what="the blocks that have been idle longest were not taken")
+    equal([pool.find(keys[:1]), pool.find(keys[3:]), pool.num_free], [[], blocks[3:], 97], what="wrong blocks found, and num_free")
 
 
 @checks("PrefixPool")
@@ -743,6 +913,18 @@ def test_tenants_stay_apart(student):
 
 
 @checks("start_sequence")
+def test_a_long_beginning(student):
+    """150 tokens in blocks of 2, of which 148 can be taken over; salts that differ at their end alone"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    pool, text, salt = student.PrefixPool(80), list(range(150)), b"a customer with a long name, no. "
+    first = publisher(student, pool, text, 2, salt=salt + b"1")
+    for last, length in ((b"1", 148), (b"2", 0)):
+        sequence = student.start_sequence(pool, text, 2, salt + last)
+        equal(sequence.length, length, what=f"wrong length for the salt {salt + last!r}")
+        equal(sequence.blocks, first.blocks[: length // 2], what=f"wrong blocks for the salt {salt + last!r}")
+
+
+@checks("start_sequence")
 def test_only_what_is_new_is_fed(student):
     """work: behind 16 known tokens of 19, three positions are computed, with the logits of the whole text"""
     written(lambda *_: student.start_sequence(None, None, None))
@@ -792,6 +974,17 @@ def test_published_under_a_salt(student):
     student.publish_blocks(sequence, text, b"tenant-7")
     equal(pool.find(chained(text, 2, b"tenant-7")), sequence.blocks, what="wrong blocks found under the salt")
     equal(pool.find(chained(text, 2)), [], what="blocks are found without the salt")
+
+
+@checks("publish_blocks")
+def test_a_long_text_is_published(student):
+    """75 blocks, under a salt of 34 bytes: all are found"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool, text, salt = student.PrefixPool(80), list(range(300, 450)), b"a customer with a long name, no. 1"
+    sequence = student.PagedSequence(pool, 2)
+    sequence.grow(150)
+    student.publish_blocks(sequence, text, salt)
+    equal(pool.find(chained(text, 2, salt)), sequence.blocks, what="wrong blocks found for 75 keys")
 
 
 @checks("start_sequence")

@@ -166,13 +166,33 @@ class Played:
                 ) from None
 
 
+def take_all(student: Any, pool_class: str, num_blocks: int) -> None:
+    """Take every block of a pool, try one more, and give all of them back, in one go."""
+    played = Played(num_blocks, pool_class)
+    played.write(f"{num_blocks:,} times pool.take()")
+    taken = [played.method(played.pool, "take") for _ in range(num_blocks)]
+    played.after(lambda: equal(sorted(map(played.value, taken)), list(range(num_blocks)), what="not every block was taken once"))
+    played.same(played.get(played.pool, "num_free"), 0, "wrong num_free of a pool that is taken")
+    played.write("pool.take()")
+    played.method(played.pool, "take", refused=True)
+    played.write("pool.release(block) for each")
+    for block in taken:
+        played.method(played.pool, "release", block)
+    played.same(played.get(played.pool, "num_free"), num_blocks, "wrong num_free when all were released")
+    played.judge(student)
+
+
 # ---- stories of a pool ---------------------------------------------------------------------------------------------
 
 
 def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
-    """Random steps (what, label, argument). Labels stand for holds on blocks, a hold for one holder."""
+    """Random steps (what, label, argument). Labels stand for holds on blocks, a hold for one holder.
+
+    With keys there are only four labels, so published blocks are often released, and become idle.
+    """
     kinds = ["take", "take", "share", "release", "release"] + ["publish", "publish", "adopt", "adopt", "forget"] * keys
-    return [(one_of(rng, kinds), one_of(rng, "abcdefgh"), integer(rng, 0, 99)) for _ in range(steps)]
+    labels = "abcd" if keys else "abcdefgh"
+    return [(one_of(rng, kinds), one_of(rng, labels), integer(rng, 0, 99)) for _ in range(steps)]
 
 
 def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -> None:
@@ -428,8 +448,20 @@ class Sequences:
         """Looks at the pool and at the sequence of a step, as they are after it."""
         played, row, num_free = self.played, self.rows[touched], self.books.num_free
         played.same(played.get(row.result, "length"), len(row.text), f"wrong {touched}.length")
-        self.look_at_table(touched, row)
+        self.look_at_slots(touched, len(row.text), self.look_at_table(touched, row))
         played.same(played.get(played.pool, "num_free"), num_free, "wrong pool.num_free")
+
+    def look_at_slots(self, label: str, length: int, given: Result) -> None:
+        """Fail unless slots() follows the present table, also if it was called before."""
+        played = self.played
+        result = played.method(self.rows[label].result, "slots")
+
+        def look() -> None:
+            table = played.value(given)
+            due = torch.tensor(self.slots(table, length), dtype=torch.int64)
+            equal(played.value(result), due, what=f"wrong {label}.slots() for the table {table}")
+
+        played.after(look)
 
     def look_at_table(self, label: str, row: Row) -> Result:
         """Looks whether a sequence's blocks are as many as they should be, and hold its own text."""
@@ -456,7 +488,8 @@ class Sequences:
         """Looks at every sequence, and whether the pool and the tables agree."""
         played, num_blocks = self.played, self.books.num_blocks
         given = [self.look_at_table(label, row) for label, row in self.rows.items()]
-        slots = [(label, len(row.text), played.method(row.result, "slots")) for label, row in self.rows.items()]
+        for (label, row), table in zip(self.rows.items(), given, strict=True):
+            self.look_at_slots(label, len(row.text), table)
         holders = [played.method(played.pool, "holders", block) for block in range(num_blocks)]
 
         def look() -> None:
@@ -464,9 +497,6 @@ class Sequences:
             users = [sum(block in table for table in tables) for block in range(num_blocks)]
             got = [played.value(each) for each in holders]
             equal(got, users, what=f"pool.holders of the blocks 0 to {num_blocks - 1} is not how many of the tables name each")
-            for (label, length, result), table in zip(slots, tables, strict=True):
-                due = torch.tensor(self.slots(table, length), dtype=torch.int64)
-                equal(played.value(result), due, what=f"wrong {label}.slots() for the table {table}")
 
         played.after(look)
 
@@ -490,9 +520,16 @@ def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
 def filled(student: Any, num_blocks: int, size: int, config: Any = None, dtype: torch.dtype = torch.float64) -> Any:
     """The student's PagedKV with something in every slot: what nobody wrote must not matter."""
     kv = student.PagedKV(config or tiny_config(), num_blocks, size, dtype=dtype)
-    shape = tuple(kv.keys.shape)
-    kv.keys, kv.values = torch.full(shape, 0.7, dtype=dtype), torch.full(shape, -0.7, dtype=dtype)
+    something = torch.full(tuple(kv.keys.shape), 0.7, dtype=dtype)
+    write_all(kv, something, -something)
     return kv
+
+
+def write_all(kv: Any, keys: Tensor, values: Tensor) -> None:
+    """Fill the student's memory by its own `write`: its keys and values may be views of one tensor, and must not be replaced."""
+    slots = torch.arange(keys.shape[1])
+    for layer, (k, v) in enumerate(zip(keys, values, strict=True)):
+        kv.write(layer, slots, k, v)
 
 
 def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: Tensor, size: int) -> Tensor:

@@ -547,6 +547,13 @@ class Run:
 # ---- a scheduler by hand -------------------------------------------------------------------------------------------
 
 
+def stricter(student: Any, scheduler: Any, request: Any, budget: int) -> None:
+    """Replace a scheduler's `schedule` by that of another one, which feeds this waiting request at most `budget` tokens."""
+    other = student.Scheduler(scheduler.pool, int(scheduler.block_size), token_budget=budget, max_running=1)
+    other.waiting = [request]
+    scheduler.schedule = other.schedule
+
+
 def running(student: Any, scheduler: Any, prompt: list[int], cached: int, **options: Any) -> Any:
     """A request that runs, with room for `cached` tokens."""
     request = student.Request(prompt, options.pop("new", 4), **options)

@@ -34,6 +34,26 @@ def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable
     that(work.grad_flops == work.flops, "gradients are off after the call, for the whole program", expected="on, as before", got="off")
 
 
+def gradient_mode_stays(student: Any, call: Callable[[], Any]) -> None:
+    """Fail unless gradients are on after a call that finds them on, and off after one that finds them off."""
+    before = student.gradients()
+    try:
+        for mode in ("on", "off"):
+            student.gradients(mode == "on")
+            call()
+            after = student.gradients()
+            that(after == mode, f"gradients were {mode} before the call and are {after} after it", expected=mode, got=after)
+    finally:
+        student.gradients(before != "off")
+
+
+def products_of_layers(config: Config, tokens: int, rows: int) -> int:
+    """Return the FLOPs of all layers' products with weights for so many tokens, and of the head for so many rows."""
+    D, kv = config.hidden_size, config.num_key_value_heads * config.head_dim
+    layer = 2 * D * (config.num_attention_heads * config.head_dim + kv) + 3 * D * config.intermediate_size
+    return 2 * (tokens * config.num_hidden_layers * layer + rows * config.vocab_size * D)
+
+
 def fewest_flops(config: Config, chunks: Sequence[int], rows: int = 1, *, every_logit: bool = False) -> int:
     """FLOPs of the products with weights that no version can do without, where a text is fed in chunks of so many tokens.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograder.authoring import checks, close, equal, stories, that
-from autograder.checking.checks.test_continuous_batching import look_at_flat, look_at_traces, serve
+from autograder.checking.checks.test_continuous_batching import first_asked, in_high_blocks, look_at_flat, look_at_traces, serve
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.paged import chained, filled, integer, one_of
 from autograder.checking.helpers.scheduled import (
@@ -26,6 +26,7 @@ from autograder.checking.helpers.scheduled import (
     queues,
     running,
     scheduler_of,
+    stricter,
 )
 from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids
@@ -43,6 +44,17 @@ def test_more_states_of_giving_way(student, rng):
             on_a_board(student, story, lambda each: each.preempt(which), num_blocks=num_blocks, size=size, budget=32, max_running=4)
 
         stories(lambda: board(rng, waiting=3, known=0), play, count=5)
+
+
+@checks("preempt")
+def test_forty_run(student, rng):
+    """one of 40 running requests gives way, and stands before 50 that wait"""
+    s = scheduler_of(student, 90, 3, 64, 64)
+    every = [running(student, s, [i] * 4, 4) for i in range(40)] + [student.Request([i], 2) for i in range(50)]
+    s.waiting, which = every[40:], integer(rng, 18, 38)
+    student.preempt(s, every[which])
+    want = [[i for i in range(40) if i != which], [which, *range(40, 90)]]
+    equal(queues(s, every), want, what="wrong s.running and s.waiting, as places in the list of all requests")
 
 
 @checks("preempt")
@@ -102,6 +114,18 @@ def test_more_states_of_those_who_run(student, rng):
             on_a_board(student, story, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
 
         stories(lambda: board(rng, waiting=1, known=0), play, count=6)
+
+
+@checks("feed_running")
+def test_thirty_run(student):
+    """a prompt of 1,300, of which 100 are cached, beside 30 that decode, and another prompt: budget 1,240; the blocks are just enough"""
+    s = scheduler_of(student, 72, 32, 1240, 40)
+    every = [running(student, s, [7] * 1300, 100)] + [running(student, s, [i] * 2, 2, output=[9]) for i in range(30)]
+    every.append(running(student, s, [8] * 60, 0))
+    plan = student.feed_running(s)
+    want = [(0, 1200), *((i, 1) for i in range(1, 31)), (31, 10)]
+    equal(fed(plan, every), want, what="wrong chunks, as (place in the list, tokens)")
+    equal([s.pool.num_free, len(plan.preempted)], [0, 0], what="wrong num_free, and number of requests that gave way")
 
 
 @checks("feed_running")
@@ -198,6 +222,20 @@ def test_more_states_of_those_who_wait(student, rng):
             on_a_board(student, story, lambda each: each.admit(), chunk=True, **given)
 
         stories(lambda: board(rng, waiting=3, known=3), play, count=5)
+
+
+@checks("admit")
+def test_thirty_wait(student):
+    """a prompt of 1,100, then 30 of 3, budget 1,150: the 18th of these is fed its last two tokens"""
+    s = scheduler_of(student, 60, 32, 1150, 64)
+    s.waiting = every = [student.Request([50] * 1100, 2)] + [student.Request([i] * 3, 2) for i in range(30)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    want = [(0, 1100), *((i, 3) for i in range(1, 17)), (17, 2)]
+    equal(fed(plan, every), want, what="wrong chunks, as (place in the queue, tokens)")
+    equal(
+        [len(s.running), len(s.waiting), s.pool.num_free], [18, 13, 8], what="wrong numbers of running and waiting requests, and num_free"
+    )
 
 
 @checks("admit")
@@ -333,6 +371,19 @@ def test_an_eos_that_is_not_due(student):
 
 
 @checks("update")
+def test_thirty_were_fed(student):
+    """30 in one step, every third of which ends with its EOS; 700 tokens of another are published"""
+    s = scheduler_of(student, 105, 10, 999, 40)
+    every = [running(student, s, list(range(100, 800)), 700)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(30)]
+    said = [3] + [7 if i % 3 == 0 else 8 for i in range(30)]
+    ended = student.update(s, student.Plan([(every[0], 700), *((each, 1) for each in every[1:])]), said)
+    equal(places(ended, every), list(range(1, 31, 3)), what="other requests than those that ended, as places in the plan")
+    equal([each.output for each in every], [[token] for token in said], what="wrong outputs")
+    found = len(s.pool.find(chained(list(range(100, 800)), 10)))
+    equal([found, s.pool.num_free], [70, 15], what="wrong number of blocks of the long text that the pool finds, and num_free")
+
+
+@checks("update")
 def test_three_end_at_once(student):
     """of four that run the first three end in one step; one that waits asks for the same as one of them"""
     s = scheduler_of(student, 20, 4, 32, 4)
@@ -412,6 +463,16 @@ def test_random_chunks(student, rng):
 
 
 @checks("flatten_chunks")
+def test_thirty_chunks(student):
+    """a chunk of 1,100 in the middle of 2,000 tokens, then 30 of one token"""
+    s = scheduler_of(student, 200, 20, 1200, 64)
+    text = [3 * t % 500 for t in range(2000)]
+    chunks = [(running(student, s, text, 1500), 1100)] + [(running(student, s, [i] * 3, 3, output=[i + 100]), 1) for i in range(30)]
+    ids, positions = text[400:1500] + list(range(30)), [*range(400, 1500), *[2] * 30]
+    look_at_flat(student.flatten_chunks(chunks), ids, positions, [0, *range(1100, 1131)])
+
+
+@checks("flatten_chunks")
 def test_long_texts_and_large_vocabularies(student):
     """tokens and positions that two bytes, or half a number, do not hold"""
     s = scheduler_of(student, 80, 1024, 9, 4)
@@ -437,6 +498,19 @@ def test_random_models_and_chunks(student, rng):
             order = torch.randperm(4, generator=rng).tolist()[: integer(rng, 1, 4)]
             got, want = texts.step([(which, integer(rng, 1, 5)) for which in order])
             close(got, want, atol=1e-3, what=f"wrong logits for {shape}, blocks of {size}")
+
+
+@checks("forward_ragged")
+def test_thirty_chunks_and_a_long_text(student, rng):
+    """30 chunks of some tokens beside a text of 420, fed 380 and 40; blocks with numbers of five digits"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    ids = [random_ids(rng, 1, n, 29) for n in (421, *[4] * 30)]
+    texts = Texts(student, model, kit, ids, filled(student, 200, 3, config=kit.config), 200, 3)
+    for pieces in ([(0, 380), *((i, 2) for i in range(1, 31))], [*((i, 1) for i in range(1, 31)), (0, 40)], [(30, 1), (0, 1)]):
+        got, want = texts.step(pieces)
+        close(got, want, atol=1e-3, what=f"wrong logits for {len(pieces)} chunks")
+    in_high_blocks(student, model, kit, random_ids(rng, 1, 7, 29), [9_100, integer(rng, 8_200, 9_000)])
 
 
 @checks("forward_ragged")
@@ -520,6 +594,27 @@ def test_a_shared_beginning_served(student):
 
 
 @checks("engine_step")
+def test_thirty_are_served(student, rng):
+    """30 requests of a small model, 25 at a time; then a scheduler whose own `schedule` feeds 3 of 7 tokens"""
+    written(lambda *_: student.engine_step(None, None, None))
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    prompts = [random_ids(rng, 1, integer(rng, 1, 4), 29)[0].tolist() for _ in range(30)]
+    s, kv = scheduler_of(student, 60, 4, 60, 25), filled(student, 60, 4, config=kit.config)
+    requests = [student.Request(prompt, 2) for prompt in prompts]
+    for request in requests:
+        s.add(request)
+    ended = [each for _ in range(6) for each in student.engine_step(model, s, kv)]
+    want = [unrolled(kit, torch.tensor([prompt]), 2, 256)[0].tolist() for prompt in prompts]
+    equal([request.output for request in requests], want, what="wrong outputs of 30 requests")
+    equal(sorted(places(ended, requests)), list(range(30)), what="wrong requests given as ended, as places in the queue")
+    s.waiting = [request] = [student.Request([1, 2, 3, 4, 5, 6, 7], 2)]
+    stricter(student, s, request, 3)
+    equal(student.engine_step(model, s, kv), [], what="wrong result: 3 of 7 tokens were to be fed, and nobody has ended")
+    fed_of = None if request.sequence is None else request.sequence.length
+    equal([fed_of, request.output], [3, []], what="wrong length of the sequence, and output: s.schedule() feeds 3 of 7 tokens")
+
+
+@checks("engine_step")
 def test_work_of_a_run(student):
     """work: over a run each token is fed once, but the last of each answer"""
     written(lambda *_: student.engine_step(None, None, None))
@@ -562,8 +657,9 @@ def test_one_pass_for_all(student):
 @checks("step_seconds", weight=2)
 def test_random_steps(student, rng):
     """random chunks and rates, both sides of the roofline; a step that feeds nobody"""
-    for _ in range(10):
-        chunks = [(n, n + integer(rng, 0, 3000)) for n in (one_of(rng, (1, 1, integer(rng, 2, 900))) for _ in range(integer(rng, 1, 6)))]
+    for most in (6,) * 10 + (90,) * 2:
+        count = integer(rng, 1, most) if most == 6 else most
+        chunks = [(n, n + integer(rng, 0, 3000)) for n in (one_of(rng, (1, 1, integer(rng, 2, 900))) for _ in range(count))]
         chunks += chunks[: integer(rng, 0, 2)]  # two requests may stand alike
         weight, token, kv = (integer(rng, 1, 99) * unit for unit in (1e-4, 1e-6, 1e-8))
         want = max(weight + kv * sum(m for _, m in chunks), token * sum(n for n, _ in chunks))
@@ -622,6 +718,19 @@ def test_random_runs_on_a_clock(student, rng):
         equal(seen, asked, what="wrong chunks (fed, cached after the step) for seconds")
         look_at_traces(traces, times_of_arrival, list(times.values()))
         equal(s.pool.num_free, most, what="wrong num_free in the end")
+
+
+@checks("simulate")
+def test_fifty_and_a_long_answer(student, rng):
+    """50 requests in random order, 30 of them at 4, one for 700 tokens: every trace, the caller's list as it was; the scheduler's plans"""
+    due = [4.0] * 30 + [float(5 + i) for i in range(19)] + [0.0]
+    order = torch.randperm(50, generator=rng).tolist()
+    requests = [student.Request([i % 9], 700 if i == 49 else 1, arrival=due[i]) for i in order]
+    traces, left = student.simulate(requests, scheduler_of(student, 60, 720, 64, 64), lambda chunks: 1.0, _arguments=True)
+    times = [[float(n) for n in range(1, 701)] if i == 49 else [due[i] + 1] for i in order]
+    look_at_traces(traces, [due[i] for i in order], times)
+    equal(places(left[0], requests), list(range(50)), what="the caller's list has another order, or other requests, afterwards")
+    equal(first_asked(student, 4), [(4, 4)], what="wrong first chunks (fed, cached) for seconds: s.schedule() feeds 4 of 5 tokens")
 
 
 @checks("simulate")

@@ -7,6 +7,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises
+from autograder.checking.checks.test_flash_attention import as_planned, attention_flops
 from autograder.checking.helpers.cached import small, tiny_config, written
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
@@ -23,7 +24,7 @@ from autograder.checking.helpers.tiles import (
     same_state,
     state_of,
 )
-from autograder.checking.helpers.work_bounds import between, gradients_stay_on
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays, gradients_stay_on, products_of_layers
 from autograder.checking.hidden.test_kv_cache import SHAPES, integer, random_ids, random_sizes
 
 
@@ -43,6 +44,20 @@ def test_random_tiles_in_any_order(student, rng):
                     close(mine, due, atol=atol, rtol=1e-5, dtype=dtype)
             turned = scores.mT.contiguous().mT  # as keys times queries, turned, would be
             same_state(absorbed(student, turned, values, [n]), want, atol=atol, what=" for scores whose rows are not contiguous")
+
+
+@checks("absorb")
+def test_nothing_and_very_much(student, rng):
+    """520 queries, tiles of 200 and 330 keys; some queries see none of them, and masked keys have values of 1e35"""
+    scores = 3 * torch.randn(2, 520, 530, generator=rng, dtype=torch.float64)
+    values = torch.randn(2, 530, 70, generator=rng, dtype=torch.float64)
+    scores[:, ::7] = scores[..., ::5] = -math.inf
+    values[:, ::5] = 1e35
+    state = absorbed(student, scores, values, [200, 330])
+    same_state(state, state_of(scores, values), what=" for many queries and keys")
+    _, total, acc = fields(state)
+    equal(total[:, ::7], torch.zeros(2, 75), what="queries that have seen no key: l is not exactly 0")
+    equal(acc[:, ::7], torch.zeros(2, 75, 70), what="queries that have seen no key: acc is not exactly 0")
 
 
 @checks("finish", weight=2)
@@ -74,6 +89,18 @@ def test_finish_of_any_state(student, rng):
             equal(now, given, what=f"finish changes {name} of the state it was given")
 
 
+@checks("finish")
+def test_finish_of_long_rows(student, rng):
+    """3 by 513 queries, every ninth without a key: these give exactly 0"""
+    scores, values = torch.randn(3, 513, 4, generator=rng, dtype=torch.float64), torch.randn(4, 130, generator=rng, dtype=torch.float64)
+    scores[:, ::9] = -math.inf
+    m, total, acc = state_of(scores, values)
+    out, lse = pair(student.finish(student.State(m, total, acc)))
+    close(out, acc / total.clamp(min=0.5).unsqueeze(-1), atol=1e-9, rtol=1e-9, what="wrong out")
+    close(lse, scores.logsumexp(dim=-1), atol=1e-9, rtol=1e-9, what="wrong lse")
+    equal(out[:, ::9], torch.zeros(3, 57, 130), what="queries that have seen no key: out is not exactly 0")
+
+
 @checks("tile_plan", weight=2)
 def test_random_plans(student, rng):
     """plans of random sizes, by counting pairs"""
@@ -84,6 +111,9 @@ def test_random_plans(student, rng):
         for causal in (True, False):
             same_plan(student, t_q, t_k, *blocks, causal)
     raises(ValueError, lambda: student.tile_plan(t_k + 1, t_k, *blocks, True), naming=t_k + 1)
+    for arguments in ((150, 900, 2, 9), (6, 2100, 4, 1030)):
+        for causal in (True, False):
+            same_plan(student, *arguments, causal)
 
 
 @checks("flash_attention", weight=2)
@@ -98,6 +128,15 @@ def test_random_attention(student, rng):
                 got = pair(student.flash_attention(large * q, k, v, causal=causal, **tiles, _unchanged=True))
                 for mine, due in zip(got, dense(large * q, k, v, causal=causal), strict=True):
                     close(mine, due, atol=1e-9, rtol=1e-9, dtype=torch.float64)
+
+
+@checks("flash_attention")
+def test_large_in_every_size(student, rng):
+    """ten rows, heads of width 112 and values of 144 in a group of eight, six queries after 1,294 keys"""
+    q, k, v = draw_heads(rng, 10, 8, 1, 6, 1300, 112, wide=144)
+    got = pair(student.flash_attention(q, k, v, causal=True, q_block=4, k_block=96))
+    for name, mine, due in zip(("out", "lse"), got, dense(q, k, v, causal=True), strict=True):
+        close(mine, due, atol=1e-9, rtol=1e-9, dtype=torch.float64, what=f"wrong {name}")
 
 
 @checks("flash_attention")
@@ -151,15 +190,14 @@ def test_tiles_where_none_are_asked_for(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_bytes_of_other_tiles(student, rng):
-    """work: tiles of 32 by 64, with and without a mask: as planned"""
-    q, k, v = draw_heads(rng, 1, 4, 2, 768, 768, 32, dtype=torch.float32)
-    for causal in (True, False):
-        with student.counting(fast_bytes=128 * 1024) as work:
-            out, _ = pair(student.flash_attention(q, k, v, causal=causal, q_block=32, k_block=64))
+    """work: tiles of 32 by 64, with and without a mask, and of 64 by 16: as planned"""
+    q, k, v = draw_heads(rng, 1, 8, 4, 256, 256, 32, dtype=torch.float32)
+    for causal, q_block, k_block in ((True, 32, 64), (False, 32, 64), (True, 64, 16)):
+        with student.counting(fast_bytes=112 * 1024) as work:
+            out, _ = pair(student.flash_attention(q, k, v, causal=causal, q_block=q_block, k_block=k_block))
         close(out, dense(q, k, v, causal=causal)[0], atol=1e-5, what="wrong out")
-        between(work.flops, least_flops(q, k, 1, 1, causal), 1.05 * least_flops(q, k, 32, 64, causal), "FLOPs")
-        most = 1.4 * least_bytes(q, k, 32, 64, causal)
-        between(work.slow_bytes, least_bytes(q, k, 768, 768, causal), most, "bytes read from and written to slow memory")
+        between(work.flops, least_flops(q, k, 1, 1, causal) / 2, 1.05 * least_flops(q, k, q_block, k_block, causal), "FLOPs")
+        as_planned(work.slow_bytes, least_bytes(q, k, q_block, k_block, causal), f"tiles of {q_block} by {k_block}")
         between(work.peak_bytes, out.nbytes, 4 * out.nbytes, "bytes of memory at one time")
 
 
@@ -183,6 +221,8 @@ def test_flash_bytes_of_random_sizes(student, rng):
         for causal in (True, False):
             want = (2 * group * t_q + 2 * keys_read(t_q, t_k, *tiles.values(), causal)) * Dh * size
             equal(student.flash_bytes(t_q, t_k, Dh, size, group=group, causal=causal, **tiles), want)
+    want = (2 * 9 * 40 + 2 * keys_read(40, 700, 3, 7, True)) * 100
+    equal(student.flash_bytes(40, 700, 50, 2, q_block=3, k_block=7, group=9, causal=True), want, what="wrong bytes for many tiles")
     got = student.flash_bytes(3, 5, 3**20, 3**15, q_block=2, k_block=2)
     equal(got, 26 * 3**35, what="wrong bytes where there are more than float64 can count")
     for naming in (7, 3):
@@ -206,6 +246,19 @@ def test_any_partition(student, rng):
 
 
 @checks("combine")
+def test_many_parts_some_without_keys(student, rng):
+    """33 parts; every third query has no key in any part; values of 1e30 in empty parts"""
+    outs, lses = (torch.randn(size, generator=rng, dtype=torch.float64) for size in ((33, 2, 270, 70), (33, 2, 270)))
+    lses[4:7], outs[4:7] = -math.inf, 1e30
+    lses[:, :, ::3] = -math.inf
+    out, lse = pair(student.combine(outs, lses))
+    want = (lses.softmax(dim=0).nan_to_num().unsqueeze(-1) * outs).sum(dim=0)
+    close(out, want, atol=1e-9, what="wrong out")
+    close(lse, lses.logsumexp(dim=0), atol=1e-9, what="wrong lse")
+    equal(out[:, ::3], torch.zeros(2, 90, 70), what="no part has a key: out is not exactly 0")
+
+
+@checks("combine")
 def test_parts_over_the_same_memory(student, rng):
     """two calls over the same memory, with other numbers in it: each has its own results"""
     one, other = ([torch.randn(size, generator=rng, dtype=torch.float64) for size in ((3, 2, 4), (3, 2))] for _ in range(2))
@@ -223,6 +276,8 @@ def test_random_splits(student, rng):
         q, k, v = draw_heads(rng, integer(rng, 1, 2), K * group, K, 1, integer(rng, 1, 90), 4, wide=integer(rng, 1, 6))
         for splits in (integer(rng, 1, 12), integer(rng, 1, 100)):
             close(student.decode_splits(q, k, v, splits), dense(q, k, v, causal=False)[0], atol=1e-9, rtol=1e-9, dtype=torch.float64)
+    q, k, v = draw_heads(rng, 10, 8, 1, 1, 1500, 96, wide=160)
+    close(student.decode_splits(q, k, v, 33), dense(q, k, v, causal=False)[0], atol=1e-9, rtol=1e-9, what="wrong out for 33 parts")
     q, k, v = draw_heads(rng, 1, 2, 1, 1, 40, 4)
     close(student.decode_splits(q, k, v, 40), dense(q, k, v, causal=False)[0], atol=1e-9, rtol=1e-9)
     for dtype in (torch.bfloat16, torch.float16):
@@ -248,6 +303,26 @@ def test_random_models_in_random_chunks(student, rng):
             close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits behind {start} tokens for {shape}")
             equal(cache.length, start, what="wrong length of the cache")
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill_flash(model, ids[:, :1], cache))
+        room = integer(rng, 1, length - 1)
+        cache = student.KVCache(kit.config, rows, room, dtype=torch.float64)
+        raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill_flash(model, ids, cache))
+
+
+@checks("prefill_flash")
+def test_a_long_prompt_and_its_head(student, rng):
+    """500 tokens, fed 80 and 420; work: the head for the last token alone; gradients stay as they were"""
+    model, kit = small(student, rng, vocab_size=4000, num_hidden_layers=1)
+    ids = random_ids(rng, 1, 500, 4000)
+    cache = student.KVCache(kit.config, 1, 500, dtype=torch.float64)
+    student.prefill_flash(model, ids[:, :80], cache)
+    got = student.prefill_flash(model, ids[:, 80:], cache)
+    close(got, kit(ids)[:, -1], atol=1e-3, what="wrong logits after 500 tokens")
+    with student.counting() as work:
+        student.prefill_flash(model, ids[:, :100], student.KVCache(kit.config, 1, 100, dtype=torch.float64))
+    most = products_of_layers(kit.config, 100, 1) + attention_flops(kit.config, 100, 64, 64)
+    between(work.flops, fewest_flops(kit.config, [100]), 1.02 * most, "FLOPs")
+    cache = student.KVCache(kit.config, 1, 20, dtype=torch.float64)
+    gradient_mode_stays(student, lambda: student.prefill_flash(model, ids[:, :10], cache))
 
 
 @checks("prefill_flash")

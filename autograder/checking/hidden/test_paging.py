@@ -7,7 +7,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises, stories, that
-from autograder.checking.checks.test_paging import idle_pool, memory_of
+from autograder.checking.checks.test_paging import idle_pool, memory_of, table_slots
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.paged import (
@@ -24,6 +24,7 @@ from autograder.checking.helpers.paged import (
     pool_story,
     sequence_story,
     state_of,
+    take_all,
 )
 from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
@@ -59,6 +60,7 @@ def test_pools_are_apart(student):
     equal([one.num_free, one.holders(taken[0]), one.holders(taken[1])], [1, 0, 1], what="wrong num_free and holders")
     two.forget(3)
     equal([two.num_free, two.holders(3)], [0, 1], what="forget has changed a plain pool")
+    take_all(student, "BlockPool", 2100)
 
 
 @checks("BlockPool")
@@ -115,6 +117,29 @@ def test_random_tables(student, rng):
     for empty in (student.PagedSequence(student.BlockPool(2), 4).slots(), sequence.slots(length)):
         equal(empty, torch.empty(0, dtype=torch.int64), what="there is no token, and there are slots")
         equal(str(empty.dtype), "torch.int64", what="wrong dtype of no slots")
+
+
+@checks("PagedSequence")
+def test_a_table_of_any_size(student, rng):
+    """900 tokens in blocks of 10, grown piece by piece; slots asked at each step; two forks; blocks with numbers of five digits"""
+    pool = student.BlockPool(200)
+    a, length = student.PagedSequence(pool, 10), 0
+    for n in [*random_sizes(rng, 23), 877]:
+        a.grow(n)
+        length += n
+        equal(a.slots(), table_slots(a.blocks, 10, length), what=f"wrong slots of {length} tokens")
+    a.grow(5)
+    b = a.fork()
+    c = b.fork()
+    for name, sequence in (("b", b), ("c", c)):
+        equal(sequence.slots(), table_slots(sequence.blocks, 10, 905), what=f"wrong {name}.slots() of a fork")
+        sequence.truncate(903)
+        sequence.grow(2)
+        equal(sequence.slots(), table_slots(sequence.blocks, 10, 905), what=f"wrong {name}.slots() after its last block was replaced")
+    equal(len({sequence.blocks[-1] for sequence in (a, b, c)}), 3, what="sequences that have grown apart share a last block")
+    equal([len(a.blocks), pool.num_free], [91, 107], what="wrong number of blocks, and num_free")
+    a.blocks, a.length = torch.randint(20_000, (70,), generator=rng).tolist(), 700
+    equal(a.slots(3, 690), table_slots(a.blocks, 10, 700)[3:690], what="wrong slots of blocks with large numbers")
 
 
 @checks("PagedSequence")
@@ -197,6 +222,29 @@ def test_one_to_many(student, rng):
     equal(kv.values, values, what="wrong values in the memory")
 
 
+@checks("PagedKV")
+def test_large_in_every_size(student, rng):
+    """twelve layers, heads of width 96, 40,000 slots of one number, 15 copies"""
+    kv, keys, values = memory_of(student, rng, L=12, num_blocks=40, size=12, K=2, Dh=96)
+    slots = torch.randperm(480, generator=rng)[:450]
+    k, v = torch.randn(2, 450, 2, 96, generator=rng)
+    kv.write(11, slots, k, v)
+    keys[11, slots], values[11, slots] = k, v
+    blocks = torch.randperm(40, generator=rng).tolist()
+    pairs = list(zip(blocks[:15], blocks[15:30], strict=True))
+    kv.copy(pairs)
+    for memory in (keys, values):
+        for old, new in pairs:
+            memory[:, new * 12 : (new + 1) * 12] = memory[:, old * 12 : (old + 1) * 12]
+    equal(kv.keys, keys, what="wrong keys in the memory")
+    equal(kv.values, values, what="wrong values in the memory")
+    kv, keys, values = memory_of(student, rng, L=1, num_blocks=10_000, size=4, K=1, Dh=1)
+    kv.copy([(9_999, 3), (1, 8_500)])
+    slots = torch.tensor([39_999, 12, 15, 34_000, 34_003])
+    for name, got, memory in zip(("keys", "values"), kv.read(0, slots), (keys, values), strict=True):
+        equal(got, memory[0, [39_999, 39_996, 39_999, 4, 7]], what=f"wrong {name} in slots {slots.tolist()}")
+
+
 # ---- forward_paged -------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +273,16 @@ def test_random_models_in_random_blocks(student, rng):
         got = paged_logits(student, model, again, [4], rows[1], kv)
         want = kit(torch.cat((ids[:1, :common], again), dim=1))[:, common:]
         close(got, want, atol=1e-3, what=f"wrong logits behind a truncate, blocks of {size}")
+
+
+@checks("forward_paged")
+def test_a_long_text_of_a_small_model(student, rng):
+    """480 tokens in chunks of 300 and 180, blocks of 5"""
+    written(lambda *_: student.forward_paged(None, None, None, None))
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    ids, kv = random_ids(rng, 1, 480, 29), filled(student, 100, 5, config=kit.config)
+    got = paged_logits(student, model, ids, [300, 180], student.PagedSequence(student.BlockPool(100), 5), kv)
+    close(got, kit(ids), atol=1e-3, what="wrong logits of a text of 480 tokens")
 
 
 @checks("forward_paged")
@@ -268,11 +326,22 @@ def test_random_rows_and_tables(student, rng):
 def test_sixteen_bits_and_no_fewer_in_between(student, rng):
     """bfloat16 and float16: as exact as the result can say, for it is worked out in float32 or better"""
     for dtype, last_place in ((torch.bfloat16, 2**-7), (torch.float16, 2**-10)):
-        q, keys, values, tables, lengths = draw_table(rng, [40, 7, 64], 4, 2, 16, 8, dtype=dtype)
+        q, keys, values, tables, lengths = draw_table(rng, [40, 7, 64, 273], 4, 2, 24, 8, dtype=dtype)
         for large in (1, 4):
             got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
             want = attended(large * q, keys, values, tables, lengths, 8).to(dtype)
             close(got, want, atol=1e-5, rtol=last_place, dtype=dtype, what=f"wrong output in {dtype}, {large} times the query")
+
+
+@checks("paged_attention")
+def test_tables_of_any_size(student, rng):
+    """twelve rows, 80 columns, heads of width 112 in a group of eight; 40,000 slots"""
+    lengths = [400, 1, 33, *(integer(rng, 1, 20) for _ in range(9))]
+    for H, Dh, spare in ((8, 112, 3), (2, 1, 8000)):
+        q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, 5, spare=spare)
+        want = attended(q, keys, values, tables, counts, 5)
+        got = student.paged_attention(q, keys, values, tables, counts, 5)
+        close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for twelve rows, {len(keys)} slots")
 
 
 @checks("paged_attention", weight=2)
@@ -332,6 +401,20 @@ def test_random_rows_decode(student, rng):
             texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
             want = torch.cat([kit(text)[:, -1] for text in texts])
             close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
+
+
+@checks("paged_decode")
+def test_a_large_batch(student, rng):
+    """eighteen rows of a small model, one of 350 tokens, blocks of 3"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    pool, kv = student.BlockPool(200), filled(student, 200, 3, config=kit.config)
+    texts = [random_ids(rng, 1, n, 29) for n in (*range(2, 14), 350, *range(2, 7))]
+    rows = [student.PagedSequence(pool, 3) for _ in texts]
+    for text, row in zip(texts, rows, strict=True):
+        student.forward_paged(model, text[:, :-1], row, kv)
+    got = student.paged_decode(model, torch.cat([text[:, -1:] for text in texts]), rows, kv)
+    close(got, torch.cat([kit(text)[:, -1] for text in texts]), atol=1e-3, what="wrong logits of eighteen rows")
 
 
 @checks("paged_decode")
@@ -423,6 +506,9 @@ def test_random_keys(student, rng):
         tokens = torch.randint(60_000, (integer(rng, 0, 30),), generator=rng).tolist()
         size, salt = integer(rng, 1, 7), bytes(torch.randint(256, (integer(rng, 0, 9),), generator=rng).tolist())
         equal(student.block_keys(tokens, size, salt, _unchanged=True), chained(tokens, size, salt), what="wrong keys")
+    tokens = torch.randint(2**50, (230,), generator=rng).tolist()
+    for size, salt in ((3, b"tenant " * 9 + b"\0"), (110, b"\t tenant " * 9), (3, b"TENANT")):
+        equal(student.block_keys(tokens, size, salt), chained(tokens, size, salt), what=f"wrong keys for 230 tokens, the salt {salt!r}")
     text = torch.randint(500, (24,), generator=rng).tolist()
     equal(student.block_keys(text, 4), student.block_keys([*text, 3], 4), what="a token behind the whole blocks has changed a key")
 
@@ -461,6 +547,24 @@ def test_evicted_in_the_order_of_rest(student, rng):
         equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
     equal([pool.find([key]) for key in keys], [[]] * 5, what="keys of blocks that were taken are still known")
     raises("OutOfBlocks", pool.take, naming=5)
+
+
+@checks("PrefixPool")
+def test_known_keys_of_idle_blocks(student, rng):
+    """120 idle blocks, ten of whose keys are published again for other blocks: keys and order stay; another pool knows none of them"""
+    keys = [b"k%d" % n for n in range(120)]
+    pool, blocks = idle_pool(student, keys, 122)
+    other = student.PrefixPool(4)
+    others = [pool.take(), pool.take()]
+    for place in torch.randperm(60, generator=rng)[:10].tolist():
+        pool.publish(one_of(rng, others), keys[place])
+    equal([pool.find(keys), other.find(keys[:1]), pool.num_free], [blocks, [], 120], what="wrong blocks found, and num_free")
+    for block in others:
+        pool.release(block)
+    taken = [pool.take() for _ in range(22)]
+    equal(sorted(taken[:2]), sorted(others), what="two blocks without a key are free, and others were taken")
+    equal(taken[2:], blocks[:20], what="the blocks that have been idle longest were not taken")
+    equal(pool.find(keys[20:]), blocks[20:], what="wrong blocks found")
 
 
 @checks("PrefixPool")
@@ -540,6 +644,35 @@ def test_random_beginnings(student, rng):
         sequence.free()
         equal(first.blocks, before["blocks"], what="the blocks of the other sequence have changed")
         equal([pool.holders(block) for block in first.blocks], [1] * len(first.blocks), what="wrong holders when a sequence is freed")
+
+
+@checks("start_sequence")
+def test_long_texts_of_two_tenants(student, rng):
+    """240 tokens in blocks of 3 of two tenants, whose salts of 60 bytes agree but for the last"""
+    written(lambda *_: student.start_sequence(None, None, None))
+    pool, text = student.PrefixPool(170), torch.randint(900, (240,), generator=rng).tolist()
+    salts = [b"tenant" * 10 + last for last in (b"7", b"8", b"8 ")]
+    firsts = []
+    for salt in salts[:2]:
+        sequence = student.start_sequence(pool, text, 3, salt)
+        equal(sequence.length, 0, what=f"wrong length for the salt {salt!r}, under which nothing is published")
+        sequence.grow(240)
+        student.publish_blocks(sequence, text, salt)
+        firsts.append(sequence)
+    for salt, blocks in zip(salts, (firsts[0].blocks[:79], firsts[1].blocks[:79], []), strict=True):
+        equal(student.start_sequence(pool, text, 3, salt).blocks, blocks, what=f"wrong blocks for the salt {salt!r}")
+
+
+@checks("publish_blocks")
+def test_a_long_text_under_two_salts(student, rng):
+    """270 tokens in blocks of 3 under a salt of 61 bytes: 90 blocks are found, and under another last byte none"""
+    written(lambda *_: student.publish_blocks(None, None, None))
+    pool, text, salt = student.PrefixPool(95), torch.randint(900, (270,), generator=rng).tolist(), b"tenant" * 10
+    sequence = student.PagedSequence(pool, 3)
+    sequence.grow(270)
+    student.publish_blocks(sequence, text, salt + b"7")
+    found = [pool.find(chained(text, 3, salt + last)) for last in (b"7", b"8")]
+    equal(found, [sequence.blocks, []], what="wrong blocks found under two salts")
 
 
 @checks("publish_blocks", weight=2)
