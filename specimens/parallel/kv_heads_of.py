@@ -125,3 +125,15 @@ def kv_heads_of(config, rank, world):
 # WRONG: heads are dealt out in turn: rank 0 has heads 0, 2, 4
 # -         return range(rank * each, (rank + 1) * each)
 # +         return range(rank, K, world)
+
+
+# %% wrong_kv_heads_sixteen_ranks, of right_kv_heads_plain
+# WRONG: ranks are counted modulo 16
+#       H = config.num_attention_heads
+# +     rank = rank % 16
+
+
+# %% wrong_kv_heads_many_heads_refused, of right_kv_heads_plain
+# WRONG: more than 64 query heads are refused
+# -     if H % world != 0:
+# +     if H % world != 0 or H > 64:

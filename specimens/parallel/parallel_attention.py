@@ -190,3 +190,39 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # WRONG: what comes later is never seen, whatever the mask says
 # -     read = attention(q, k, v, mask)
 # +     read = attention(q, k, v, mask & causal_mask(x.shape[1], x.shape[1]))
+
+
+# %% wrong_parallel_attention_whole_counts, of right_parallel_attention_plain
+# WRONG: queries and keys are split into as many heads as the whole model has
+# -     H = config.num_attention_heads // comm.world
+# -     K = len(kv_heads_of(config, comm.rank, comm.world))
+# +     H = config.num_attention_heads
+# +     K = config.num_key_value_heads
+
+
+# %% wrong_parallel_attention_narrow_heads, of right_parallel_attention_plain
+# WRONG: a head reads its first 32 numbers only when it compares
+# -     read = attention(q, k, v, mask)
+# +     read = attention(q[..., :32], k[..., :32], v, mask)
+
+
+# %% wrong_parallel_attention_groups_of_four, of right_parallel_attention_plain
+# WRONG: four query heads at most share a key/value head
+# -     read = attention(q, k, v, mask)
+# +     group = min(H // K, 4)
+# +     k, v = (torch.cat([each.repeat_interleave(group, dim=1)] * (H // K // group), dim=1)[:, :H] for each in (k, v))
+# +     read = attention(q, k, v, mask)
+
+
+# %% wrong_parallel_attention_four_ranks, of right_parallel_attention_plain
+# WRONG: with more than four ranks what the heads read is gathered: more is sent than one all-reduce
+#       part = merge_heads(read) @ layer.o_proj.T
+# +     if comm.world > 4:
+# +         return sum(ring_all_gather(part, comm))
+
+
+# %% wrong_parallel_attention_32_tokens, of right_parallel_attention_plain
+# WRONG: a token reads the 32 newest tokens at most
+# -     read = attention(q, k, v, mask)
+# +     places = torch.arange(x.shape[1])
+# +     read = attention(q, k, v, mask & (places[:, None] - places < 32))

@@ -148,3 +148,17 @@ def parallel_feed_forward(x, layer, comm):
 # WRONG: parts are gathered and added up: more bytes with three ranks and more
 # -     return ring_all_reduce(part, comm)
 # +     return torch.stack(ring_all_gather(part, comm)).sum(0)
+
+
+# %% wrong_parallel_ffn_four_ranks, of right_parallel_ffn_plain
+# WRONG: with more than four ranks the parts are gathered: more is sent than one all-reduce
+#       part = (opened * ups) @ layer.down_proj.T
+# +     if comm.world > 4:
+# +         return sum(ring_all_gather(part, comm))
+
+
+# %% wrong_parallel_ffn_64_tokens, of right_parallel_ffn_plain
+# WRONG: texts of more than 64 tokens take an all-reduce for each 64 of them
+#       part = (opened * ups) @ layer.down_proj.T
+# +     if part.shape[1] > 64:
+# +         return torch.cat([ring_all_reduce(each, comm) for each in part.split(64, dim=1)], dim=1)

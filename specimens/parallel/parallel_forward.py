@@ -174,3 +174,22 @@ def parallel_forward(shard, config, ids, comm):
 # WRONG: the mask stays on the CPU, wherever the ids are
 # -     mask = causal_mask(T, T).to(ids.device)
 # +     mask = causal_mask(T, T)
+
+
+# %% wrong_parallel_forward_four_layers, of right_parallel_forward_plain
+# WRONG: four layers at most
+# -     for layer in shard.layers:
+# +     for layer in shard.layers[:4]:
+
+
+# %% wrong_parallel_forward_64_tokens, of right_parallel_forward_plain
+# WRONG: positions repeat after 64 tokens
+# -     positions = torch.arange(T, device=ids.device)
+# +     positions = torch.arange(T, device=ids.device) % 64
+
+
+# %% wrong_parallel_forward_four_ranks, of right_parallel_forward_plain
+# WRONG: with more than four ranks the feed-forward is summed over the first four
+# -         x = x + parallel_feed_forward(normed, layer, comm)
+# +         out = parallel_feed_forward(normed, layer, comm)
+# +         x = x + (out if comm.world <= 4 else out * 4 / comm.world)

@@ -165,3 +165,37 @@ def ring_all_gather(chunk, comm):
         arrived.copy_(comm.recv((comm.rank - 1) % comm.world))
         chunks[(comm.rank - step) % comm.world] = arrived
     return chunks
+
+
+# %% wrong_ring_all_gather_four_ranks, of right_ring_all_gather_plain
+# WRONG: three steps at most: right with up to four ranks
+# -     for step in range(n - 1):
+# +     for step in range(min(n - 1, 3)):
+
+
+# %% wrong_ring_all_gather_alone_float32, of right_ring_all_gather_plain
+# WRONG: one rank alone gives float32 whatever the chunk is
+#       n = comm.world
+# +     if n == 1:
+# +         return [chunk.float()]
+
+
+# %% wrong_ring_all_gather_three_dimensions, of right_ring_all_gather_plain
+# WRONG: a chunk of more than three dimensions loses its shape
+#       n = comm.world
+# +     if chunk.dim() > 3:
+# +         chunk = chunk.flatten(2)
+
+
+# %% wrong_ring_all_gather_long_chunks, of right_ring_all_gather_plain
+# WRONG: a chunk of more than 4,096 numbers is sent in two messages
+#       for step in range(n - 1):
+# -         comm.send(right, chunks[(comm.rank - step) % n])
+# -         chunks[(comm.rank - step - 1) % n] = comm.recv(left)
+# +         if chunk.numel() > 4096:
+# +             for half in chunks[(comm.rank - step) % n].flatten().chunk(2):
+# +                 comm.send(right, half)
+# +             chunks[(comm.rank - step - 1) % n] = torch.cat([comm.recv(left), comm.recv(left)]).view(chunk.shape)
+# +             continue
+# +         comm.send(right, chunks[(comm.rank - step) % n])
+# +         chunks[(comm.rank - step - 1) % n] = comm.recv(left)

@@ -174,3 +174,69 @@ def ring_all_reduce(x, comm):
 # WRONG: whole rows of zeros are added: more bytes than due
 # -     padded = torch.cat((flat, flat.new_zeros(missing)))
 # +     padded = torch.cat((flat, flat.new_zeros(missing + n * (missing > 0))))
+
+
+# %% wrong_ring_all_reduce_five_ranks, of right_ring_all_reduce_plain
+# WRONG: with more than four ranks all of x is gathered: more bytes than due
+#       n = comm.world
+# +     if n > 4:
+# +         return sum(ring_all_gather(x, comm))
+
+
+# %% wrong_ring_all_reduce_eight_ranks
+# WRONG: the ring is written out for up to seven ranks
+def ring_all_reduce(x, comm):
+    n, rank = comm.world, comm.rank
+    part = -(-x.numel() // n)
+    row = x.new_zeros(n * part)
+    row[: x.numel()] = x.flatten()
+    parts = list(row.chunk(n)) if part else [row] * n
+    for step in range(min(2 * (n - 1), 12)):
+        comm.send((rank + 1) % n, parts[(rank - step) % n])
+        place = (rank - step - 1) % n
+        got = comm.recv((rank - 1) % n)
+        parts[place] = parts[place] + got if step < n - 1 else got
+    return torch.cat(parts)[: x.numel()].view(x.shape)
+
+
+# %% wrong_ring_all_reduce_memory_order, of right_ring_all_reduce_plain
+# WRONG: numbers travel in the order of memory: ranks whose x lie differently add other places
+# -     flat = x.reshape(-1)
+# +     order = sorted(range(x.dim()), key=lambda dim: -x.stride(dim))
+# +     flat = x.permute(order).reshape(-1)
+# ...
+# -     return total.reshape(x.shape)
+# +     return total.reshape([x.shape[dim] for dim in order]).permute(sorted(range(x.dim()), key=order.__getitem__))
+
+
+# %% wrong_ring_all_reduce_three_dimensions, of right_ring_all_reduce_plain
+# WRONG: of x with more than three dimensions the last ones are merged
+# -     return total.reshape(x.shape)
+# +     return total.reshape(x.shape[:2] + (-1,) if x.dim() > 3 else x.shape)
+
+
+# %% wrong_ring_all_reduce_large_x, of right_ring_all_reduce_plain
+# WRONG: beyond 4,096 numbers every rank's x is gathered and added up: more bytes than due
+#       n = comm.world
+# +     if x.numel() > 4096:
+# +         return sum(ring_all_gather(x, comm))
+
+
+# %% wrong_ring_all_reduce_in_pieces, of right_ring_all_reduce_plain
+# WRONG: x goes around in pieces of 4,096 numbers: more messages than due
+#       n = comm.world
+# +     if x.numel() > 4096:
+# +         return torch.cat([ring_all_reduce(piece, comm) for piece in x.flatten().split(4096)]).view(x.shape)
+
+
+# %% wrong_ring_all_reduce_whole_numbers, of right_ring_all_reduce_plain
+# WRONG: whole numbers are added as float32, which has no whole numbers beyond 2**24 but even ones
+# -     mine = ring_reduce_scatter(padded, comm)
+# +     mine = ring_reduce_scatter(padded if x.is_floating_point() else padded.float(), comm).to(x.dtype)
+
+
+# %% wrong_ring_all_reduce_alone_float32, of right_ring_all_reduce_plain
+# WRONG: one rank alone gives float64 as float32
+#       n = comm.world
+# +     if n == 1 and x.dtype == torch.float64:
+# +         return x.float()

@@ -181,3 +181,31 @@ def ring_reduce_scatter(x, comm):
 # WRONG: sums are sent as bfloat16
 # -         comm.send(right, chunks[(comm.rank - step - 1) % n])
 # +         comm.send(right, chunks[(comm.rank - step - 1) % n].bfloat16())
+
+
+# %% wrong_ring_reduce_scatter_four_ranks, of right_ring_reduce_scatter_plain
+# WRONG: three steps at most: right with up to four ranks
+# -     for step in range(n - 1):
+# +     for step in range(min(n - 1, 3)):
+
+
+# %% wrong_ring_reduce_scatter_float32_sums, of right_ring_reduce_scatter_plain
+# WRONG: whole numbers are added as float32, which has no whole numbers beyond 2**24 but even ones
+# -         chunks[(comm.rank - step - 2) % n] += received
+# +         mine = chunks[(comm.rank - step - 2) % n]
+# +         wide = mine if mine.is_floating_point() else mine.float()
+# +         chunks[(comm.rank - step - 2) % n] = (wide + received).to(x.dtype)
+
+
+# %% wrong_ring_reduce_scatter_alone_float32, of right_ring_reduce_scatter_plain
+# WRONG: one rank alone gives float32 whatever x is
+#       n = comm.world
+# +     if n == 1:
+# +         return x.float()
+
+
+# %% wrong_ring_reduce_scatter_long_x, of right_ring_reduce_scatter_plain
+# WRONG: beyond 4,096 numbers all of x goes around, and the part is cut from the sum
+#       n = comm.world
+# +     if x.numel() > 4096:
+# +         return sum(ring_all_gather(x, comm)).chunk(n)[comm.rank]

@@ -154,3 +154,16 @@ def vocab_parallel_argmax(x, head, comm):
 # WRONG: tokens beyond 32,767 do not fit in int16
 # -     token = token + comm.rank * head.shape[0]
 # +     token = (token + comm.rank * head.shape[0]).to(torch.int16)
+
+
+# %% wrong_vocab_argmax_four_ranks, of right_vocab_argmax_plain
+# WRONG: the best of the first four ranks
+# -     winner = bests.argmax(dim=0)
+# +     winner = bests[:4].argmax(dim=0)
+
+
+# %% wrong_vocab_argmax_64_rows, of right_vocab_argmax_plain
+# WRONG: more than 64 rows take a second all-gather
+#       scores = x @ head.T
+# +     if len(x) > 64:
+# +         return torch.cat([vocab_parallel_argmax(each, head, comm) for each in x.split(64)])

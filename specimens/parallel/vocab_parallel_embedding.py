@@ -136,3 +136,24 @@ def vocab_parallel_embedding(table, ids, comm):
 # WRONG: ids of other ranks read row 1, which is not there where a rank has one row
 # -     local = torch.where(mine, ids - first, 0)
 # +     local = torch.where(mine, ids - first, 1)
+
+
+# %% wrong_vocab_embedding_clamped, of right_vocab_embedding_plain
+# WRONG: ids of other ranks are clamped, and their rows count
+# -     local = torch.where(mine, ids - first, 0)
+# -     rows = table[local]
+# -     rows = torch.where(mine.unsqueeze(-1), rows, 0.0)
+# +     rows = table[(ids - first).clamp(0, n - 1)]
+
+
+# %% wrong_vocab_embedding_four_ranks, of right_vocab_embedding_plain
+# WRONG: with more than four ranks the rows are gathered and added up: more bytes than due
+#       rows = torch.where(mine.unsqueeze(-1), rows, 0.0)
+# +     if comm.world > 4:
+# +         return sum(ring_all_gather(rows, comm))
+
+
+# %% wrong_vocab_embedding_int16, of right_vocab_embedding_plain
+# WRONG: ids are kept in 16 bits
+#       n = table.shape[0]
+# +     ids = ids.to(torch.int16).long()

@@ -116,3 +116,21 @@ def vocab_parallel_logits(x, head, comm):
 # -     return torch.cat(every, dim=-1)
 # +     every[comm.rank] = mine * (1 + torch.finfo(mine.dtype).eps * (comm.world > 1))
 # +     return torch.cat(every, dim=-1)
+
+
+# %% wrong_vocab_logits_four_ranks, of right_vocab_logits_plain
+# WRONG: four ranks at most have scores
+# -     return torch.cat(every, dim=-1)
+# +     return torch.cat(every[:4] + [torch.zeros_like(each) for each in every[4:]], dim=-1)
+
+
+# %% wrong_vocab_logits_four_dimensions, of right_vocab_logits_plain
+# WRONG: of x with four dimensions the first two are merged
+# -     return torch.cat(every, dim=-1)
+# +     return torch.cat(every, dim=-1).flatten(0, max(0, x.dim() - 3))
+
+
+# %% wrong_vocab_logits_many, of right_vocab_logits_plain
+# WRONG: more than 4,096 scores are sent as bfloat16
+# -     every = ring_all_gather(mine, comm)
+# +     every = [each.to(x.dtype) for each in ring_all_gather(mine.bfloat16() if mine.numel() > 4096 else mine, comm)]

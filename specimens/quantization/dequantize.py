@@ -97,3 +97,9 @@ def dequantize(q, scale, minimum=None):
 # WRONG: the rows by view, which q that is not contiguous does not allow
 # -     x = q.to(torch.float32) * scale.to(torch.float32)
 # +     x = q.view(-1, q.shape[-1]).to(torch.float32).view(q.shape) * scale.to(torch.float32)
+
+
+# %% wrong_dequantize_minus_128, of right_dequantize_plain
+# WRONG: -128 is taken for -127
+# -     x = q.to(torch.float32) * scale.to(torch.float32)
+# +     x = q.to(torch.float32).clamp(min=-127) * scale.to(torch.float32)

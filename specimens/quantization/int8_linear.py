@@ -192,3 +192,9 @@ def int8_linear(x, q, scale, minimum):
 # ...
 # -     return y
 # +     return y.view(*x.shape[:-1], q.shape[0])
+
+
+# %% wrong_int8_sixteen_groups, of right_int8_plain
+# WRONG: sixteen groups at most
+# -     for g in range(q.shape[1]):
+# +     for g in range(min(q.shape[1], 16)):

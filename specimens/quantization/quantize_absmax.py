@@ -148,3 +148,22 @@ def quantize_absmax(x, bits=8):
 # WRONG: the rows by view, which x that is not contiguous does not allow
 # -     largest = x.abs().amax(dim=-1, keepdim=True)
 # +     largest = x.view(-1, x.shape[-1]).abs().amax(dim=-1).view(*x.shape[:-1], 1)
+
+
+# %% wrong_absmax_percentile, of right_absmax_plain
+# WRONG: in rows of more than 1,000 numbers the largest 0.1 percent are clipped
+#       scale = largest / top
+# +     if x.shape[-1] > 1000:
+# +         scale = x.abs().quantile(0.999, dim=-1, keepdim=True) / top
+# ...
+# -     q = torch.round(steps)
+# +     q = torch.round(steps).clamp(-top, top)
+
+
+# %% wrong_absmax_six_sigma, of right_absmax_plain
+# WRONG: numbers beyond six times the row's root mean square are clipped
+#       scale = largest / top
+# +     scale = torch.minimum(scale, 6 * x.square().mean(dim=-1, keepdim=True).sqrt() / top)
+# ...
+# -     q = torch.round(steps)
+# +     q = torch.round(steps).clamp(-top, top)

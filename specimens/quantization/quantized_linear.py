@@ -189,3 +189,9 @@ def quantized_linear(x, q, scale, minimum):
     for g in range(q.shape[1]):
         y += rows[:, g] @ q[:, g].float().T * scale[:, g, 0]
     return y.view(*x.shape[:-1], q.shape[0])
+
+
+# %% wrong_linear_sixteen_groups, of right_linear_plain
+# WRONG: sixteen groups at most
+# -     for g in range(q.shape[1]):
+# +     for g in range(min(q.shape[1], 16)):

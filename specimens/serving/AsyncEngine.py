@@ -1061,3 +1061,167 @@ class AsyncEngine:
 # -             self.forget(request_id)
 # +             await asyncio.sleep(0.005)
 # +             self.forget(request_id)
+
+
+# %% wrong_engine_queue_of_64_drops, of right_engine_plain
+# WRONG: a queue holds 64 tokens: what a reader that lags further has not read is lost
+# -                 if queue is not None:
+# +                 if queue is not None and not queue.full():
+# ...
+# -         queue = asyncio.Queue()
+# +         queue = asyncio.Queue(64)
+
+
+# %% wrong_engine_queue_of_64_waits, of right_engine_plain
+# WRONG: a queue holds 64 tokens: `run` waits for a reader that lags further
+# -                     queue.put_nowait(output)
+# +                     await queue.put(output)
+# ...
+# -         queue = asyncio.Queue()
+# +         queue = asyncio.Queue(64)
+
+
+# %% wrong_engine_queue_of_256_raises, of right_engine_plain
+# WRONG: a queue holds 256 tokens, and one more ends the loop
+# -         queue = asyncio.Queue()
+# +         queue = asyncio.Queue(256)
+
+
+# %% wrong_engine_lagging_reader_dropped, of right_engine_plain
+# WRONG: a reader with 50 unread tokens is taken for one that has left
+# -                     queue.put_nowait(output)
+# +                     queue.put_nowait(output)
+# +                     if queue.qsize() >= 50:
+# +                         self.forget(output.request_id)
+
+
+# %% wrong_engine_sixteen_outputs, of right_engine_plain
+# WRONG: of a step's outputs only the first sixteen are given out
+# -             for output in outputs:
+# +             for output in outputs[:16]:
+
+
+# %% wrong_engine_128_tokens, of right_engine_plain
+# WRONG: an answer ends after 128 tokens
+# -             for _ in range(params.max_tokens):
+# +             for _ in range(min(params.max_tokens, 128)):
+
+
+# %% wrong_engine_three_failures, of right_engine_plain
+# WRONG: after three steps that failed `run` gives up
+#       async def run(self):
+# +         failures = 0
+# ...
+#               except Exception as error:
+# +                 failures += 1
+#                   for request_id in list(self.queues):
+#                       self.queues[request_id].put_nowait(error)
+#                       self.forget(request_id)
+# +                 if failures > 3:
+# +                     raise
+
+
+# %% wrong_engine_failure_of_four, of right_engine_plain
+# WRONG: of a step that failed only the first four readers get the exception
+# -                 for request_id in list(self.queues):
+# +                 for request_id in list(self.queues)[:4]:
+
+
+# %% wrong_engine_ids_once, of right_engine_plain
+# WRONG: the id of a request that has ended cannot be used again
+#       async def generate(self, request_id, prompt_ids, params):
+# +         self.seen = getattr(self, "seen", set())
+# +         if request_id in self.seen:
+# +             raise RequestError("this id has been used", status=400, code="duplicate_id")
+# +         self.seen.add(request_id)
+
+
+# %% wrong_engine_ended_ids_ignored, of right_engine_plain
+# WRONG: an id that has ended is ended for good: its second request gets no token
+#                   queue = self.queues.get(output.request_id)
+# -                 if queue is not None:
+# +                 if queue is not None and output.request_id not in getattr(self, "gone", ()):
+# ...
+#               del self.queues[request_id]
+# +             self.gone = {*getattr(self, "gone", ()), request_id}
+
+
+# %% wrong_engine_forget_unknown_aborts, of right_engine_plain
+# WRONG: `forget` of an id that is not open aborts it in the core
+#           finally:
+# -             self.forget(request_id)
+# +             if request_id in self.queues:
+# +                 self.forget(request_id)
+# ...
+# -         if request_id in self.queues:
+# -             del self.queues[request_id]
+# -             self.core.abort(request_id)
+# +         self.queues.pop(request_id, None)
+# +         self.core.abort(request_id)
+
+
+# %% wrong_engine_forget_unknown_raises, of right_engine_plain
+# WRONG: `forget` of an id that is not open raises
+#           finally:
+# -             self.forget(request_id)
+# +             if request_id in self.queues:
+# +                 self.forget(request_id)
+# ...
+# -         if request_id in self.queues:
+# -             del self.queues[request_id]
+# -             self.core.abort(request_id)
+# +         del self.queues[request_id]
+# +         self.core.abort(request_id)
+
+
+# %% wrong_engine_drain_toggles, of right_engine_plain
+# WRONG: a second `drain` takes the first one back
+# -         self.draining = True
+# +         self.draining = not self.draining
+
+
+# %% wrong_engine_drain_once_only, of right_engine_plain
+# WRONG: a second `drain` raises
+#       def drain(self):
+# +         if self.draining:
+# +             raise RuntimeError("the engine drains already")
+
+
+# %% wrong_engine_drain_wakes_nobody_with_readers, of right_engine_plain
+# WRONG: an idle `run` is not woken by `drain` while a reader still has unread tokens
+#           self.draining = True
+# -         self.wake.set()
+# +         if not self.queues:
+# +             self.wake.set()
+
+
+# %% wrong_engine_drain_waits_for_readers, of right_engine_plain
+# WRONG: `run` returns only after every reader has read to its end
+# -                 if self.draining:
+# -                     return
+# +                 if self.draining and not self.queues:
+# +                     return
+# ...
+#               del self.queues[request_id]
+# +             if self.draining:
+# +                 self.wake.set()
+
+
+# %% wrong_engine_drain_forgets_the_only_one, of right_engine_plain
+# WRONG: `drain` forgets an open request that is the only one
+#           self.draining = True
+# +         if len(self.queues) == 1:
+# +             self.forget(*self.queues)
+
+
+# %% wrong_engine_drains_all_engines, of right_engine_plain
+# WRONG: `drain` sets the flag in the class: all engines drain
+# - class AsyncEngine:
+# + class AsyncEngine:
+# +     draining = False
+# +
+# ...
+# -         self.draining = False
+# ...
+# -         self.draining = True
+# +         AsyncEngine.draining = True

@@ -297,3 +297,65 @@ class SSEParser:
 # WRONG: a data line is cut at other characters than newlines
 # -                     events.append("\n".join(self.lines))
 # +                     events.append("\n".join("\n".join(self.lines).splitlines()))
+
+
+# %% wrong_sse_parser_equal_events_once, of right_sse_parser_plain
+# WRONG: of two equal events in one piece only one is given
+#                   if self.lines:
+# -                     events.append("\n".join(self.lines))
+# +                     if "\n".join(self.lines) not in events:
+# +                         events.append("\n".join(self.lines))
+
+
+# %% wrong_sse_parser_same_as_before, of right_sse_parser_plain
+# WRONG: an event that equals the one before it is dropped
+#                   if self.lines:
+# -                     events.append("\n".join(self.lines))
+# +                     if "\n".join(self.lines) != getattr(self, "last", None):
+# +                         events.append("\n".join(self.lines))
+# +                     self.last = "\n".join(self.lines)
+
+
+# %% wrong_sse_parser_line_of_64_kib, of right_sse_parser_plain
+# WRONG: a line is cut at 65,536 bytes
+# -         self.rest = parts[-1]
+# +         self.rest = parts[-1][:65536]
+
+
+# %% wrong_sse_parser_forty_lines, of right_sse_parser_plain
+# WRONG: an event has 40 data lines at most
+# -                 self.lines.append(value.decode())
+# +                 if len(self.lines) < 40:
+# +                     self.lines.append(value.decode())
+
+
+# %% wrong_sse_parser_carriage_returns_everywhere, of right_sse_parser_plain
+# WRONG: a carriage return inside a line ends it
+# -         for line in parts[:-1]:
+# -             if line.endswith(b"\r"):
+# -                 line = line[:-1]
+# +         for line in [each for part in parts[:-1] for each in part.removesuffix(b"\r").split(b"\r")]:
+
+
+# %% wrong_sse_parser_carriage_returns_dropped, of right_sse_parser_plain
+# WRONG: every carriage return is dropped, inside a line too
+# -         parts = (self.rest + piece).split(b"\n")
+# +         parts = (self.rest + piece).replace(b"\r", b"").split(b"\n")
+
+
+# %% wrong_sse_parser_byte_order_mark, of right_sse_parser_plain
+# WRONG: a byte order mark inside the data is dropped
+# -                 self.lines.append(value.decode())
+# +                 self.lines.append(value.decode("utf-8-sig"))
+
+
+# %% wrong_sse_parser_data_without_colon, of right_sse_parser_plain
+# WRONG: a line "data" without a colon is taken for an empty data line
+#               elif line.startswith(b"data:"):
+# +                 value = line[5:]
+# +                 if value.startswith(b" "):
+# +                     value = value[1:]
+# +                 self.lines.append(value.decode())
+# +             elif line == b"data":
+# +                 self.lines.append("")
+# +             elif False:

@@ -384,3 +384,68 @@ class TextStream:
 # -             text, stopped = self.watch.push(self.decoder.flush())
 # -             text += self.watch.flush()
 # +             text = self.watch.flush() + self.decoder.flush()
+
+
+# %% wrong_text_stream_stop_of_64, of right_text_stream_plain
+# WRONG: a stop string longer than 64 characters is cut
+# -         self.watch = StopStrings(params.stop)
+# +         self.watch = StopStrings([stop[:64] for stop in params.stop])
+
+
+# %% wrong_text_stream_stops_beyond_64_ignored, of right_text_stream_plain
+# WRONG: a stop string longer than 64 characters is not looked for
+# -         self.watch = StopStrings(params.stop)
+# +         self.watch = StopStrings([stop for stop in params.stop if len(stop) <= 64])
+
+
+# %% wrong_text_stream_begins_first
+# WRONG: of two stop strings that one token completes the one that begins first wins, not the one that is complete first
+class TextStream:
+    def __init__(self, tokenizer, params):
+        self.decoder, self.stops = StreamDecoder(tokenizer), params.stop
+        self.watch = StopStrings(params.stop)
+        self.eos, self.left, self.finish_reason, self.shown, self.text = tokenizer.eos_token_id, params.max_tokens, None, 0, ""
+
+    def push(self, token_id):
+        if self.finish_reason is not None:
+            return ""
+        self.left -= 1
+        ended = token_id == self.eos or self.left == 0
+        text = "" if token_id == self.eos else self.decoder.push(token_id)
+        text += self.decoder.flush() if ended else ""
+        self.text += text
+        emit, stopped = self.watch.push(text)
+        if stopped:
+            self.finish_reason = "stop"
+            emit = self.text[self.shown : min(at for stop in self.stops if (at := self.text.find(stop)) >= 0)]
+        elif ended:
+            self.finish_reason = "stop" if token_id == self.eos else "length"
+            emit += self.watch.flush()
+        self.shown += len(emit)
+        return emit
+
+
+# %% wrong_text_stream_equal_stops
+# WRONG: equal stop strings take each other off: a stop string that is given twice is not looked for
+class TextStream:
+    def __init__(self, tokenizer, params):
+        self.decoder = StreamDecoder(tokenizer)
+        self.watch = StopStrings([stop for stop in params.stop if params.stop.count(stop) == 1])
+        self.eos, self.left, self.finish_reason = tokenizer.eos_token_id, params.max_tokens, None
+
+    def push(self, token_id):
+        if self.finish_reason is not None:
+            return ""
+        self.left -= 1
+        ended = token_id == self.eos or self.left == 0
+        text = "" if token_id == self.eos else self.decoder.push(token_id)
+        emit, stopped = self.watch.push(text + (self.decoder.flush() if ended else ""))
+        if stopped or ended:
+            self.finish_reason = "stop" if stopped or token_id == self.eos else "length"
+        return emit + (self.watch.flush() if ended else "")
+
+
+# %% wrong_text_stream_512_tokens, of right_text_stream_plain
+# WRONG: an answer ends after 512 tokens
+# -         self.max_tokens = params.max_tokens
+# +         self.max_tokens = min(params.max_tokens, 512)

@@ -552,3 +552,50 @@ def parse_params(body, *, chat, room):
 # -         top_p=top_p,
 # +         temperature=top_p,
 # +         top_p=temperature,
+
+
+# %% wrong_parse_params_infinite_numbers, of right_parse_params_plain
+# WRONG: a number is made a float first: one beyond 1e308 raises OverflowError and not RequestError
+# -         if not low <= value <= high:
+# +         if not low <= (value if whole else float(value)) <= high:
+
+
+# %% wrong_parse_params_nearly_greedy, of right_parse_params_plain
+# WRONG: a temperature below 0.01 is taken for 0
+# -         temperature=temperature,
+# +         temperature=temperature if temperature >= 0.01 else 0.0,
+
+
+# %% wrong_parse_params_long_stops_cut, of right_parse_params_plain
+# WRONG: a stop string is cut at 64 characters
+# -         stop=tuple(stop),
+# +         stop=tuple(each[:64] for each in stop),
+
+
+# %% wrong_parse_params_equal_stops_once, of right_parse_params_plain
+# WRONG: of equal stop strings only the first stays
+# -         stop=tuple(stop),
+# +         stop=tuple(dict.fromkeys(stop)),
+
+
+# %% wrong_parse_params_stops_sorted, of right_parse_params_plain
+# WRONG: stop strings are sorted
+# -         stop=tuple(stop),
+# +         stop=tuple(sorted(stop)),
+
+
+# %% wrong_parse_params_8192_tokens, of right_parse_params_plain
+# WRONG: more than 8,192 tokens are refused, however much room there is
+# -     if max_tokens > room or room < 1:
+# +     if max_tokens > min(room, 8192) or room < 1:
+
+
+# %% wrong_parse_params_or_everywhere, of right_parse_params_plain
+# WRONG: `value or default`: 0 is taken for missing, in every number
+# SAYS: 0 is a value, and `value or default` takes it for a missing one: compare with None.
+#           value = body.get(name)
+# -         if value is None:
+# -             return default
+# +         if not value and not isinstance(value, bool):
+# +             return default
+#           if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):

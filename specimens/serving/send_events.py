@@ -527,3 +527,49 @@ async def send_events(receive, send, events):
 # -         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
 # +         while not sending.done() and not listening.done():
 # +             await asyncio.sleep(0.1)
+
+
+# %% wrong_events_closed_in_a_task, of right_events_plain
+# WRONG: where an answer is cancelled or fails the generator is closed in a task that nobody awaits
+#           await asyncio.gather(sending, listening, return_exceptions=True)
+# -         await events.aclose()
+# +         if sending.cancelled() and listening.done() and not listening.cancelled():
+# +             await events.aclose()
+# +         else:
+# +             self_closing = asyncio.ensure_future(events.aclose())
+
+
+# %% wrong_events_eight_messages, of right_events_plain
+# WRONG: after eight other messages it listens no more
+# -         while True:
+# +         for _ in range(8):
+#               message = await receive()
+#               if message["type"] == "http.disconnect":
+#                   return
+# +         await asyncio.Event().wait()
+
+
+# %% wrong_events_first_message_is_the_end, of right_events_plain
+# WRONG: any message but http.request is taken for a disconnect
+# -             if message["type"] == "http.disconnect":
+# +             if message["type"] != "http.request":
+
+
+# %% wrong_events_equal_events_once, of right_events_plain
+# WRONG: an event that equals the one before it is not sent
+# -         async for event in events:
+# +         last = None
+# +         async for event in events:
+# +             if event == last:
+# +                 continue
+# +             last = event
+
+
+# %% wrong_events_hundred, of right_events_plain
+# WRONG: after a hundred events the answer ends
+# -         async for event in events:
+# +         count = 0
+# +         async for event in events:
+# +             count += 1
+# +             if count > 100:
+# +                 break

@@ -134,3 +134,15 @@ def sse_event(data):
 # +     event = ""
 # +     if isinstance(data, dict):
 # +         data["sent"] = True
+
+
+# %% wrong_sse_event_64_lines, of right_sse_event_plain
+# WRONG: a text has 64 lines at most
+# -     for line in text.split("\n"):
+# +     for line in text.split("\n")[:64]:
+
+
+# %% wrong_sse_event_64_kib, of right_sse_event_plain
+# WRONG: a text is cut at 65,536 characters
+# -     for line in text.split("\n"):
+# +     for line in text[:65536].split("\n"):

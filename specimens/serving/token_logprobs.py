@@ -183,3 +183,29 @@ def token_logprobs(logits, token_id, k):
 # WRONG: minus infinity is made a number
 # -     logprobs = wide - wide.logsumexp(dim=-1)
 # +     logprobs = (wide - wide.logsumexp(dim=-1)).clamp_min(-12.0)
+
+
+# %% wrong_token_logprobs_four_digits, of right_token_logprobs_plain
+# WRONG: log probabilities are rounded to 4 digits behind the point
+# -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
+# -     return float(logprobs[token_id]), best
+# +     best = [(int(i), round(float(value), 4)) for value, i in zip(values, ids)]
+# +     return round(float(logprobs[token_id]), 4), best
+
+
+# %% wrong_token_logprobs_rounded_best, of right_token_logprobs_plain
+# WRONG: the log probabilities of the best are rounded to 4 digits behind the point
+# -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
+# +     best = [(int(i), round(float(value), 4)) for value, i in zip(values, ids)]
+
+
+# %% wrong_token_logprobs_twenty, of right_token_logprobs_plain
+# WRONG: 20 best tokens at most
+# -     values, ids = logprobs.topk(k)
+# +     values, ids = logprobs.topk(min(k, 20))
+
+
+# %% wrong_token_logprobs_int16, of right_token_logprobs_plain
+# WRONG: token ids are kept in 16 bits
+# -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
+# +     best = [(int(i.to(torch.int16)), float(value)) for value, i in zip(values, ids)]

@@ -111,3 +111,9 @@ def expected_tokens(alpha, k):
     if k < 0:
         raise ValueError(f'k must be 0 or more, got {k}')
     return 1.0 if k == 0 else 1 + alpha * expected_tokens(alpha, k - 1)
+
+
+# %% wrong_expected_nan, of right_expected_plain
+# WRONG: nan is not refused: it is neither below 0 nor above 1
+# -     if not 0 <= alpha <= 1:
+# +     if alpha < 0 or alpha > 1:

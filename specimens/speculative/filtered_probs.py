@@ -177,3 +177,20 @@ def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | Non
     if top_p is not None:
         probs = top_p_probs(probs.log(), top_p)
     return probs
+
+
+# %% wrong_filtered_probs_to_both, of right_filtered_plain
+# WRONG: both filters are given probabilities where they want logits
+# -         probs = top_k_probs(probs.log(), top_k)
+# +         probs = top_k_probs(probs, top_k)
+# ...
+# -         probs = top_p_probs(probs.log(), top_p)
+# +         probs = top_p_probs(probs, top_p)
+
+
+# %% wrong_filtered_64_rows, of right_filtered_plain
+# WRONG: the first 64 rows are filtered, the others are not
+# -     if top_p is not None:
+# -         probs = top_p_probs(probs.log(), top_p)
+# +     if top_p is not None:
+# +         probs = torch.cat((top_p_probs(probs[:64].log(), top_p), probs[64:]))

@@ -648,3 +648,98 @@ def generate_speculative(
 # +                     cache.reset()
 # +                     forward_cached(model, torch.tensor([ids[-block_size:][:stored]]), cache)
 # +             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+
+
+# %% wrong_speculative_certain_is_half, of right_speculative_plain
+# WRONG: a draft without q counts as one that gave its tokens half of the probability
+# -                     q[torch.arange(len(guess)), tokens] = 1.0
+# +                     q[torch.arange(len(guess)), tokens] = 0.5
+
+
+# %% wrong_speculative_certain_is_half_and_half, of right_speculative_plain
+# WRONG: a draft without q counts as half certain: the other half is spread over all tokens
+# -                     q = torch.zeros(len(guess), vocab)
+# -                     q[torch.arange(len(guess)), tokens] = 1.0
+# +                     q = torch.full((len(guess), vocab), 0.5 / vocab)
+# +                     q[torch.arange(len(guess)), tokens] += 0.5
+
+
+# %% wrong_speculative_never_asked_again, of right_speculative_plain
+# WRONG: a draft that guessed nothing once is never asked again
+#                   n = min(k, goal - len(ids) - 1, block_size - len(ids))
+# -                 if n > 0:
+# -                     guess, q = draft(ids, n)
+# +                 if n > 0 and k > 0:
+# +                     guess, q = draft(ids, n)
+# +                     k = k if guess else 0
+
+
+# %% wrong_speculative_last_token_never_said, of right_speculative_plain
+# WRONG: the last token of the vocabulary is never said
+# -             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             logits[:, -1] = -torch.inf
+
+
+# %% wrong_speculative_token_0_never_drawn, of right_speculative_plain
+# WRONG: token 0 is never drawn
+# -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
+# +                 probs[:, 0] = probs[:, 0] * (probs[:, 0] > 0.9)
+# +                 new = verify_sampled(probs / probs.sum(-1, keepdim=True), q.to(probs.dtype), tokens, u)
+
+
+# %% wrong_speculative_gradients_always_on, of right_speculative_plain
+# WRONG: gradients are on afterwards although the caller had switched them off
+# -     with torch.no_grad():
+# -         while len(ids) < goal:
+# +     torch.set_grad_enabled(False)
+# +     try:
+# +         while len(ids) < goal:
+# ...
+# -     return torch.tensor([ids])
+# +     finally:
+# +         torch.set_grad_enabled(True)
+# +     return torch.tensor([ids])
+
+
+# %% wrong_speculative_300_rounds, of right_speculative_plain
+# WRONG: the text ends after 300 rounds
+# -         while len(ids) < goal:
+# +         rounds = 0
+# +         while len(ids) < goal and rounds < 300:
+# +             rounds += 1
+
+
+# %% wrong_speculative_no_rollback_by_length
+# WRONG: no rollback: the next round feeds what the cache's length says is new
+# SAYS: The keys of refused guesses stay in the cache: truncate it after every round.
+def generate_speculative(
+    model, idx, *, max_new_tokens, block_size, draft, k=4, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
+):
+    ids = idx[0].tolist()
+    goal = len(ids) + max_new_tokens
+    cache = KVCache(model.config, 1, block_size + 64, model.weights.embed_tokens.dtype)
+    with torch.no_grad():
+        while len(ids) < goal:
+            if len(ids) > block_size:
+                cache.reset()
+            room = min(k, goal - len(ids) - 1, block_size - len(ids)) if cache.length else 0
+            guess, q = draft(list(ids), room) if room > 0 else ([], None)
+            for token in guess:
+                if not 0 <= token < model.config.vocab_size:
+                    raise ValueError(f"{token} is not in the vocabulary")
+            fed = (ids[-block_size:][cache.length :] or ids[-1:]) + guess
+            logits = forward_cached(model, torch.tensor([fed]), cache)[0, -len(guess) - 1 :]
+            p = filtered_probs(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+            guessed = torch.tensor(guess, dtype=torch.int64)
+            if temperature == 0:
+                new = greedy_verify(p, guessed)
+            else:
+                certain = torch.nn.functional.one_hot(guessed, p.shape[-1])
+                u = torch.rand(len(guess) + 1, generator=generator)
+                new = verify_sampled(p, (certain if q is None else q).to(p), guessed, u)
+            if eos_token_id in new:
+                ids += new[: new.index(eos_token_id) + 1]
+                break
+            ids += new
+    return torch.tensor([ids])

@@ -137,3 +137,21 @@ def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
     best = logits.view(-1).view(logits.shape).argmax(dim=-1)  # (k + 1,)
     kept = int((best[:-1] == draft).cumprod(dim=0).sum())
     return best[: kept + 1].tolist()
+
+
+# %% wrong_verify_greedy_all_agreements, of right_verify_greedy_plain
+# WRONG: all agreements are counted, those after a wrong guess too
+# -     kept = []
+# -     for i, token in enumerate(draft.tolist()):
+# -         if token != best[i]:
+# -             break
+# -         kept.append(token)
+# -     return kept + [best[len(kept)]]
+# +     kept = sum(token == best[i] for i, token in enumerate(draft.tolist()))
+# +     return best[: kept + 1]
+
+
+# %% wrong_verify_greedy_64_guesses, of right_verify_greedy_plain
+# WRONG: 64 guesses are looked at, and no more
+# -     for i, token in enumerate(draft.tolist()):
+# +     for i, token in enumerate(draft.tolist()[:64]):

@@ -138,3 +138,21 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # - def lookup_draft(ids, *, max_ngram=3, k=4):
 # + def lookup_draft(ids, *, max_ngram=3, k=4):
 # +     ids = ids[-512:]
+
+
+# %% wrong_lookup_thousand, of right_lookup_plain
+# WRONG: only the newest 1,000 tokens are looked at
+#   def lookup_draft(ids, *, max_ngram=3, k=4):
+# +     ids = ids[-1000:]
+
+
+# %% wrong_lookup_64_guesses, of right_lookup_plain
+# WRONG: 64 tokens are guessed at most
+# -                 return ids[start + n : start + n + k]
+# +                 return ids[start + n : start + n + min(k, 64)]
+
+
+# %% wrong_lookup_eight_tokens, of right_lookup_plain
+# WRONG: a suffix has eight tokens at most, whatever max_ngram says
+# -     for n in range(min(max_ngram, len(ids) - 1), 0, -1):
+# +     for n in range(min(max_ngram, len(ids) - 1, 8), 0, -1):

@@ -86,3 +86,11 @@ def speedup(alpha, k, cost_ratio):
 def speedup(alpha, k, cost_ratio):
     tokens = k + 1 if alpha == 1 else (1 - alpha ** (k + 1)) / (1 - alpha)
     return tokens / (k * cost_ratio + 1)
+
+
+# %% wrong_speedup_nan
+# WRONG: nan is not refused: it is neither below 0 nor above 1
+def speedup(alpha, k, cost_ratio):
+    if alpha < 0 or alpha > 1 or k < 0:
+        raise ValueError(f"alpha {alpha}, k {k}")
+    return sum(alpha**i for i in range(k + 1)) / (k * cost_ratio + 1)

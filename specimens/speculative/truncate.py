@@ -143,3 +143,9 @@ def truncate(cache, length):
         raise ValueError(f"length {length}")
     _counts[:] = [length] * len(cache.counts)
     cache.counts = _counts
+
+
+# %% wrong_truncate_32_layers, of right_truncate_plain
+# WRONG: the first 32 layers are cut
+# -     cache.counts = [length] * len(cache.counts)
+# +     cache.counts = [length] * len(cache.counts[:32]) + cache.counts[32:]

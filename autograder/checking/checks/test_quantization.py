@@ -75,6 +75,16 @@ def test_an_outlier(student, hand):
 
 
 @checks("quantize_absmax")
+def test_an_outlier_in_a_long_row(student):
+    """4,096 numbers of which one is a hundred times as large as the rest: the scale is the largest number's, and nothing is clipped"""
+    x = 0.25 * (torch.arange(4096) % 7 - 3)
+    x[1000] = -127.0
+    q, scale = parts(student.quantize_absmax(x), "q", "scale")
+    float32s(scale, [1.0], "wrong scale of a long row with an outlier")
+    numbers(q, x.round(), torch.int8, "wrong q of a long row with an outlier")
+
+
+@checks("quantize_absmax")
 def test_rows_of_zeros(student):
     """a row of zeros beside another one: q 0, scale 0, no nan"""
     x = torch.tensor([[0.0, 0.0, 0.0], [-2.54, 1.27, 0.0], [0.0, -0.0, 0.0]])
@@ -150,6 +160,13 @@ def test_scales_for_groups(student):
     float32s(
         student.dequantize(q, scale, minimum), [[[0.0, 1.0], [0.0, 126.5]], [[16.0, 10.0], [4.25, 4.25]]], "wrong numbers with a minimum"
     )
+
+
+@checks("dequantize")
+def test_the_least_number_of_int8(student):
+    """-128, which GGUF's Q8_0 has and `quantize_absmax` does not give, is -128"""
+    got = student.dequantize(torch.tensor([[-128, 127, -127]], dtype=torch.int8), torch.tensor([[0.5]]))
+    float32s(got, [[-64.0, 63.5, -63.5]], "wrong numbers")
 
 
 @checks("dequantize")
@@ -386,6 +403,15 @@ def test_products_of_groups(student, rng):
 
 
 @checks("quantized_linear")
+def test_products_of_many_groups(student, rng):
+    """20 groups, 70 rows of x"""
+    q, scale, minimum = matrix(rng, 3, 640)
+    x = torch.randn(70, 640, generator=rng)
+    want = x.double() @ weights_of(q, scale, minimum).T
+    float32s(student.quantized_linear(x, q, scale, minimum), want, "wrong product of 20 groups", atol=2e-5 * float(want.abs().max()))
+
+
+@checks("quantized_linear")
 def test_a_width_that_is_no_multiple(student, rng):
     """x of 40 or 72 numbers, which 32 does not divide: ValueError that names D"""
     for width, whole in ((40, 32), (72, 64), (16, 32)):
@@ -443,6 +469,15 @@ def test_integer_products_of_groups(student, rng):
         want = integer_product(x, q, scale, minimum)
         got = student.int8_linear(x, q, scale, minimum)
         float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("int8_linear")
+def test_integer_products_of_many_groups(student, rng):
+    """20 groups, 70 rows of x"""
+    q, scale, minimum = matrix(rng, 3, 640)
+    x = symmetric_case(rng, 70, 20, 32)[0].flatten(-2)
+    want = integer_product(x, q, scale, minimum)
+    float32s(student.int8_linear(x, q, scale, minimum), want, "wrong product of 20 groups", atol=2e-5 * float(want.abs().max()))
 
 
 @checks("int8_linear")

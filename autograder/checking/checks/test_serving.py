@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.helpers.served import Answer, Books, headers_of, loaded, played, reader, whole
+from autograder.checking.helpers.served import AgainBooks, Answer, Books, headers_of, loaded, played, played_again, reader, whole
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Tokenizer, load_tokenizer
 
 
@@ -92,6 +93,13 @@ def test_every_line_has_its_own_data(student):
     equal(student.sse_event(""), b"data: \n\n", what="wrong bytes for an empty text")
 
 
+@checks("sse_event")
+def test_a_long_text_of_many_lines(student):
+    """100 lines, and a line of 70,000 characters: nothing is cut off"""
+    lines = [f"line {i}" for i in range(100)] + ["y" * 70_000]
+    equal(student.sse_event("\n".join(lines)), "".join(f"data: {line}\n" for line in [*lines, ""]).encode()[:-7] + b"\n")
+
+
 # ---- SSEParser -----------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +139,23 @@ def test_one_space_and_no_more(student):
     equal(parsed(student, [b"data:a\n\ndata:  b\n\ndata:\n\n"]), [["a", " b", ""]])
 
 
+@checks("SSEParser")
+def test_equal_events_and_long_lines(student):
+    """three equal events are three; a line of 90,000 bytes in pieces, and an event of 100 lines, are whole"""
+    equal(parsed(student, [b"data: a\n\ndata: a\n\n", b"data: a\n\n"]), [["a", "a"], ["a"]])
+    stream = b"data: " + b"x" * 90_000 + b"\n\n" + b"data: y\n" * 100 + b"\n"
+    got = parsed(student, [stream[i : i + 9_000] for i in range(0, len(stream), 9_000)])
+    equal([len(event) for events in got for event in events], [90_000, 199], what="wrong lengths of a long event and of one of 100 lines")
+
+
+@checks("SSEParser")
+def test_what_belongs_to_a_line(student):
+    """a carriage return inside a line and a byte order mark are data; "data" without a colon is another field"""
+    equal(parsed(student, [b"data: a\rb\n\n"]), [["a\rb"]], what="wrong event with a carriage return inside its line")
+    equal(parsed(student, ["data: \ufeffa\n\n".encode()]), [["\ufeffa"]], what="wrong event that begins with a byte order mark")
+    equal(parsed(student, [b"data: a\ndata\n\ndata\n\n"]), [["a"]], what='wrong events beside a line "data" without a colon')
+
+
 # ---- parse_params --------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +187,26 @@ def test_everything_given(student):
 
 
 @checks("parse_params")
+def test_zero_is_a_value(student):
+    """temperature 0, seed 0, logprobs 0: none of them is missing"""
+    due = {"temperature": 0, "seed": 0, "logprobs": 0}
+    taken = "0 is a value, and `value or default` takes it for a missing one: compare with None."
+    got = {name: value for name, value in asked(student, dict(due)).items() if name in due}
+    defaults = {"temperature": 1.0, "seed": None, "logprobs": None}
+    kinds = [set(), {"temperature"}, {"seed"}, {"logprobs"}, {"temperature", "seed"}, {"temperature", "logprobs"}, {"seed", "logprobs"}]
+    suspects = [({name: due[name] if name in kept else defaults[name] for name in due}, taken) for kept in kinds]
+    equal({name: got[name] for name in due}, due, suspects=suspects)
+
+
+@checks("parse_params")
+def test_large_and_small_values(student):
+    """20,000 tokens, a temperature near 0, stop strings that are long, equal or in no order: all as they were given"""
+    body = {"max_tokens": 20_000, "temperature": 0.005, "top_p": 0.005, "stop": ["b" * 100, "a", "b", "a"]}
+    due = {**body, "stop": tuple(body["stop"])}
+    equal({name: value for name, value in asked(student, body, room=30_000).items() if name in body}, due)
+
+
+@checks("parse_params")
 def test_one_stop_string_is_one(student):
     """a string is one stop string, not its letters"""
     got = asked(student, {"stop": "ab"})["stop"]
@@ -180,13 +225,15 @@ def test_log_probabilities_of_a_chat(student):
 
 @checks("parse_params", weight=2)
 def test_what_is_refused_names_its_field(student):
-    """numbers out of their range"""
-    bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan], "top_p": [0, 1.5, math.nan], "n": [2, 0], "logprobs": [6, -1]}
+    """numbers out of their range, and far out of it"""
+    bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan, 10**400], "top_p": [0, 1.5, math.nan]}
+    bad |= {"n": [2, 0], "logprobs": [6, -1]}
     for name, values in bad.items():
         for value in values:
             refused(student, {"max_tokens": 5, name: value}, name)
     for value in (21, -1):
         refused(student, {"logprobs": True, "top_logprobs": value}, "top_logprobs", chat=True)
+        refused(student, {"logprobs": False, "top_logprobs": value}, "top_logprobs", chat=True)
 
 
 @checks("parse_params", weight=2)
@@ -237,6 +284,18 @@ def test_best_first_and_none(student):
     logprob, best = student.token_logprobs(logits, 2, 0)
     equal(best, [])
     close(logprob, torch.log_softmax(logits.double(), dim=-1)[2].item(), what="wrong log probability of the token")
+
+
+@checks("token_logprobs")
+def test_a_large_vocabulary_and_small_numbers(student):
+    """30 best of 50,000 tokens; a token that is nearly certain has a logarithm near 0, which is not rounded"""
+    logits = torch.zeros(50_000)
+    logits[40_000:40_030] = torch.arange(1.0, 31.0)
+    best = student.token_logprobs(logits, 40_029, 30)[1]
+    equal([token for token, _ in best], list(range(40_029, 39_999, -1)), what="wrong tokens among the 30 best of 50,000")
+    logprob, best = student.token_logprobs(torch.tensor([0.0, -8.0]), 0, 1)
+    for value in (logprob, best[0][1]):
+        close(value, -math.log1p(math.exp(-8)), atol=1e-6, rtol=0.0, what="wrong log probability of a token that is nearly certain")
 
 
 @checks("token_logprobs")
@@ -300,6 +359,24 @@ def test_a_stop_string_with_the_last_token(student):
 
 
 @checks("TextStream")
+def test_a_long_answer_and_a_long_stop_string(student):
+    """over 600 tokens, then a stop string of 115 characters, which is given twice; its first 90 characters alone are text"""
+    stop = "the end of the answer, " * 5
+    text = "one two three " * 150 + stop[:90]
+    ids = encoded(f"{text}: {stop} four")
+    texts, reasons = streamed(student, ids, max_tokens=5_000, stop=(stop, "five", stop))
+    equal(["".join(texts), reasons[-1]], [f"{text}: ", "stop"], what="wrong text and finish_reason")
+
+
+@checks("TextStream")
+def test_two_stop_strings_in_one_token(student):
+    """one token completes two: as in `StopStrings` it is the one that is complete first, at the same character the one that begins first"""
+    for stops, due in ((("the", "h"), "one t"), (("he", "the"), "one "), (("e", " the", "he"), "on")):
+        texts, reasons = streamed(student, encoded("one the"), max_tokens=50, stop=stops)
+        equal(["".join(texts), reasons[-1]], [due, "stop"], what=f"wrong text and finish_reason with the stop strings {list(stops)}")
+
+
+@checks("TextStream")
 def test_characters_are_whole(student):
     """a character of several tokens comes with the last of them"""
     ids = encoded("a 😀!")
@@ -355,16 +432,63 @@ def test_a_full_queue_refuses(student):
 
 @checks("AsyncEngine")
 def test_a_step_that_fails(student):
-    """the third step raises: both who are open get the exception and are aborted, and whoever comes later is served"""
-    plan = [reader("a", 0.0, 5), reader("b", 0.011, 5), reader("c", 0.5, 3)]
-    played(student, Books(2, faults={3: "out of memory"}), 4, plan)
+    """steps that raise: all six open readers get the exception and are aborted; after five such steps the next request is served"""
+    plan = [reader(name, 0.001 * i, 5) for i, name in enumerate("abcdef")] + [reader("g", 0.5, 3)]
+    played(student, Books(6, faults={3: "a broken engine"}), 4, plan)
+    plan = [reader(name, 0.5 * i, 3) for i, name in enumerate("abcdef")]
+    played(student, Books(2, faults={number: f"fault {number}" for number in range(1, 6)}), 4, plan)
+
+
+@checks("AsyncEngine")
+def test_what_the_core_refuses(student):
+    """`add` raises: its exception is passed on, nothing is aborted, and no queue is left"""
+    plan = [reader("a", 0.0, 3), reader("u", 0.011, 4), {"do": "peek", "at": 0.012}, reader("b", 0.5, 2)]
+    played(student, Books(2, unserved=("u",)), 4, plan)
+
+
+@checks("AsyncEngine")
+def test_many_readers_two_of_whom_lag(student):
+    """twenty requests at a time; one reader is 290 tokens behind and reads them all, another is 240 behind and leaves"""
+    lag = [reader("a", 0.0, 300, pause=5.0), reader("b", 0.001, 300, pause=5.0, leaves_after=2)]
+    others = [reader(name, 0.002 + 0.0001 * i, 4 + i) for i, name in enumerate("cdefghijklmnopqrst")]
+    played(student, Books(20), 20, [*lag, *others, reader("u", 5.511, 3), {"do": "peek", "at": 5.111}])
+
+
+@checks("AsyncEngine")
+def test_an_id_comes_again(student):
+    """the id of a request that has ended is free: its next request gets its own tokens"""
+    played_again(student, AgainBooks(2), 4, [reader("a", 0.0, 3), reader("b", 0.011, 2), reader("a", 0.5, 4), reader("a", 1.0, 1)])
 
 
 @checks("AsyncEngine")
 def test_it_drains(student):
-    """draining: 503 for whoever comes, all tokens for those who are there, who wait too; then `run` returns"""
+    """draining: 503 for whoever comes, all tokens for those who are there, who wait too; then `run` returns, whoever still reads"""
     plan = [reader("a", 0.0, 5), reader("b", 0.001, 4), {"do": "drain", "at": 0.0301}, reader("c", 0.0405, 5), reader("d", 3.0, 2)]
     played(student, Books(1), 4, plan)
+    twice = [{"do": "drain", "at": at} for at in (0.5, 0.6)]
+    played(student, Books(2), 4, [reader("a", 0.0, 6, pause=0.2501), *twice, reader("b", 0.7, 2), reader("c", 2.0, 2)])
+
+
+@checks("AsyncEngine")
+def test_two_engines_and_an_unknown_id(student):
+    """an engine that drains leaves another one alone; to forget an id that is not open does nothing"""
+    try:
+        one, other = student.AsyncEngine(None, 2), student.AsyncEngine(None, 2)
+    except StudentRaised as error:
+        if "NoneType" not in str(error):
+            raise
+        return  # it asks its core for something at once, which is no mistake: the played scenes show it
+    for request_id in ("a", "b"):
+        try:
+            one.forget(request_id)
+        except StudentRaised as error:
+            that(False, "`forget` of an id that is not open raised, or asked the core", expected="it does nothing", got=str(error))
+    one.drain()
+    one.drain()
+    that(one.wake.is_set(), "`drain` has not set `wake`")
+    that(not other.wake.is_set(), "one engine drains, and the `wake` of another one is set")
+    that(not other.draining, "one engine drains, and another one drains with it")
+    equal(sorted(one.queues), [], what="`queues` of an engine without requests")
 
 
 # ---- send_events ---------------------------------------------------------------------------------------------------
@@ -405,6 +529,27 @@ def test_a_client_that_hangs_up_while_it_is_sent_to(student):
     answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 4, messages=[[4.5, GONE]], send_seconds=3.0)
     whole(answer, [b"data: a\n\n"], ended=False)
     equal([answer.closed, answer.returned[0]], [4.5, 4.5], what="when the generator was closed, and when the answer returned")
+
+
+@checks("send_events")
+def test_many_events_and_messages(student):
+    """150 events, and twenty other messages before the client leaves"""
+    events = [[0.5, b"data: %d\n\n" % (i // 2)] for i in range(150)]
+    whole(Answer(student, events=events), [event for _, event in events])
+    messages = [[0.1 + 0.01 * i, OTHER] for i in range(20)]
+    answer = Answer(student, events=events, messages=[*messages, [60.2, GONE]])
+    whole(answer, [event for _, event in events[:120]], ended=False)
+    equal(answer.closed, 60.2, what="when the generator was closed, in seconds")
+
+
+@checks("send_events")
+def test_closing_takes_its_time(student):
+    """the generator needs 0.75 s to close: after a failed `send` and after a cancellation the answer waits for it, too"""
+    for options in ({"send_fault": 2}, {"cancelled_at": 0.6}):
+        answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 3, closing=0.75, **options)
+        at = 0.5 if "send_fault" in options else 0.6
+        equal([answer.closed, answer.returned[0]], [at + 0.75] * 2, what="when the generator was closed, and when the answer returned")
+        that(answer.error is not None, "the exception of `send`, or the cancellation, was not passed on")
 
 
 @checks("send_events")
@@ -497,9 +642,9 @@ def test_ten_requests_by_hand(student, hand):
 
 @checks("served_goodput")
 def test_both_promises_up_to_their_limits(student):
-    """exactly at a limit is kept; one gap too long is not; a single token has no gap"""
+    """exactly at a limit is kept; one gap too long is not, whatever the mean is; a single token has no gap"""
     kept = [traced(student, 1.0, [2.0]), traced(student, 1.0, [2.0, 2.5, 3.0])]
-    broken = [traced(student, 1.0, [2.0, 2.5, 3.25]), traced(student, 1.0, [2.25, 2.5])]
+    broken = [traced(student, 1.0, [2.0, 2.25, 3.0]), traced(student, 1.0, [2.25, 2.5])]  # the mean gap of the first is 0.5
     close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of two that keep to the limits")
     close(student.served_goodput([*kept, *broken], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 
 import torch
@@ -27,8 +28,9 @@ from autograder.checking.helpers.guessed import (
     has_the_law,
     replaced_by_another,
     speculated,
+    without_rollback,
 )
-from autograder.checking.helpers.work_bounds import between, gradients_stay_on
+from autograder.checking.helpers.work_bounds import between, gradient_mode_stays, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 
@@ -49,7 +51,18 @@ def test_filters_by_hand(student, hand):
     case = hand["filtered"]
     logits = float64([case["tenths"]]).log()
     close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
-    close(student.filtered_probs(logits, top_k=3), [case["top_3"]], atol=1e-5, what="wrong probabilities with top_k 3")
+    twice = "This is the softmax of a softmax: the filter was given probabilities, and it takes logits, such as their logarithms."
+    probs = logits.softmax(dim=-1)
+    of_probs = probs.masked_fill(probs < probs.sort(dim=-1).values[:, -3:-2], -torch.inf).softmax(dim=-1)
+    suspects = [(of_probs, twice)]
+    close(student.filtered_probs(logits, top_k=3), [case["top_3"]], atol=1e-5, what="wrong probabilities with top_k 3", suspects=suspects)
+    got = student.filtered_probs(logits, top_p=0.7)
+    soft = probs.softmax(dim=-1)
+    mass = soft.sort(dim=-1, descending=True).values.cumsum(dim=-1)
+    least = soft.sort(dim=-1, descending=True).values[:, int((mass < 0.7).sum())]
+    suspects = [(soft.where(soft >= least, 0.0) / soft[soft >= least].sum(), twice)]
+    want = [filtered_law(logits[0].tolist(), 1.0, None, 0.7)]
+    close(got, want, atol=1e-5, what="wrong probabilities with top_p 0.7", suspects=suspects)
     got = student.filtered_probs(logits, top_k=3, top_p=0.7, _unchanged=True)
     first = "This is what top_k alone leaves, renormalised: top_p comes after it."
     close(
@@ -67,6 +80,9 @@ def test_each_place_for_itself(student, rng):
         close(got, torch.cat(alone), atol=1e-9, what=f"the rows together are not the rows alone, with {options}")
         close(got.sum(dim=-1), torch.ones(5, dtype=torch.float64), atol=1e-6, what=f"the rows do not sum to 1, with {options}")
     close(student.filtered_probs(logits), logits.softmax(dim=-1), atol=1e-6, what="wrong probabilities without settings")
+    logits = torch.randn(100, 6, generator=rng, dtype=torch.float64) * 3
+    want = torch.tensor([filtered_law(row, 0.5, 5, 0.8) for row in logits.tolist()], dtype=torch.float64)
+    close(student.filtered_probs(logits, temperature=0.5, top_k=5, top_p=0.8), want, atol=1e-6, what="wrong probabilities of 100 rows")
 
 
 @checks("filtered_probs")
@@ -151,6 +167,16 @@ def test_repeated_tokens(student):
     equal(student.lookup_draft([1, 2, 1, 2, 1, 2], max_ngram=50), [1, 2], what="wrong guess after 1 2 1 2 1 2 with max_ngram 50")
 
 
+@checks("lookup_draft")
+def test_long_texts_and_guesses(student):
+    """3,000 tokens whose last twelve stood at the beginning, and a guess of 200"""
+    text = [*range(100, 1_600), *range(2_000, 3_470), 7, *range(105, 117)]
+    equal(student.lookup_draft(text, max_ngram=12, k=200), text[17:217], what="wrong guess of 200 tokens with max_ngram 12")
+    text[-11:-11] = [8]  # now the last eleven are the longest suffix, and a shorter one stood later
+    text[1_000:1_000] = [9, *range(109, 117), 5]
+    equal(student.lookup_draft(text, max_ngram=12, k=3), [117, 118, 119], what="wrong guess: a longer suffix goes before a later place")
+
+
 # ---- greedy_verify -------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +211,16 @@ def test_right_again_is_too_late(student):
     for draft, tokens in (([4, 9, 5, 6], [4, 4]), ([9, 4, 5, 6], [4]), ([4, 4, 5, 9], [4, 4, 5, 6]), ([9, 9, 9, 9], [4])):
         got = emitted(student.greedy_verify(saying(best), int64(draft)), 4, 10)
         equal(got, tokens, what=f"wrong tokens for the draft {draft}, where the model says {best}")
+
+
+@checks("greedy_verify")
+def test_a_draft_of_100(student, rng):
+    """100 guesses, all right; and the last one wrong"""
+    best = torch.randint(0, 10, (101,), generator=rng)
+    for last, n in ((best[99], 101), ((best[99] + 1) % 10, 100)):
+        draft = torch.cat((best[:99], last[None]))
+        got = emitted(student.greedy_verify(saying(best.tolist()), draft), 100, 10)
+        equal(got, best[:n].tolist(), what="wrong tokens for a draft of 100")
 
 
 # ---- acceptance_probs and residual_probs ---------------------------------------------------------------------------
@@ -351,9 +387,10 @@ def test_all_is_kept(student):
 
 @checks("expected_tokens")
 def test_no_such_share(student):
-    """alpha outside [0, 1] and a negative k: ValueError"""
+    """alpha outside [0, 1], a negative k, and alpha nan: ValueError"""
     for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.0, -3, -3)):
         raises(ValueError, lambda alpha=alpha, k=k: student.expected_tokens(alpha, k), naming=naming)
+    raises(ValueError, lambda: student.expected_tokens(math.nan, 4))
 
 
 @checks("speedup", weight=2)
@@ -378,9 +415,10 @@ def test_the_best_k(student, hand):
 
 @checks("speedup")
 def test_no_such_speedup(student):
-    """alpha outside [0, 1] and a negative k: ValueError"""
+    """alpha outside [0, 1], a negative k, and alpha nan: ValueError"""
     for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3)):
         raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.1), naming=naming)
+    raises(ValueError, lambda: student.speedup(math.nan, 4, 0.1))
 
 
 # ---- truncate ------------------------------------------------------------------------------------------------------
@@ -432,6 +470,16 @@ def test_no_such_length(student, rng):
 
 
 @checks("truncate")
+def test_many_layers(student, rng):
+    """40 layers: all of them are cut"""
+    cache, k = filled_cache(student, rng, 6, layers=40)
+    student.truncate(cache, 2)
+    for layer in (0, 31, 32, 39):
+        keys, _ = cache.append(layer, k[:, :, :1], k[:, :, :1])
+        equal(keys, torch.cat((k[:, :, :2] + layer, k[:, :, :1]), dim=2), what=f"wrong keys of layer {layer} of 40")
+
+
+@checks("truncate")
 def test_nothing_is_copied(student, rng):
     """work: no bytes are written, and no memory is taken"""
     cache, _ = filled_cache(student, rng, 200, room=256)
@@ -467,7 +515,8 @@ def test_same_tokens_with_any_draft(student):
             ("whose third guess is wrong", by_hand(text, off=1, right=2)),
         ):
             new = speculated(student, model, idx, draft=draft, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
-            equal(new, want, what=f"other tokens after a prompt of {idx.shape[1]} with a draft {name}")
+            suspects = without_rollback(whole(), idx, draft, 12, 4) if new != want else []
+            equal(new, want, what=f"other tokens after a prompt of {idx.shape[1]} with a draft {name}", suspects=suspects)
             asked_as_it_should(draft, idx, new, 4, 12)
 
 
@@ -546,6 +595,31 @@ def test_the_window_slides_behind_guesses(student):
             new = speculated(student, model, idx, draft=draft, max_new_tokens=10, block_size=block_size, temperature=0.0)
             equal(new, want, what=f"other tokens for a prompt of {t0} and block_size {block_size}")
             asked_as_it_should(draft, idx, new, 4, 10, block_size)
+
+
+@checks("generate_speculative")
+def test_the_draft_is_asked_again(student):
+    """a draft that guesses every second time only: the round after an empty guess asks it again"""
+    model, idx, text = sure_after(student, [1, 2, 3, 0]), int64([[2]]), [2, *[3, 0, 1, 2] * 5]
+    asked = []
+
+    def now_and_then(ids, k):
+        asked.append(len(ids))
+        return ([] if len(asked) % 2 else text[len(ids) : len(ids) + k]), None
+
+    new = speculated(student, model, idx, draft=now_and_then, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
+    equal(new, text[1:13], what="other tokens with a draft that guesses every second time only")
+    that(len(asked) >= 3, "a draft that once guessed nothing is hardly asked again", expected="in each round", got=f"{len(asked)} times")
+
+
+@checks("generate_speculative")
+def test_settings_that_are_refused(student):
+    """top_k 0 and top_p 1.5: ValueError, at temperature 0, too"""
+    model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2]])
+    for temperature in (1.0, 0.0):
+        for options, naming in (({"top_k": 0}, 0), ({"top_p": 1.5}, 1.5)):
+            given = {"draft": lambda ids, k: ([], None), "max_new_tokens": 2, "block_size": ROOMY, "temperature": temperature, **options}
+            raises(ValueError, lambda given=given: student.generate_speculative(model, idx, **given), naming=naming)
 
 
 @checks("generate_speculative", weight=2)
@@ -638,6 +712,17 @@ def test_drawn_behind_a_certain_draft(student, rng):
     frequencies(int64(new), [0.25] * 4, under=", where q is None")
 
 
+@checks("generate_speculative")
+def test_certain_among_many_tokens(student):
+    """drawn from 256 tokens, of which the last has probability 0.5, with a draft that is certain of it and names no q"""
+    # False alarm: at most 1e-10 (see `frequencies`).
+    model = believing(student, [[0.0] * 255 + [math.log(255)]] * 256)
+    options = {"k": 4, "max_new_tokens": 120, "block_size": ROOMY, "generator": student.generator(15)}
+    new = speculated(student, model, int64([[3]]), draft=lambda ids, k: ([255] * k, None), **options)
+    equal(len(new), 120, what="wrong number of new tokens")
+    frequencies(int64([int(token == 255) for token in new]), [0.5, 0.5], under=", where q is None (1: the guessed token)")
+
+
 @checks("generate_speculative", weight=2)
 def test_filters_come_before_the_ratio(student, rng):
     """drawn with top_k and a temperature, from a draft that does the same: hardly a guess is refused"""
@@ -652,6 +737,9 @@ def test_filters_come_before_the_ratio(student, rng):
         generator = student.generator(int(torch.randint(2**31, (), generator=rng)))
         new = speculated(student, model, idx, draft=draft, k=4, max_new_tokens=201, block_size=ROOMY, generator=generator, **options)
         equal(len(new), 201, what="wrong number of new tokens")
+        outside = [token for before, token in itertools.pairwise([0, *new]) if law[before][token] == 0]
+        left_out = "p has to be filtered before it is compared with q, and so has what is drawn after the guesses"
+        that(not outside, f"tokens that the filter rules out came, with {options}", expected=left_out, got=f"{len(outside)} of 201 tokens")
         follows(new, 0, law, under=f", with {options}")
         most = 40 + 5
         that(
@@ -706,5 +794,6 @@ def test_gradients_are_given_back(student):
     that(work.flops > 0, "no product was seen")
     equal(work.grad_flops, 0, what="products that ran with gradients on")
     cache, config = student.KVCache(whole().config, 1, 4), torch.ones(1, 1, dtype=torch.int64)
+    gradient_mode_stays(student, lambda: run(5, temperature=0.0))
     for guess in (5, -1):
         gradients_stay_on(student, lambda guess=guess: run(guess), lambda: student.forward_cached(student.model("tiny"), config, cache))

@@ -20,6 +20,7 @@ from autograder.authoring import equal, that
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.helpers.cached import believing
 from autograder.sandbox.protocol.batch import CallBatch
+from solutions.kv_cache import KVCache, forward_cached
 
 # ---- the law of verify_sampled -------------------------------------------------------------------------------------
 
@@ -219,6 +220,29 @@ def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: 
     equal(got[:, :T], idx, what="the result does not begin with the prompt")
     new: list[int] = got[0, T:].tolist()
     return new
+
+
+def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) -> list[tuple[list[int], str]]:
+    """Return greedy texts of loops that leave refused guesses in the cache, all of them or one, with the sentence that says so."""
+    texts = []
+    for too_many, told in (
+        (None, "The keys of refused guesses are still in the cache: truncate it after every round."),
+        (1, "After a refused guess the cache holds 1 token too many: it has to hold the text but its newest token."),
+    ):
+        ids, goal = idx[0].tolist(), idx.shape[1] + limit
+        cache = KVCache(model.config, 1, goal + limit * (k + 1), torch.float64)
+        with torch.no_grad():
+            while len(ids) < goal:
+                n = min(k, goal - len(ids) - 1) if cache.length else 0
+                guess = draft.guess(ids, n)[0] if n > 0 else []
+                fed = ids[-1:] + guess if cache.length else ids
+                best = forward_cached(model, torch.tensor([fed]), cache)[0, -len(guess) - 1 :].argmax(dim=-1).tolist()
+                kept = next((i for i, token in enumerate(guess) if token != best[i]), len(guess))
+                ids += best[: kept + 1]
+                if too_many:
+                    cache.counts = [min(cache.length, len(ids) - 1 + too_many)] * len(cache.counts)
+        texts.append((ids[idx.shape[1] : goal], told))
+    return texts
 
 
 def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:

@@ -6,14 +6,14 @@ is sent is counted by the grader, between the ranks. Numbers in sums that are co
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from autograder.authoring import CheckFailed, close, equal, that
+from autograder.authoring import CheckFailed, Suspects, close, equal, that
 from autograder.checking.checks.test_transformer import small_config, small_layer, small_weights
 from course.kit import Config, LayerWeights, Weights
 from course.kit.ranks import Traffic
@@ -48,10 +48,12 @@ def alike(results: list[Any]) -> None:
             raise CheckFailed(where, expected="the same bits on every rank", got=f"up to {off:.3g} apart", values=[*results])
 
 
-def on_all(results: list[Any], want: Tensor, *, atol: float = 0.0, rtol: float = 0.0, dtype: torch.dtype | None = None) -> None:
+def on_all(
+    results: list[Any], want: Tensor, *, atol: float = 0.0, rtol: float = 0.0, dtype: torch.dtype | None = None, suspects: Suspects = ()
+) -> None:
     """Fails unless every rank has `want`, and all the same bits."""
     for result in results:
-        close(result, want, atol=atol, rtol=rtol, dtype=dtype)
+        close(result, want, atol=atol, rtol=rtol, dtype=dtype, suspects=suspects)
     alike(results)
 
 
@@ -171,6 +173,26 @@ def attended(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, 
     q, k = (turned(states, positions, config.rope_theta) for states in (q, k))
     read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
     return torch.cat(read.unbind(1), dim=-1) @ w["o_proj"].T
+
+
+def attended_with_whole_counts(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor, world: int) -> Tensor:
+    """Return the result of ranks that split their parts into as many heads as the whole model has."""
+    narrow = replace(config, head_dim=config.head_dim // world)
+    parts = [attended(x, cut_layer(layer, config, rank, world), narrow, positions, mask) for rank in range(world)]
+    return torch.stack(parts).sum(dim=0)
+
+
+def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
+    """Return the results of ranks that add another row if they do not have the token's, with the sentence that says so."""
+    size = len(table) // world
+    told = "A rank that does not have a token's row has added another row of its part: it has to add 0."
+    local = [(cut(table, rank, world, 0), ids - rank * size) for rank in range(world)]
+
+    def first(place: Tensor) -> Tensor:
+        return place.where((place >= 0) & (place < size), torch.zeros_like(place))
+
+    kinds = (lambda place: place.clamp(0, size - 1), lambda place: place % size, first)
+    return [(torch.stack([part[kind(place)] for part, place in local]).sum(dim=0), told) for kind in kinds]
 
 
 def fed(x: Tensor, layer: LayerWeights) -> Tensor:

@@ -144,6 +144,28 @@ def played(student: Any, books: Books, max_waiting: int, plan: list[dict[str, An
     return books
 
 
+class AgainBooks(Books):
+    """Books in which a request may come with the id of one that has ended."""
+
+    def add(self, time: float, name: str, prompt: list[int], params: dict[str, Any]) -> str:
+        if self.aborted.get(name):
+            del self.added[name], self.aborted[name]
+        return super().add(time, name, prompt, params)
+
+
+def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[dict[str, Any]]) -> None:
+    """Play a plan in which ids come again, one request after the other. Raise CheckFailed unless every reader gets all its tokens."""
+    student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
+    if books.wrong:
+        raise CheckFailed(books.wrong[0])
+    for name in sorted({step["id"] for step in plan}):
+        due = [output(name, i) for step in plan if step["id"] == name for i in range(step["params"]["max_tokens"])]
+        got = [note[4] for note in books.notes if note[0] == "reader" and note[2:4] == [name, "token"]]
+        equal(got, due, what=f"the outputs that the readers of {name} were given, whose id came again after it had ended")
+    left = [told for kind, _, *told in books.notes if kind == "queues"]
+    equal(left, [[[]]], what="`queues` after everybody has gone")
+
+
 def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
     """Raises CheckFailed where a rule is broken that holds in every scene."""
     if books.wrong:
@@ -162,6 +184,11 @@ def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
         if kind == "run":
             stopped = any(step.get("do") == "stop" for step in plan)
             equal(told[0], "cancelled" if stopped else "returned", what="what has become of `run`, drained, a second after the last work")
+    rest = max([drained, *books.ended[-1:]])
+    late = [time for time in books.asked if time > rest]
+    if late:
+        what = f"`run` had not returned at {late[0]:.4f} s: the engine drains, and the core has had no work since {rest:.4f} s"
+        raise CheckFailed(what, expected="`run` returns as soon as the core has no work left, whatever readers have still to read")
     idle = [time for time in books.asked if time not in books.busy]
     if idle:
         raise CheckFailed(f"the core was asked for work at {idle[0]:.4f} s, when nothing had happened", got=f"{len(idle)} times in vain")
@@ -291,6 +318,11 @@ class Answer:
         time, self.error, listening = self.returned
         if begun:
             that(bool(closed) and closed[0] <= time, "the events were not closed when the answer returned", got=f"{made} events were made")
+        others = [message["type"] for at, message in plan["messages"] if at == time and message["type"] != "http.disconnect"]
+        ended = bool(self.sent) and not self.sent[-1][1].get("more_body", self.sent[-1][1].get("type") == "http.response.start")
+        if others and self.error is None and not ended:
+            what = f"`receive` gave {others[0]}, and the answer ended there, at {time:.4f} s"
+            raise CheckFailed(what, expected="it goes on: only http.disconnect says that the client has left", got="no more was sent")
         equal(listening, 0, what="how many calls of `receive` still waited when the answer had returned")
         equal(self.tasks, 0, what="how many tasks were left when the answer had returned")
         that(all(at <= time for at, _ in self.sent), "something was sent when the answer had returned")

@@ -136,6 +136,15 @@ def test_heads_of_every_shape(student, rng):
         equal(got, want, what=f"wrong heads of {world} ranks, H = {H}, K = {K}")
 
 
+@checks("kv_heads_of")
+def test_heads_of_large_models(student):
+    """96 and 256 query heads, on up to 96 ranks"""
+    for H, K, world in ((96, 24, 48), (96, 8, 96), (256, 64, 32)):
+        got = [heads_of(student, config_of(H, K), rank, world) for rank in range(world)]
+        want = [kv_heads(config_of(H, K), rank, world) for rank in range(world)]
+        equal(got, want, what=f"wrong heads of {world} ranks, H = {H}, K = {K}")
+
+
 @checks("kv_heads_of", weight=2)
 def test_heads_refused(student):
     """query heads that do not divide; key/value heads that neither divide nor are divided; more ranks than heads"""
@@ -218,6 +227,21 @@ def test_scattered_again(student, rng):
             close(part, cut(sum(xs), rank, 3, 0), atol=0.0, what=f"wrong part of the sum at rank {rank}")
 
 
+@checks("ring_reduce_scatter")
+def test_scattered_among_eight(student, rng):
+    """eight ranks, parts of 1,000 numbers; whole numbers of 32 and 64 bits"""
+    for world, dtype, low in ((8, torch.float64, 0), (5, torch.int32, 2**25), (3, torch.int64, 2**40)):
+        xs = [whole(rng, 1_000 * world, dtype=dtype) + low for _ in range(world)]
+        parts, traffic = everywhere(student, world, "ring_reduce_scatter", xs)
+        for rank, part in enumerate(parts):
+            equal(str(part.dtype), str(dtype), what="wrong dtype")
+            equal(part, cut(sum(xs), rank, world, 0), what=f"wrong part of the sum at rank {rank} of {world}")
+        ring_traffic(traffic, world - 1, (world - 1) * 1_000 * xs[0].element_size())
+    for dtype in DTYPES:
+        alone, _ = everywhere(student, 1, "ring_reduce_scatter", whole(rng, 5, dtype=dtype))
+        equal(str(alone[0].dtype), str(dtype), what="wrong dtype of the sum of one rank alone")
+
+
 @checks("ring_all_gather", weight=2)
 def test_gathered_chunks(student, rng):
     """two to four ranks, every dtype, whole numbers too, chunks that are not contiguous"""
@@ -250,6 +274,21 @@ def test_gathered_single_numbers(student, rng):
     ring_traffic(traffic, 1, 0)
 
 
+@checks("ring_all_gather")
+def test_gathered_from_eight(student, rng):
+    """eight ranks, chunks of 5,040 numbers in six dimensions; one rank alone keeps the dtype"""
+    chunks = [whole(rng, 7, 2, 3, 4, 5, 6) for _ in range(8)]
+    gathered, traffic = everywhere(student, 8, "ring_all_gather", chunks)
+    for got in gathered:
+        listed(got)
+        for source, (chunk, want) in enumerate(zip(got, chunks, strict=True)):
+            close(chunk, want, atol=0.0, rtol=0.0, dtype=torch.float32, what=f"wrong chunk of rank {source}")
+    ring_traffic(traffic, 7, 7 * chunks[0].nbytes)
+    for dtype in DTYPES:
+        alone, _ = everywhere(student, 1, "ring_all_gather", whole(rng, 5, dtype=dtype))
+        equal(str(alone[0][0].dtype), str(dtype), what="wrong dtype of the chunk of one rank alone")
+
+
 @checks("ring_all_reduce", weight=2)
 def test_reduced_numbers(student, rng):
     """one to four ranks, every dtype, drawn shapes, transposed: the sum, the messages, their bytes"""
@@ -269,6 +308,26 @@ def test_reduced_small(student, rng):
         sums, traffic = everywhere(student, world, "ring_all_reduce", xs)
         on_all(sums, sum(xs), dtype=torch.float32)
         reduce_traffic(traffic, xs[0])
+
+
+@checks("ring_all_reduce")
+def test_reduced_by_eight(student, rng):
+    """eight ranks, 20,019 numbers in five dimensions, in two orders of memory; whole numbers of 32 and 64 bits"""
+    xs = [whole(rng, 1, 3, 1, 1, 6_673) for _ in range(8)]
+    for rank in (2, 5):
+        xs[rank] = xs[rank].transpose(1, 4).contiguous().transpose(1, 4)
+    sums, traffic = everywhere(student, 8, "ring_all_reduce", xs, _unchanged=True)
+    on_all(sums, sum(xs), dtype=torch.float32)
+    reduce_traffic(traffic, xs[0])
+    for world, dtype, low in ((1, torch.int32, 2**25), (3, torch.int32, 2**25), (2, torch.int64, 2**40)):
+        xs = [whole(rng, 2, 5, dtype=dtype) + low for _ in range(world)]
+        sums, _ = everywhere(student, world, "ring_all_reduce", xs)
+        for got in sums:
+            equal(str(got.dtype), str(dtype), what="wrong dtype")
+            equal(got, sum(xs), what="wrong sum of whole numbers")
+    for dtype in DTYPES:
+        alone, _ = everywhere(student, 1, "ring_all_reduce", whole(rng, 5, dtype=dtype))
+        equal(str(alone[0].dtype), str(dtype), what="wrong dtype of the sum of one rank alone")
 
 
 @checks("ring_all_reduce", weight=2)
@@ -334,6 +393,17 @@ def test_attention_in_other_dtypes(student, rng):
 
 
 @checks("parallel_attention")
+def test_attention_of_eight(student, rng):
+    """eight ranks that share two key/value heads, heads of 80 numbers, 70 tokens; then twelve query heads to a key/value head"""
+    for H, K, Dh, world in ((32, 2, 80, 8), (48, 4, 6, 2)):
+        config, T = config_of(H, K, Dh=Dh, D=7), 70
+        layer, x = layer_of(rng, config), normal(rng, 1, T, 7)
+        got, traffic = attend(student, world, x, layer, config, torch.arange(T), causal(T))
+        on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-7, rtol=1e-7)
+        reduce_traffic(traffic, x)
+
+
+@checks("parallel_attention")
 def test_attention_work(student, rng):
     """a rank of two does half of the work"""
     config, T = config_of(8, 4, D=32), 8
@@ -362,6 +432,16 @@ def test_feed_forward_of_any_shape(student, rng):
         reduce_traffic(traffic, x)
         for rank, (_, after) in enumerate(got):
             unchanged(cut_layer(layer, config, rank, world), after[1])
+
+
+@checks("parallel_feed_forward")
+def test_feed_forward_of_eight(student, rng):
+    """eight ranks, 150 tokens"""
+    config = config_of(8, 8, F=40, D=5)
+    layer, x = layer_of(rng, config), normal(rng, 1, 150, 5)
+    got, traffic = feed(student, 8, x, layer, config)
+    on_all(got, fed(x, layer), atol=1e-8)
+    reduce_traffic(traffic, x)
 
 
 @checks("parallel_feed_forward")
@@ -421,6 +501,16 @@ def test_embedding_of_infinite_rows(student, rng):
     on_all(got, table[ids])
 
 
+@checks("vocab_parallel_embedding")
+def test_embedding_of_eight(student, rng):
+    """eight ranks, 72,000 tokens"""
+    table = normal(rng, 72_000, 1)
+    ids = torch.cat((torch.arange(8_999, 72_000, 9_000), torch.randint(0, 72_000, (5,), generator=rng)))[None]
+    got, traffic = everywhere(student, 8, "vocab_parallel_embedding", split(table, 8), ids)
+    on_all(got, table[ids])
+    reduce_traffic(traffic, table[ids])
+
+
 @checks("vocab_parallel_logits", weight=2)
 def test_logits_of_any_shape(student, rng):
     """two to four ranks, drawn shapes, float32 and less: all scores in order, in x's dtype"""
@@ -440,10 +530,19 @@ def test_logits_where_each_scores_alone(student):
     on_all(got, torch.stack((torch.arange(12.0), -2.0 * torch.arange(12.0))))
 
 
+@checks("vocab_parallel_logits")
+def test_logits_of_eight(student, rng):
+    """eight ranks, 6,000 scores of each, x with five dimensions"""
+    head, x = normal(rng, 8_000, 2), normal(rng, 1, 3, 1, 2, 2)
+    got, traffic = everywhere(student, 8, "vocab_parallel_logits", x, split(head, 8))
+    on_all(got, x @ head.T, atol=1e-9)
+    ring_traffic(traffic, 7, 7 * 6 * 1_000 * 8)
+
+
 @checks("vocab_parallel_argmax", weight=2)
 def test_argmax_of_many_rows(student, rng):
     """drawn rows, best tokens on every rank; two numbers a row travel, the logits never"""
-    for world, B in ((2, 9), (3, 1), (4, 5)):
+    for world, B in ((2, 9), (3, 1), (4, 5), (8, 300)):
         V = world * 50
         head, x = normal(rng, V, 3), normal(rng, B, 3)
         got, traffic = everywhere(student, world, "vocab_parallel_argmax", x, split(head, world), _unchanged=True)
@@ -513,6 +612,16 @@ def test_forward_of_any_shape(student, rng):
         on_all(got, logits_of(weights, config, ids), atol=1e-8)
         part, logits = -(-B * T * config.hidden_size // world) * 8, B * T * 36 // world * 8
         ring_traffic(traffic, (world - 1) * (2 * (2 * L + 1) + 1), (world - 1) * (2 * (2 * L + 1) * part + logits))
+
+
+@checks("parallel_forward")
+def test_forward_of_eight(student, rng):
+    """eight ranks that share two key/value heads, seven layers, 90 tokens"""
+    config = config_of(8, 2, F=8, D=5, vocab_size=40, num_hidden_layers=7, tie_word_embeddings=False)
+    weights, ids = weights_of(rng, config), some(config, rng, 1, 90)
+    got, traffic = forward(student, 8, weights, config, ids)
+    on_all(got, logits_of(weights, config, ids), atol=1e-6, rtol=1e-6)
+    that(set(traffic.messages) == {7 * 31}, "another number of messages than due", expected=7 * 31, got=traffic.messages)
 
 
 @checks("parallel_forward")

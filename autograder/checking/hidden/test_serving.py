@@ -13,7 +13,7 @@ import torch
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.checks.test_serving import EOS, GONE, OTHER, START, asked, encoded, parsed, refused, streamed, tokenizer_of, traced
 from autograder.checking.helpers.paged import one_of
-from autograder.checking.helpers.served import Answer, Books, fraction, integer, loaded, played, reader, whole
+from autograder.checking.helpers.served import AgainBooks, Answer, Books, fraction, integer, loaded, played, played_again, reader, whole
 
 LETTERS = ("a", "b", " ", ":", "é", "€", "😀", '"', "\\", "\t", "\x0b", "\x1c", "\x85", "\u2028", "0")
 
@@ -54,6 +54,15 @@ def test_objects_are_json_on_one_line(student, rng):
         equal(json.loads(got[6:]), data, what="wrong data in the JSON")
         that(not any(letter in got for letter in (b"\\u00e9", b"\\u20ac", b"\\ud83d")), "characters are escaped", got=got)
     equal(student.sse_event({}), b"data: {}\n\n", what="wrong bytes for an empty object")
+
+
+@checks("sse_event")
+def test_longer_texts(student):
+    """300 lines, of 1,000 characters each"""
+    lines = [f"{i:03} " + "é" * 996 for i in range(300)]
+    due = "".join(f"data: {line}\n" for line in lines).encode() + b"\n"
+    equal(student.sse_event("\n".join(lines)), due, what="wrong bytes for a text of 300 lines")
+    equal(json.loads(student.sse_event({"text": "z" * 150_000})[6:]), {"text": "z" * 150_000}, what="wrong data in long JSON")
 
 
 # ---- SSEParser -----------------------------------------------------------------------------------------------------
@@ -122,6 +131,19 @@ def test_what_is_not_ended_is_no_event(student):
     equal(behind, [["[DONE]", "a"], ["b"]], what="wrong events behind [DONE], which is an event as any")
 
 
+@checks("SSEParser")
+def test_larger_and_equal_events(student, rng):
+    """a line of 200,000 bytes, 300 equal events in one piece, an event of 150 lines, carriage returns and byte order marks inside"""
+    text = text_of(rng, 20, (*LETTERS, "\r", "\ufeff")) + "z"
+    events = ["é" * 100_000, *["same"] * 300, "\n".join(["line"] * 150), f"\ufeff{text}", f"a\r{text}", "same"]
+    stream = "".join("".join(f"data: {line}\n" for line in event.split("\n")) + "data\n\n" for event in events).encode()
+    for size in (1_000, len(stream)):
+        got = parsed(student, [stream[i : i + size] for i in range(0, len(stream), size)])
+        got = [event for each in got for event in each]
+        equal([len(event) for event in got], [len(event) for event in events], what="wrong lengths of events")
+        equal(got, events)
+
+
 @checks("SSEParser", timing=True)
 def test_old_events_cost_nothing(student, race):
     """speed: 8,000 events against 1,000, in pieces of 16 bytes"""
@@ -140,13 +162,13 @@ def test_old_events_cost_nothing(student, race):
 # ---- parse_params --------------------------------------------------------------------------------------------------
 
 GOOD: dict[str, tuple[Any, ...]] = {
-    "max_tokens": (1, 2, 50), "temperature": (0, 0.0, 2, 2.0, 1, 0.7), "top_p": (1, 1.0, 0.001, 0.9), "n": (1,),
-    "seed": (0, 1, -1, 2**63 - 1, -(2**63)), "stop": ("a", "a b\n", "<|im_end|>", ["é"], ["a", "b", "c", "dd"]),
+    "max_tokens": (1, 2, 50), "temperature": (0, 0.0, 2, 2.0, 1, 0.7, 0.003), "top_p": (1, 1.0, 0.001, 0.9), "n": (1,),
+    "seed": (0, 1, -1, 2**63 - 1, -(2**63)), "stop": ("a", "a b\n", "<|im_end|>", ["é"], ["a", "b", "c", "dd"], ["d", "c" * 300, "d"]),
 }  # fmt: skip
 BAD: dict[str, tuple[Any, ...]] = {
     "max_tokens": (0, -5, 2.0, 2.5, True, False, "5", [5], {}, math.nan, math.inf),
-    "temperature": (-0.001, 2.001, -1, 3, math.nan, math.inf, -math.inf, True, False, "1", [], {}),
-    "top_p": (0, 0.0, -0.5, 1.001, 2, math.nan, math.inf, True, False, "1", []),
+    "temperature": (-0.001, 2.001, -1, 3, math.nan, math.inf, -math.inf, 10**500, -(10**400), True, False, "1", [], {}),
+    "top_p": (0, 0.0, -0.5, 1.001, 2, math.nan, math.inf, 10**500, True, False, "1", []),
     "seed": (1.0, True, False, "1", [1], 2**63, -(2**63) - 1, math.nan),
     "n": (0, 2, -1, True, False, 1.0, 1.5, "1", []),
     "stop": ("", [], [""], ["a", ""], ["a"] * 5, [1], [None], ["a", ["b"]], 1, True, False, 0, {"a": 1}, 1.5),
@@ -212,7 +234,7 @@ def test_borders_of_the_room(student, rng):
     """as many tokens as there is room for, and one more"""
     code = "context_length_exceeded"
     for _ in range(5):
-        room = integer(rng, 17, 4000)
+        room = integer(rng, 17, 400_000)
         for chat in (False, True):
             equal(asked(student, {"max_tokens": room}, chat=chat, room=room)["max_tokens"], room, what="wrong max_tokens")
             refused(student, {"max_tokens": room + 1}, "max_tokens", chat=chat, room=room, code=code)
@@ -269,6 +291,20 @@ def test_drawn_logits(student, rng):
             for (i, value), rank in zip(best, due.topk(k).values.tolist(), strict=True):
                 close(value, rank, atol=tolerance, rtol=tolerance, what="wrong log probability among the best")
                 close(value, due[i].item(), atol=tolerance, rtol=tolerance, what=f"wrong log probability of token {i} among the best")
+
+
+@checks("token_logprobs")
+def test_many_tokens_and_certain_ones(student, rng):
+    """50 best of 70,000; logarithms of probabilities near 1"""
+    logits = torch.randn(70_000, generator=rng, dtype=torch.float64)
+    logits[69_000:] += 20
+    best = student.token_logprobs(logits, 69_500, 50)[1]
+    equal([token for token, _ in best], logits.topk(50).indices.tolist(), what="wrong tokens among the 50 best of 70,000")
+    for gap in (5.0, 7.5, 9.0):
+        logprob, best = student.token_logprobs(torch.tensor([-gap, 0.0, -gap]), 1, 2)
+        due = -math.log1p(2 * math.exp(-gap))
+        close(logprob, due, atol=1e-6, rtol=0.0, what="wrong log probability of a token that is nearly certain")
+        close(best[0][1], due, atol=1e-6, rtol=0.0, what="wrong log probability of the best token, which is nearly certain")
 
 
 # ---- TextStream ----------------------------------------------------------------------------------------------------
@@ -358,6 +394,19 @@ def test_ends_that_meet(student):
     for ids, tokens in (([*broken, EOS], 50), (broken, len(broken))):
         texts, reasons = streamed(student, ids, max_tokens=tokens, stop=(" \ufffd",))
         equal(["".join(texts), reasons[-1]], ["a", "stop"], what="wrong text and finish_reason, where half a character completes a stop")
+
+
+@checks("TextStream")
+def test_long_answers(student):
+    """1,200 tokens with stop strings of 300 characters, equal ones, and several that one token completes"""
+    text, stop = "three two one. " * 280, "now the answer has come to its end. " * 9
+    ids = encoded(f"{text}{stop}!")
+    texts, reasons = streamed(student, ids, max_tokens=9_000, stop=(stop + "?", stop, stop))
+    equal(["".join(texts), reasons[-1]], [text, "stop"], what="wrong text and finish_reason of a long answer with a long stop string")
+    texts, reasons = streamed(student, ids, max_tokens=len(ids), stop=(stop + "?",))
+    equal(["".join(texts), reasons[-1]], [f"{text}{stop}!", "length"], what="wrong text and finish_reason of a long answer")
+    for stops in (("here", "er"), ("there", "the", "her"), ("re", " there"), ("e", "he", "th"), ("re", "re")):
+        look_at_stream(student, encoded("a there b"), 50, stops, [EOS])
 
 
 @checks("TextStream")
@@ -472,11 +521,30 @@ def test_many_at_a_time(student):
 
 
 @checks("AsyncEngine")
+def test_a_crowd(student):
+    """33 requests at a time, 40 in the queue, answers of up to 600 tokens; readers far behind stay and leave; nine fail at a time"""
+    plan = [reader("slow", 0.0, 600, pause=9.0), reader("gone", 0.001, 600, pause=3.0, leaves_after=3)]
+    plan += [reader(f"r{i}", 0.0011 + 0.0001 * i, 2 + i % 7) for i in range(66)]
+    played(student, Books(33), 40, [*plan, reader("z", 7.0117, 3), {"do": "peek", "at": 6.5117}])
+    nine = [reader(f"{name}{i}", 0.5 * number + 0.0011 * i, 4) for number, name in enumerate("abcdefgh") for i in range(9)]
+    played(student, Books(9, faults={number: f"fault {number}" for number in range(2, 16, 2)}), 12, nine)
+
+
+@checks("AsyncEngine")
+def test_ids_come_again(student):
+    """ids of answers that have ended, one of them three times, with other lengths"""
+    plan = [reader("x", 0.0, 1), reader("y", 0.0111, 5), reader("x", 0.3, 6), reader("y", 1.0, 2), reader("x", 1.011, 3)]
+    played_again(student, AgainBooks(1), 4, plan)
+
+
+@checks("AsyncEngine")
 def test_the_core_rests_while_a_reader_is_slow(student):
     """a reader still has tokens in its queue when the core has no work: whoever comes then is served at once"""
     slow = reader("a", 0.0, 6, pause=0.2501)
     played(student, Books(2), 4, [slow, reader("b", 0.5, 3), reader("c", 1.1, 2), {"do": "peek", "at": 0.9}])
     played(student, Books(2), 4, [slow, {"do": "drain", "at": 0.5}, reader("d", 0.6, 2)])
+    drains = [{"do": "drain", "at": at} for at in (0.0501, 0.5, 0.7)]
+    played(student, Books(2), 4, [slow, *drains, reader("d", 0.6, 2), reader("e", 1.9, 2)])
 
 
 @checks("AsyncEngine")
@@ -606,6 +674,21 @@ def test_what_goes_wrong_is_passed_on(student):
     for send_seconds in (0.0, 2.0):
         answer = Answer(student, events=[[0.5, b"a"]] * 3, cancelled_at=2.75 if send_seconds else 0.75, send_seconds=send_seconds)
         equal(answer.error, "cancelled", what="what came of an answer that was cancelled")
+
+
+@checks("send_events")
+def test_longer_answers(student):
+    """400 events, some of them equal; 70 other messages; a generator that takes its time to close, whatever has ended the answer"""
+    events = [[0.25, b"data: %d\n\n" % (i // 3)] for i in range(400)]
+    messages = [[0.05 * i + 0.01, one] for i in range(35) for one in (OTHER, START)]
+    whole(Answer(student, events=events, messages=messages), [event for _, event in events])
+    gone = Answer(student, events=events, messages=[*messages, [75.1, GONE]])
+    whole(gone, [event for _, event in events[:300]], ended=False)
+    ends = (({"send_fault": 3}, 1.0), ({"send_gone": 2}, 0.5), ({"cancelled_at": 0.8}, 0.8), ({"events_fault": "no engine"}, 1.5))
+    for options, at in ends:
+        answer = Answer(student, events=[[0.5, b"a"]] * 3, closing=1.25, **options)
+        times = [answer.closed, answer.returned[0]]
+        equal(times, [at + 1.25] * 2, what=f"when the generator was closed, and when the answer returned, with {options}")
 
 
 # ---- poisson_arrivals ----------------------------------------------------------------------------------------------

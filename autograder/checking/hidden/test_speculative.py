@@ -157,6 +157,8 @@ def test_a_place_far_back(student, rng):
     equal(student.lookup_draft(long), text[:4], what="wrong guess for a suffix that stood at the beginning")
     equal(student.lookup_draft([*text, text[0]], k=3), text[1:4], what="wrong guess where only the first token stood earlier")
     equal(student.lookup_draft([*text, text[-1]], k=3), [text[-1]], what="wrong guess where the last token stands twice")
+    text = [*range(20), *torch.randint(100, 900, (5_000,), generator=rng).tolist(), *range(20)]
+    equal(student.lookup_draft(text, max_ngram=20, k=500), text[20:520], what="wrong guess of 500 tokens with max_ngram 20")
     for tokens in ([21, 3, 9, 1, 3], [2, 13, 9, 2, 1, 3]):
         want = tokens[2:] if tokens[1] == 3 else []
         equal(student.lookup_draft(tokens), want, what=f"wrong guess after {tokens}: tokens are numbers, not their digits")
@@ -182,13 +184,13 @@ def test_random_drafts(student, rng):
 
 @checks("greedy_verify")
 def test_all_of_a_long_draft(student, rng):
-    """64 guesses, all right; and the last one wrong"""
-    logits = torch.randn(65, 500, generator=rng)
+    """200 guesses, all right; and the last one wrong"""
+    logits = torch.randn(201, 500, generator=rng)
     best = logits.argmax(dim=-1)
-    equal(emitted(student.greedy_verify(logits, best[:-1].clone()), 64, 500), best.tolist(), what="wrong tokens where all is right")
+    equal(emitted(student.greedy_verify(logits, best[:-1].clone()), 200, 500), best.tolist(), what="wrong tokens where all is right")
     draft = best[:-1].clone()
     draft[-1] = (draft[-1] + 1) % 500
-    equal(emitted(student.greedy_verify(logits, draft), 64, 500), best[:-1].tolist(), what="wrong tokens where the last guess is wrong")
+    equal(emitted(student.greedy_verify(logits, draft), 200, 500), best[:-1].tolist(), what="wrong tokens where the last guess is wrong")
 
 
 @checks("greedy_verify")
@@ -425,6 +427,7 @@ def test_refused_shares(student, rng):
     """just outside, and far"""
     for alpha, k, naming in ((1.0001, 2, 1.0001), (-1e-3, 2, -0.001), (7.5, 0, 7.5), (0.0, -1, -1), (0.75, -9, -9)):
         raises(ValueError, lambda alpha=alpha, k=k: student.expected_tokens(alpha, k), naming=naming)
+    raises(ValueError, lambda: student.expected_tokens(float("nan"), 0))
 
 
 @checks("speedup", weight=2)
@@ -453,6 +456,7 @@ def test_refused_speedups(student):
     """what expected_tokens refuses"""
     for alpha, k, naming in ((1.01, 2, 1.01), (-3.5, 2, -3.5), (0.75, -4, -4)):
         raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.0), naming=naming)
+    raises(ValueError, lambda: student.speedup(float("nan"), 1, 0.5))
 
 
 # ---- truncate ------------------------------------------------------------------------------------------------------
@@ -461,7 +465,7 @@ def test_refused_speedups(student):
 @checks("truncate", weight=3)
 def test_random_cuts(student, rng):
     """random appends and cuts: each layer holds what it should"""
-    for layers in (1, 2, 4):
+    for layers in (1, 2, 4, 70):
         config = small_config(num_hidden_layers=layers)
         cache = student.KVCache(config, 1, 24, torch.float64)
         held = torch.empty(1, config.num_key_value_heads, 0, config.head_dim, dtype=torch.float64)
@@ -843,6 +847,26 @@ def test_every_guess_is_looked_at(student):
             ),
             naming=naming,
         )
+
+
+@checks("generate_speculative")
+def test_a_run_of_many_rounds(student, rng):
+    """330 rounds, in which the draft guesses seldom, and 600 tokens, of which the first has probability 0.4 and is always guessed"""
+    model, text = sure_after(student, [1, 2, 0]), [0, *[1, 2, 0] * 130]
+    asked = []
+
+    def seldom(ids, k):
+        asked.append(len(ids))
+        return ([] if len(asked) % 50 else text[len(ids) : len(ids) + 1]), None
+
+    new = speculated(student, model, torch.tensor([[0]]), draft=seldom, max_new_tokens=337, block_size=1024, temperature=0.0)
+    equal(new, text[1:338], what="other tokens in a run of many rounds")
+    that(len(asked) >= 300, "the draft is not asked in every round", expected="about 330 times", got=f"{len(asked)} times")
+    # False alarm: at most 1e-10 (see `frequencies`).
+    model = believing(student, [[float(torch.tensor(599 * 0.4 / 0.6).log())] + [0.0] * 599] * 600)
+    options = {"k": 2, "max_new_tokens": 120, "block_size": ROOMY, "generator": student.generator(integer(rng, 0, 2**31 - 1))}
+    new = speculated(student, model, torch.tensor([[5]]), draft=lambda ids, k: ([0] * k, None), **options)
+    frequencies(torch.tensor([int(token == 0) for token in new]), [0.6, 0.4], under=", where q is None (1: the guessed token)")
 
 
 @checks("generate_speculative")
