@@ -14,7 +14,7 @@ from typing import Any
 from autograder.base.errors import CourseError
 from autograder.base.files import write_whole
 from autograder.lessons import ROOT, Day, syllabus
-from autograder.lessons.start_page import linked, table_of_ways
+from autograder.lessons.start_page import in_hours, linked, minutes, ways
 
 PAGES = ("README.md", "docs/grading.md")
 PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -26,12 +26,12 @@ OURS = {
     "Day 10, float32": "Day 10, a KV cache: only the new token",
 }
 IN_4_BITS = {
-    "ours, quantized": "the course's engine, from the model's file of 4 bits (Q4_1)",
+    "ours, quantized": "the course's engine, the model's 4-bit file (Q4_1)",
     "llama.cpp, same file": "*llama.cpp, the same file*",
-    "llama.cpp, its fastest format": "*llama.cpp, the format in which it is fastest here (made by its own quantizer)*",
+    "llama.cpp, its fastest format": "*llama.cpp, its fastest format here*",
 }
 WHERE = {"Day 7, float32": (1,), "Day 10, float32": (1,)}
-"""The batches of a row that has not both of them."""
+"""The batches of the rows that do not have both."""
 BATCHES = (1, 16)
 
 
@@ -85,8 +85,8 @@ def figures(results: Path) -> str:
             lines.append(f"| {words} | {' | '.join(cells)} |")
     told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
     what = (
-        f"SmolLM2-135M reads a prompt of {PROMPT} tokens and decodes after it; medians. The first two rows time the reference solutions of "
-        "what you write, in float32; the others read 4-bit weights. – means that the method was not run with sixteen texts."
+        f"SmolLM2-135M, a prompt of {PROMPT} tokens; medians. The first two rows are the reference solutions of what you write, in "
+        "float32; the others read 4-bit weights. –: not run with sixteen texts."
     )
     return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
 
@@ -103,7 +103,7 @@ def grading(results: Path) -> str:
     lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
     for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
         for row in sorted((row for row in told["rows"] if row["path"] == path), key=lambda row: row["count"]):
-            reach = f"what level `{row['isolation']}` lets it" if path == "bulk" else "whatever its user can"
+            reach = f"what level `{row['isolation']}` allows" if path == "bulk" else "whatever its user can"
             took = f"{row['seconds'] / 60:.1f} minutes" if row["seconds"] >= 100 else f"{row['seconds']:.0f} s"
             lines.append(f"| {words} | {row['count']:,} | {row['seconds_per_submission']:.3f} | {took} | {reach} |")
     return "\n".join([*lines, "", f"Day 1, [measured](../benchmarks/results/grading.md) on {told['machine']}."])
@@ -124,11 +124,22 @@ def lesson_link(day: Day) -> str | None:
 
 
 def days(root: Path = ROOT) -> str:
-    lines = ["| day | title | the question | minutes |", "|---:|---|---|---:|"]
-    for day in syllabus(root):
-        lines.append(f"| {day.number} | {linked(day.title, lesson_link(day))} | {day.question} | {day.minutes} |")
-    hours = sum(day.minutes for day in syllabus(root)) / 60
-    return "\n".join([*lines, "", f"The minutes are our estimates, {hours:.0f} hours in all."])
+    lines = ["| day | title | minutes |", "|---:|---|---:|"]
+    lines += [f"| {day.number} | {linked(day.title, lesson_link(day))} | {day.minutes} |" for day in syllabus(root)]
+    return "\n".join([*lines, "", f"The minutes are our estimates, {minutes(tuple(syllabus(root))) / 60:.0f} hours in all."])
+
+
+def short_ways(root: Path = ROOT) -> str:
+    """Return a row for each way through the course, the shortest first."""
+    total = len(syllabus(root))
+    lines = ["| You have | Days | Hours | What you have afterwards |", "|---|---|---|---|"]
+    for way in sorted(ways(root), key=lambda way: minutes(way.days)):
+        spans = sorted(minutes(part) for part in way.timetable)
+        each = " to ".join(dict.fromkeys(in_hours(span) for span in (spans[0], spans[-1])))
+        hours = each if len(spans) == 1 else f"{len(spans)} {way.sitting}s of {each}"
+        chosen = f"all {total}" if len(way.days) == total else ", ".join(str(day.number) for day in way.days)
+        lines.append(f"| **{way.title}** | {chosen} | {hours} | {way.gives} |")
+    return "\n".join(lines)
 
 
 def filled(text: str, root: Path = ROOT) -> str:
@@ -136,7 +147,7 @@ def filled(text: str, root: Path = ROOT) -> str:
     results, docs = root / "benchmarks" / "results", root / "docs"
     parts = {
         "days": lambda: days(root),
-        "ways": lambda: table_of_ways(lesson_link, root),
+        "ways": lambda: short_ways(root),
         "figures": lambda: figures(results),
         "grading": lambda: grading(results),
         "certified": lambda: certified(docs),
@@ -156,7 +167,7 @@ def main() -> None:
         text = path.read_text(encoding="utf-8")
         new = filled(text)
         write_whole(path, new.encode())
-        print(f"{page}: " + ("as it was" if new == text else "renewed"))
+        print(f"{page}: " + ("unchanged" if new == text else "regenerated"))
 
 
 if __name__ == "__main__":

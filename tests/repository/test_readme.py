@@ -181,7 +181,7 @@ def test_grading_is_told_of_every_class_and_of_both_runs_of_stock(tmp_path):
     (tmp_path / "grading.json").write_text(json.dumps({"machine": "m", "rows": rows}))
     told = readme.grading(tmp_path)
     assert [line.split(" | ", 1)[1] for line in told.split("\n")[2:6]] == [
-        "20 | 0.250 | 5 s | what level `namespaces` lets it |", "3,000 | 0.100 | 5.0 minutes | what level `namespaces` lets it |",
+        "20 | 0.250 | 5 s | what level `namespaces` allows |", "3,000 | 0.100 | 5.0 minutes | what level `namespaces` allows |",
         "20 | 4.000 | 80 s | whatever its user can |", "30 | 5.000 | 2.5 minutes | whatever its user can |",
     ]  # fmt: skip
     assert "4,000" not in told
