@@ -1,4 +1,4 @@
-"""Attention: how one token reads from the others, and how it knows where they stand."""
+"""Attention: how one token reads from the others, and how it knows their positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from solutions.softmax import softmax
 
 
 def sinusoidal_positions(T: int, D: int) -> Tensor:
-    """One vector for each position: sines at even columns, cosines at odd ones.
+    """Return one vector for each position: sines at even columns, cosines at odd ones.
 
     -> (T, D) float32. Columns 2i and 2i+1 of row t hold sin and cos of t / 10000^(2i/D); D is even.
     Vaswani et al. 2017, section 3.5.
@@ -24,10 +24,10 @@ def sinusoidal_positions(T: int, D: int) -> Tensor:
 def rotary(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """Turn each query or key by angles that grow with its position (RoPE, the rotate-half form).
 
-    x (B, H, T, Dh), positions (T,) for all rows or (B, T) for each its own -> (B, H, T, Dh), same dtype and device.
+    x (B, H, T, Dh), positions (T,) for all rows or (B, T), each row its own -> (B, H, T, Dh), same dtype and device.
     Entries j and j + Dh/2 form a pair; at position p it turns by p * base^(-2j/Dh), from the first entry towards the
-    second. Dh is even. Angles, sines and cosines are computed in float32 or better even where x is bfloat16.
-    The input is not changed. Su et al. 2021, section 3.2.
+    second. Dh is even. Angles, sines and cosines are computed in float32 or better even if x is bfloat16. The input is
+    not changed. Su et al. 2021, section 3.2.
     """
     ### BEGIN SOLUTION
     half = x.shape[-1] // 2
@@ -43,10 +43,10 @@ def rotary(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 
 
 def causal_mask(q_len: int, k_len: int) -> Tensor:
-    """Which keys each query may see: itself and everything before it.
+    """Return which keys each query may see: itself and everything before it.
 
     -> (q_len, k_len) bool, True where attention is allowed. The queries are the last q_len of the k_len positions
-    (q_len <= k_len): query i stands at position k_len - q_len + i.
+    (q_len <= k_len): query i is at position k_len - q_len + i.
     """
     ### BEGIN SOLUTION
     query_positions = torch.arange(k_len - q_len, k_len)
@@ -76,17 +76,17 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """For each query, an average of the values, weighted by the softmax of its scores q . k / sqrt(Dh).
+    """Return for each query the average of the values, weighted by the softmax of its scores q . k / sqrt(Dh).
 
-    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, Tq, Dv), same dtype and device. Mostly Dv is Dh, but
-    it need not be. K divides H, and query head h uses key/value head h // (H/K). mask: bool, broadcasts to
-    (B, H, Tq, Tk), True where a query may see a key; without one it sees all. The inputs are not changed.
+    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, Tq, Dv), same dtype and device. Dv is mostly Dh, but
+    it need not be. K divides H, and query head h uses key/value head h // (H/K). mask: bool, broadcasts to (B, H, Tq,
+    Tk), True where a query may see a key; without a mask it sees all. The inputs are not changed.
     Vaswani et al. 2017, section 3.2; Ainslie et al. 2023 for the grouped heads.
     """
     ### BEGIN SOLUTION
     B, H, Tq, Dh = q.shape
     K, Tk = k.shape[1:3]
-    # The H/K query heads of a group read the same keys: stand them under each other, and no key is copied.
+    # The H/K query heads of a group read the same keys: stack them, and no key is copied.
     grouped = (q * Dh**-0.5).reshape(B, K, H // K * Tq, Dh)
     scores = (grouped @ k.transpose(-2, -1)).reshape(B, H, Tq, Tk)
     if mask is not None:

@@ -15,7 +15,7 @@ from solutions.transformer import feed_forward, rms_norm, run_layers  # noqa: F4
 
 
 def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Prompts of unequal lengths as one rectangle: pad_id fills each row from the left, so that all rows end together.
+    """Make one rectangle of prompts of unequal lengths: pad_id fills each row from the left, so that all rows end together.
 
     -> ids (B, T) int64 with T the longest length, num_pad (B,) int64. Raises ValueError for an empty list and for an
     empty prompt.
@@ -33,7 +33,7 @@ def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
 
 
 def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor, Tensor]:
-    """Where each query stands in its own row, and which keys it may see, for the slots start to start + q_len - 1.
+    """Return the position of each query in its own row, and which keys it may see, for the slots start to start + q_len - 1.
 
     num_pad (B,) int64 -> positions (B, q_len) int64, mask (B, 1, q_len, start+q_len) bool, on num_pad's device.
     Positions count from each row's first real token; pads get 0. A real query sees the real keys up to itself; a pad
@@ -50,7 +50,7 @@ def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor,
 
 
 def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
-    """Put left-padded prompts (or their next chunk) into the cache; the logits of the token that follows each row.
+    """Put left-padded prompts (or their next chunk) into the cache; return the logits of the token that follows each row.
 
     ids (B, t) int64, num_pad (B,) -> (B, V): each row as if it were alone, and so are its keys in the cache, turned by
     the row's own positions. The rows end together, so the last column belongs to every row's last token; only there
@@ -68,7 +68,7 @@ def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCac
 
 
 def decode_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
-    """Feed the newest token of every row; the logits of the token after it.
+    """Feed the newest token of every row; return the logits of the token after it.
 
     ids (B, 1) int64, num_pad (B,) -> (B, V): each row as if it were alone.
     """
@@ -91,7 +91,7 @@ def generate_batch(
     device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
 ) -> list[list[int]]:
-    """The new tokens of each prompt, up to and including its first eos_token_id.
+    """Return the new tokens of each prompt, up to and including its first eos_token_id.
 
     Prompts may have unequal lengths and any order; each row gets what it would get alone. The loop ends as soon as
     every row has ended; what a row is fed after its end makes no difference. device, dtype: where and in what precision to
@@ -123,7 +123,7 @@ def generate_batch(
 def static_decode(
     model: WeightsOnly, ids: Tensor, num_pad: Tensor, position: Tensor, keys: Tensor, values: Tensor
 ) -> Tensor:
-    """`decode_batch` with every shape and address fixed: the form that a GPU can record once and replay.
+    """Run `decode_batch` with every shape and address fixed: the form that a GPU can record once and replay.
 
     ids (B, 1) int64, num_pad (B,), position () int64: the slot of the new token, in a tensor, so that no step asks
     the device for it. keys, values (L, B, K, max_len, Dh): slots before `position` are filled; the new keys and values are
@@ -148,11 +148,11 @@ def static_decode(
 def capture_decode(
     model: WeightsOnly, num_pad: Tensor, start: int, keys: Tensor, values: Tensor
 ) -> Callable[[Tensor], Tensor]:
-    """A step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
+    """Return a step that decodes token after token from slot `start` on: step(ids (B, 1)) -> logits (B, V).
 
     On CUDA (keys, values on the current GPU) `static_decode` is recorded once as a graph and each step replays it: one launch in
     place of hundreds. The step keeps alive what the recording reads and writes. On any other device the step calls `static_decode`.
-    keys, values as there. What a step gave stays as it is when the next one runs. Raises ValueError at the step that finds no slot
+    keys, values as there. The logits of a step stay as they are when the next one runs. Raises ValueError at the step that finds no slot
     left, not before.
     """
     ### BEGIN SOLUTION

@@ -1,4 +1,4 @@
-"""Continuous batching: before every step the engine decides anew which requests are fed, and how many tokens of each."""
+"""Continuous batching: before every step the engine decides which requests are fed, and how many tokens of each."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class Request:
 
     @property
     def remaining(self) -> int:
-        """How many tokens of the text have no keys and values in the cache: what is left of a prompt, or the one newest token."""
+        """Number of tokens of the text without keys and values in the cache: the rest of a prompt, or the one newest token."""
         return len(self.prompt) + len(self.output) - (self.sequence.length if self.sequence else 0)
 
 
 @dataclass
 class Plan:
-    """One step. chunks: (request, how many tokens it is fed), in the order of the step. preempted: who gave way, in that order."""
+    """One step. chunks: (request, tokens it is fed), in the order of the step. preempted: the requests that gave way, in that order."""
 
     chunks: list[tuple[Request, int]] = field(default_factory=list)
     preempted: list[Request] = field(default_factory=list)
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens the step feeds."""
+        """Number of tokens that the step feeds."""
         return sum(n for _, n in self.chunks)
 
 
 class Scheduler:
-    """Who waits, waiting[0] is next, and who runs, running[0] is the oldest: at most max_running. A step feeds at most token_budget tokens.
+    """The waiting requests, next one first, and at most max_running running ones, oldest first. A step feeds at most token_budget tokens.
 
     There is no prefill phase and no decode phase: a request is fed what of its text is not in the cache yet, a prompt or one token.
     """
@@ -81,7 +81,7 @@ class Scheduler:
         self.waiting.append(request)
 
     def schedule(self) -> Plan:
-        """The next step, with room made for all that it feeds. Where somebody had to give way, nobody is admitted."""
+        """Return the next step, with room made for all that it feeds. If a request had to give way, none is admitted."""
         plan = feed_running(self)
         if not plan.preempted:
             admit(self, plan)
@@ -89,9 +89,9 @@ class Scheduler:
 
 
 def preempt(scheduler: Scheduler, request: Request) -> None:
-    """Stop a running request: to the front of the queue; its blocks go back to the pool (`free`), its tokens stay.
+    """Stop a running request: it goes to the front of the queue, its blocks go back to the pool (`free`), and its tokens stay.
 
-    When it is admitted again, its prompt and its output so far are computed anew, as far as the pool no longer knows them.
+    When it is admitted again, its prompt and its output so far are computed again, as far as the pool no longer knows them.
     """
     ### BEGIN SOLUTION
     scheduler.running.remove(request)
@@ -102,10 +102,11 @@ def preempt(scheduler: Scheduler, request: Request) -> None:
 
 
 def feed_running(scheduler: Scheduler) -> Plan:
-    """Begin a step with those who run: oldest first, each as many of its remaining tokens as the budget has left, until it is used up.
+    """Begin a step with the running requests, oldest first: each is fed as many of its remaining tokens as the budget has left.
 
-    Room is made for exactly the tokens that are fed. While the pool has too few blocks free for a request's chunk, the youngest that
-    runs is preempted, which may be the request itself. Nobody else is preempted, and no chunk is empty.
+    This ends when the budget is used up. Room is made for exactly the tokens that are fed. While the pool has too few blocks free for a
+    request's chunk, the youngest running request is preempted, which may be the request itself. No other request is preempted, and no
+    chunk is empty.
     """
     ### BEGIN SOLUTION
     plan = Plan()
@@ -125,11 +126,11 @@ def feed_running(scheduler: Scheduler) -> Plan:
 
 
 def admit(scheduler: Scheduler, plan: Plan) -> None:
-    """Add to the plan those who wait, first come, first served, while budget, max_running and free blocks allow.
+    """Add waiting requests to the plan, first come, first served, while budget, max_running and free blocks allow.
 
-    A request begins with the blocks that the pool knows of its text (`start_sequence`), and is fed as many of its remaining tokens as
-    the budget has left. It stands behind those who run. Where there are too few blocks for this chunk, it gives back what it has taken
-    over (`free`) and waits on, and so does everybody behind it. Who waits has no sequence.
+    A request begins with the blocks that the pool knows of its text (`start_sequence`), and is fed as many of its remaining tokens as the
+    budget has left. It comes after the running requests, in `running` and in the plan. If there are too few blocks for this chunk, it
+    gives back what it has taken over (`free`) and keeps waiting, and so do all requests behind it. A waiting request has no sequence.
     """
     ### BEGIN SOLUTION
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
@@ -147,11 +148,11 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 
 
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
-    """End a step. tokens[i] is what the model said after the last token of chunk i -> the requests that ended, in the plan's order.
+    """End a step -> the requests that ended, in the plan's order. tokens[i] is the model's token after the last token of chunk i.
 
     The whole blocks of every request that was fed are published. A request whose chunk reached the end of its text gets its token; for
-    any other one what comes next is known, and the token is dropped. A request ends with its EOS, which it keeps, or with
-    max_new_tokens: then it leaves `running`, gives its blocks back (`free`) and has no sequence.
+    any other request the next token is known already, and the model's token is dropped. A request ends with its EOS, which it keeps, or
+    with max_new_tokens: then it leaves `running`, gives its blocks back (`free`) and has no sequence.
     """
     ### BEGIN SOLUTION
     ended = []
@@ -183,7 +184,7 @@ def abort(scheduler: Scheduler, request: Request) -> None:
 
 @dataclass
 class Flat:
-    """The chunks of a step one behind the other, N tokens in all.
+    """The chunks of a step one after the other, N tokens in all.
 
     ids (1, N) and positions (N,) int64. Chunk r is tokens bounds[r] to bounds[r + 1] - 1; bounds has one number more than chunks.
     """
@@ -194,7 +195,7 @@ class Flat:
 
 
 def flatten_chunks(chunks: list[tuple[Request, int]]) -> Flat:
-    """The tokens of a plan's chunks, each at its position in its own text.
+    """Return the tokens of a plan's chunks, each at its position in its own text.
 
     Room has been made already: a chunk of n is the last n of the sequence.length tokens that the cache will hold. Nothing is changed.
     """
@@ -212,12 +213,12 @@ def flatten_chunks(chunks: list[tuple[Request, int]]) -> Flat:
 
 
 def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence], kv: PagedKV) -> Tensor:
-    """One pass for all chunks of a step: every weight is read once, whatever the chunks.
+    """Run one pass for all chunks of a step: every weight is read once, whatever the chunks.
 
-    sequences: of the R chunks, grown already -> the logits behind each chunk's last token (R, V), of the model's dtype. The keys and
-    values of the N new tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no
-    padding, and the head is asked for R rows only. No chunk reads a slot that another one of the same step writes. Yu et al. 2022
-    (Orca), section 3.2.
+    sequences: those of the R chunks, grown already -> the logits after each chunk's last token (R, V), of the model's dtype. The keys and
+    values of the N new tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no padding,
+    and the head is asked for R rows only. No chunk reads a slot that another one of the same step writes. Yu et al. 2022 (Orca), section
+    3.2.
     """
     ### BEGIN SOLUTION
     device = model.device
@@ -240,7 +241,7 @@ def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence
 
 
 def engine_step(model: WeightsOnly, scheduler: Scheduler, kv: PagedKV) -> list[Request]:
-    """One step of the engine, greedy: schedule, one pass, update -> the requests that ended. Without anything to feed: []."""
+    """Run one greedy step of the engine: `scheduler.schedule()`, one pass, `update` -> the requests that ended. Nothing to feed: []."""
     ### BEGIN SOLUTION
     plan = scheduler.schedule()
     if not plan.chunks:
@@ -252,7 +253,7 @@ def engine_step(model: WeightsOnly, scheduler: Scheduler, kv: PagedKV) -> list[R
 
 
 def step_seconds(chunks: list[tuple[int, int]], *, weight_seconds: float, token_seconds: float, kv_seconds: float) -> float:
-    """How long a step takes on a roofline: the time to read all that it reads, or to multiply all that it multiplies, whichever is longer.
+    """Return how long a step takes on a roofline: the time for all that it reads, or for all that it multiplies, whichever is longer.
 
     chunks: for each request (tokens fed, tokens in the cache after the step). weight_seconds: to read all weights, once a step.
     kv_seconds: to read keys and values of one token in the cache. token_seconds: the products with all weights for one token fed.
@@ -270,12 +271,13 @@ def simulate(
     seconds: Callable[[list[tuple[int, int]]], float],
     token: Callable[[Request], int] = lambda request: 0,
 ) -> list[Trace]:
-    """The engine without a model, on a clock of its own that begins at 0 -> the trace of each request, in the order given.
+    """Run the engine without a model, on a clock of its own that begins at 0 -> the trace of each request, in the order given.
 
-    seconds(chunks), chunks as `step_seconds` has them: how long a step takes. token(request): what the model says of a request that
-    was fed; it is asked once for a chunk at the most. A request is added as soon as a step begins at or after its arrival, the earlier
-    one first, and of two with the same arrival the one that stands first; where nobody waits or runs, the clock jumps to the next
-    arrival. A token's time is the end of its step. The scheduler is empty before, and after. The list is not changed.
+    seconds(chunks), chunks as `step_seconds` has them: how long a step takes. token(request): the model's token for a request that was
+    fed; it is called at most once for each chunk. A request is added as soon as a step begins at or after its arrival, the earlier one
+    first, and of two with the same arrival the one that comes first in the list. If no request waits or runs, the clock jumps to the next
+    arrival, never back. Each step is the plan of `scheduler.schedule()`. A token's time is the end of its step. The scheduler is empty
+    before, and after. The list is not changed.
     """
     ### BEGIN SOLUTION
     clock = 0.0

@@ -1,4 +1,4 @@
-"""What a request costs: arithmetic, bytes, and the time that a machine needs for the slower of the two.
+"""Cost of a request: arithmetic, bytes, and the time that a machine needs for the slower of the two.
 
 FLOPs count a multiplication and an addition as two. Bytes are bytes; GB is 10**9 and GiB is 2**30.
 Weights and positions are counted in whole numbers (int); FLOPs and bytes may come as floats.
@@ -15,7 +15,7 @@ from course.kit.machine import Machine
 
 
 def param_count(config: Config) -> int:
-    """N: the number of weights of a Llama model, a tied head counted once, norms included. A whole number.
+    """Return N, the number of weights of a Llama model: a whole number, a tied head counted once, norms included.
 
     head_dim is taken as it is given: H * Dh need not be D.
     """
@@ -31,23 +31,23 @@ def param_count(config: Config) -> int:
 
 
 def prefill_flops(n_params: int, t_prompt: int) -> int:
-    """FLOPs of one pass over the prompt, by the rule of two FLOPs a weight and token. Attention is left out."""
+    """Return the FLOPs of one pass over the prompt, by the rule of two FLOPs a weight and token. Attention is left out."""
     ### BEGIN SOLUTION
     return 2 * n_params * t_prompt
     ### END SOLUTION
 
 
 def decode_flops(n_params: int, t_new: int) -> int:
-    """FLOPs of t_new decode steps of one token each, by the same rule."""
+    """Return the FLOPs of t_new decode steps of one token each, by the same rule."""
     ### BEGIN SOLUTION
     return 2 * n_params * t_new
     ### END SOLUTION
 
 
 def forward_flops(config: Config, t: int) -> int:
-    """FLOPs of all matrix products of one forward pass over t tokens of one sequence: exact, attention included.
+    """Return the FLOPs of all matrix products of one forward pass over t tokens of one sequence: exact, attention included.
 
-    Counted are the full t x t scores (the causal half is computed and masked) and the head at every position.
+    The full t x t scores count (the causal half is computed and masked), and the head at every position.
     """
     ### BEGIN SOLUTION
     D, F = config.hidden_size, config.intermediate_size
@@ -60,14 +60,17 @@ def forward_flops(config: Config, t: int) -> int:
 
 
 def weight_bytes(n_params: int, bytes_per_value: float) -> float:
-    """Bytes of all weights: 4 a value in float32, 2 in fp16 and bf16, 0.5 in 4 bits."""
+    """Return the bytes of all weights: 4 a value in float32, 2 in fp16 and bf16, 0.5 in 4 bits."""
     ### BEGIN SOLUTION
     return n_params * bytes_per_value
     ### END SOLUTION
 
 
 def kv_cache_bytes(config: Config, tokens: int, batch: int, bytes_per_value: float) -> float:
-    """Bytes of the keys and values of `batch` sequences of `tokens` tokens: two tensors a layer, one row a key/value head."""
+    """Return the bytes of the keys and values of `batch` sequences of `tokens` tokens each.
+
+    Each layer has two tensors, with one row of head_dim values for each token and key/value head.
+    """
     ### BEGIN SOLUTION
     values_per_token = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
     return values_per_token * tokens * batch * bytes_per_value
@@ -75,14 +78,14 @@ def kv_cache_bytes(config: Config, tokens: int, batch: int, bytes_per_value: flo
 
 
 def arithmetic_intensity(flops: float, num_bytes: float) -> float:
-    """FLOPs done for each byte moved. Williams et al. 2009."""
+    """Return the FLOPs done for each byte moved. Williams et al. 2009."""
     ### BEGIN SOLUTION
     return flops / num_bytes
     ### END SOLUTION
 
 
 def roofline_seconds(flops: float, num_bytes: float, peak_flops: float, bandwidth: float) -> float:
-    """The least time for some work: the machine calculates and moves bytes side by side, so the slower of the two decides.
+    """Return the least time for some work: the machine calculates and moves bytes side by side, so the slower of the two decides.
 
     peak_flops in FLOP/s, bandwidth in bytes/s -> seconds. num_bytes > 0; flops may be 0, as in a copy: then the bytes decide.
     Williams et al. 2009.
@@ -93,24 +96,30 @@ def roofline_seconds(flops: float, num_bytes: float, peak_flops: float, bandwidt
 
 
 def naive_positions(t0: int, g: int) -> int:
-    """Token positions that pass through the layers when g tokens are generated after t0, the whole text each time. A whole number."""
+    """Return how many token positions pass through the layers when g tokens are generated after t0, the whole text each time.
+
+    A whole number.
+    """
     ### BEGIN SOLUTION
     return g * t0 + g * (g - 1) // 2
     ### END SOLUTION
 
 
 def cached_positions(t0: int, g: int) -> int:
-    """The same with a cache: the prompt once, then each new token once; the last one is never fed back. 0 for g = 0."""
+    """Return how many positions pass with a cache: the prompt once, then each new token once; the last one is never fed back.
+
+    0 for g = 0. A whole number.
+    """
     ### BEGIN SOLUTION
     return t0 + g - 1 if g > 0 else 0
     ### END SOLUTION
 
 
 def measure_machine(size: int = 1024, num_bytes: int = 2**28, rounds: int = 5) -> Machine:
-    """Measures this machine in float32: a size x size matrix product, and a sum over num_bytes of memory.
+    """Measure this machine in float32: a size x size matrix product, and a sum over num_bytes of memory.
 
     peak_flops is in FLOP/s, bandwidth in bytes/s. Each is the work of one round over the shortest of `rounds` times, because
-    everything that disturbs a measurement makes it longer. What is made beforehand is not timed. Takes about a second.
+    everything that disturbs a measurement makes it longer. Tensors are made beforehand and not timed. It takes about a second.
     """
     ### BEGIN SOLUTION
     def best_seconds(work: Callable[[], Tensor]) -> float:

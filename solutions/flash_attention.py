@@ -14,7 +14,7 @@ from solutions.transformer import run_layers
 
 @dataclass
 class State:
-    """What is known of some queries' attention after some of the keys; float32 or better.
+    """State of some queries' attention after some of the keys; float32 or better.
 
     m (..., Tq): the largest score so far, -inf before any. l (..., Tq): the sum of exp(score - m).
     acc (..., Tq, Dv): the sum of exp(score - m) * value.
@@ -26,17 +26,17 @@ class State:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], width: int, dtype: torch.dtype, device: str | torch.device = "cpu") -> State:
-        """The state of queries (*shape) that have seen no key, for values of this width."""
+        """Return the state of queries (*shape) that have seen no key, for values of this width."""
         l, acc = (torch.zeros(size, dtype=dtype, device=device) for size in (shape, (*shape, width)))  # noqa: E741
         return cls(torch.full_like(l, -torch.inf), l, acc)
 
 
 def absorb(state: State, scores: Tensor, values: Tensor) -> State:
-    """The state after one more tile of keys.
+    """Return the state after one more tile of keys.
 
-    scores (..., Tq, n), scaled and masked already: -inf where a query may not see a key. values (..., n, Dv). Both have the
-    state's dtype. A query that has seen no key yet, in this tile neither, stays as in State.empty: -inf, 0 and 0.
-    Nothing that was given is changed. Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
+    scores (..., Tq, n), scaled and masked already: -inf where a query may not see a key. values (..., n, Dv). Both have the state's
+    dtype. A query that has seen no key so far, in this tile or before it, stays as in State.empty: -inf, 0 and 0.
+    The arguments are not changed. Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
     """
     ### BEGIN SOLUTION
     m = torch.maximum(state.m, scores.amax(dim=-1))
@@ -48,10 +48,10 @@ def absorb(state: State, scores: Tensor, values: Tensor) -> State:
 
 
 def finish(state: State) -> tuple[Tensor, Tensor]:
-    """Attention over all keys that were absorbed, and the logarithm of the sum of exp(score) over them.
+    """Return attention over all keys that were absorbed, and the logarithm of the sum of exp(score) over them.
 
-    -> out (..., Tq, Dv), lse (..., Tq), both of the state's dtype. A query that has seen no key gets 0 and -inf. The state is
-    not changed and may absorb on.
+    -> out (..., Tq, Dv), lse (..., Tq), both of the state's dtype. A query that has seen no key gets 0 and -inf. The state is not
+    changed and may absorb more tiles.
     """
     ### BEGIN SOLUTION
     out = state.acc / state.l.masked_fill(state.l == 0, 1.0).unsqueeze(-1)
@@ -60,12 +60,12 @@ def finish(state: State) -> tuple[Tensor, Tensor]:
 
 
 def tile_plan(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> list[list[tuple[int, int, bool]]]:
-    """For each tile of queries, the tiles of keys that it reads, in order: (first key, one past the last, needs a mask).
+    """Return for each tile of queries the tiles of keys that it reads, in order: (first key, one past the last, needs a mask).
 
     Tiles of queries begin at 0, q_block, 2 * q_block, ..., those of keys at 0, k_block, ...; the last one may be short.
-    The queries are the last t_q of t_k positions: query i stands at t_k - t_q + i. If causal, a tile of keys that no query of the
-    tile may see is left out, and it needs a mask only if some query of the tile may not see some key of it. If not causal,
-    every tile is read, and none needs a mask. Raises ValueError if causal and t_q > t_k; the message names both.
+    The queries are the last t_q of t_k positions: query i is at t_k - t_q + i. If causal, a tile of keys that no query of the tile
+    may see is left out, and it needs a mask only if some query of the tile may not see some key of it. If not causal, every tile is
+    read, and none needs a mask. Raises ValueError if causal and t_q > t_k; the message names both.
     """
     ### BEGIN SOLUTION
     if causal and t_q > t_k:
@@ -84,12 +84,12 @@ def tile_plan(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> l
 def flash_attention(
     q: Tensor, k: Tensor, v: Tensor, *, causal: bool, q_block: int = 64, k_block: int = 64
 ) -> tuple[Tensor, Tensor]:
-    """Attention tile by tile: queries outside, keys inside, as `tile_plan` has it. Any tiles give the same.
+    """Compute attention tile by tile: queries outside, keys inside, as `tile_plan` has it. Any tiles give the same.
 
-    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv), K divides H, query head h uses key/value head h // (H/K)
-    -> out (B, H, Tq, Dv) of q's dtype, lse (B, H, Tq), the logsumexp of each query's scores q . k / sqrt(Dh), in float32, or
-    float64 for float64. All is worked out in lse's dtype. Causal means that query i stands at Tk - Tq + i and sees the keys up to
-    there. The query heads of a group read a tile of keys once. Nothing of size Tq x Tk is made, and the inputs are not changed.
+    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv), K divides H, query head h uses key/value head h // (H/K) -> out (B, H, Tq,
+    Dv) of q's dtype, lse (B, H, Tq), the logsumexp of each query's scores q . k / sqrt(Dh), in float32, or float64 for float64.
+    Everything is computed in lse's dtype. Causal means that query i is at Tk - Tq + i and sees the keys up to there. The query
+    heads of a group read a tile of keys once. Nothing of size Tq x Tk is made, and the inputs are not changed.
     Raises ValueError if causal and Tq > Tk; the message names both. Dao et al. 2022, section 3; Dao 2023, section 3.1.
     """
     ### BEGIN SOLUTION
@@ -102,7 +102,7 @@ def flash_attention(
     positions = torch.arange(Tk, device=q.device)
     for q_start, tiles in zip(range(0, Tq, q_block), plan, strict=True):
         rows = slice(q_start, min(q_start + q_block, Tq))
-        # The H/K query heads of a group stand under each other, so that a tile of keys is read once for all of them.
+        # The H/K query heads of a group are stacked, so that a tile of keys is read once for all of them.
         queries = (q[:, :, rows].to(precise) * Dh**-0.5).reshape(B, K, -1, Dh)  # (B, K, H/K * n, Dh)
         state = State.empty(queries.shape[:-1], Dv, precise, q.device)
         for start, end, needs_mask in tiles:
@@ -119,7 +119,7 @@ def flash_attention(
 
 
 def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
-    """Bytes that one head's attention moves to and from slow memory if the matrix of scores is written down.
+    """Return the bytes that one head's attention moves to and from slow memory if the matrix of scores is written down.
 
     Queries, keys and values are read, the output is written; scores are written, and read for the softmax; weights are written, and
     read for the product with the values. value_bytes: of one number. Dao et al. 2022, algorithm 0.
@@ -140,10 +140,10 @@ def flash_bytes(
     group: int = 1,
     causal: bool = False,
 ) -> int:
-    """Bytes that flash attention moves to and from slow memory for one key/value head and the `group` query heads that use it.
+    """Return the bytes that flash attention moves to and from slow memory for one key/value head and its `group` query heads.
 
-    Queries are read once and outputs written once. Keys and values are read anew for each tile of queries, as far as
-    `tile_plan` has them, and once for the whole group. Raises ValueError as `tile_plan` does.
+    Queries are read once and outputs written once. Keys and values are read again for each tile of queries, as far as `tile_plan`
+    has them, and once for the whole group. Raises ValueError as `tile_plan` does.
     """
     ### BEGIN SOLUTION
     keys = sum(end - start for tiles in tile_plan(t_q, t_k, q_block, k_block, causal) for start, end, _ in tiles)
@@ -152,10 +152,10 @@ def flash_bytes(
 
 
 def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
-    """Attention over all keys from attention over S parts of them, whatever the parts.
+    """Return attention over all keys from attention over S parts of them, whatever the parts.
 
-    outs (S, ..., Dv), lses (S, ...): what each part gave -> out (..., Dv), lse (...). A part without a key (lse -inf) adds
-    nothing; where no part has one, out is 0 and lse -inf. The inputs are not changed. Dao et al. 2023, flash-decoding.
+    outs (S, ..., Dv), lses (S, ...): the results of the parts -> out (..., Dv), lse (...). A part without a key (lse -inf) adds
+    nothing; if no part has one, out is 0 and lse -inf. The inputs are not changed. Dao et al. 2023, flash-decoding.
     """
     ### BEGIN SOLUTION
     lse = lses.logsumexp(dim=0)
@@ -165,11 +165,11 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
-    """Attention of one new query over a long cache, worked out in parts that know nothing of each other, and put together.
+    """Compute attention of one new query over a long cache, in parts that know nothing of each other, and combine them.
 
-    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; worked out in float32 or better. The keys are
-    cut into at most `splits` runs, of about one length; more splits than keys are fine. Where the cuts are does not show in
-    what comes out. Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
+    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; computed in float32 or better. The keys are
+    cut into at most `splits` runs, of about one length; more splits than keys are fine. The result does not depend on the cuts.
+    Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     if splits < 1:
@@ -183,11 +183,11 @@ def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
 
 
 def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: int = 64, k_block: int = 64) -> Tensor:
-    """`prefill` whose memory grows with the text and not with its square.
+    """Run `prefill` with memory that grows with the text and not with its square.
 
-    ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits behind the last of them
-    (B, V), of the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Any way of cutting
-    a prompt into chunks gives the same, and so do any tiles. Raises CacheFull.
+    ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits after the last of them (B, V), of
+    the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. The head is asked for the last
+    token alone. Any way of cutting a prompt into chunks gives the same, and so do any tiles. Raises CacheFull.
     """
     ### BEGIN SOLUTION
     start = cache.length

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of old tokens never change, so they are computed once and kept."""
+"""The KV cache: keys and values of old tokens never change, so they are computed once and stored."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class KVCache:
         ### END SOLUTION
 
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store t new tokens of one layer; get all that this layer has stored so far, oldest first.
+        """Store t new tokens of one layer; return all that this layer has stored so far, oldest first.
 
         k, v (B, K, t, Dh) -> k_all, v_all (B, K, n+t, Dh), where n tokens were there before. Only the new tokens are
-        written; what is returned may be a view of the cache. Raises CacheFull, with nothing written and no count
-        moved, if n + t exceeds max_len; the message names max_len.
+        written; the result may be a view of the cache. Raises CacheFull, with nothing written and no count moved, if n
+        + t exceeds max_len; the message names max_len.
         """
         ### BEGIN SOLUTION
         start = self.counts[layer]
@@ -59,7 +59,7 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """Tokens that all layers have stored: the count of the last layer, which is the last to be reached."""
+        """Number of tokens that all layers have stored: the count of the last layer, which is the last to be reached."""
         ### BEGIN SOLUTION
         return self.counts[-1]
         ### END SOLUTION
@@ -72,14 +72,14 @@ class KVCache:
         ### END SOLUTION
 
     def reset(self) -> None:
-        """Make the cache empty again; the memory stays, to be written over."""
+        """Make the cache empty again; the memory stays, to be overwritten."""
         ### BEGIN SOLUTION
         self.counts = [0] * len(self.counts)
         ### END SOLUTION
 
 
 def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
-    """The decoder over new tokens only: the keys and values of all tokens before them come from the cache.
+    """Run the decoder over new tokens only: the keys and values of all tokens before them come from the cache.
 
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> logits (B, t, V). Afterwards
     cache.length has grown by t. Any way of cutting a prompt into chunks gives the same logits. Raises CacheFull.
@@ -98,7 +98,7 @@ def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
 
 
 def prefill(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
-    """Put a prompt (or its next chunk) into the cache; the logits of the token that follows it.
+    """Put a prompt (or its next chunk) into the cache; return the logits of the token that follows it.
 
     ids (B, t) int64 -> (B, V).
     """
@@ -108,7 +108,7 @@ def prefill(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
 
 
 def decode_step(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
-    """Feed the one newest token of each row; the logits of the token after it.
+    """Feed the one newest token of each row; return the logits of the token after it.
 
     ids (B, 1) int64 -> (B, V).
     """
@@ -129,13 +129,13 @@ def generate_cached(
     eos_token_id: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """The tokens of `generate`, with each token passed through the model once: one prefill, then decode steps.
+    """Return the tokens of `generate`, with each token passed through the model once: one prefill, then decode steps.
 
     model: an object with .config and .weights. idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. Every rule of
     `generate` holds: a row that has emitted eos_token_id is filled with it, the loop ends as soon as every row has
-    ended, no gradient is recorded and the caller's gradient mode is left as it was, idx is not changed. Past block_size
-    tokens the window slides: what is left in it was computed while the token that falls out could be seen, so the cache is
-    rebuilt from the window at each step.
+    ended, no gradient is recorded and the caller's gradient mode is left as it was, idx is not changed. Past
+    block_size tokens the window slides: the tokens left in it were computed while the one that drops out could be
+    seen, so the cache is rebuilt from the window at each step.
     """
     ### BEGIN SOLUTION
     room = min(block_size, idx.shape[1] + max_new_tokens)

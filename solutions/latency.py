@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Trace:
     """One request: when it arrived, and when each of its tokens was there.
 
-    arrival: seconds on some clock. token_times: seconds on the same clock, one a token, at least one.
-    Frozen, so that a record is not changed by mistake; any class with these names would do as well.
+    arrival: seconds on some clock. token_times: seconds on the same clock, one for each token, at least one.
+    Frozen, so that a record is not changed by mistake; any class with these attributes would do as well.
     """
 
     arrival: float
@@ -45,9 +45,9 @@ class Trace:
 
 
 def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
-    """The trace of a stream of tokens: the clock is read once before the first token is asked for, and once after each.
+    """Return the trace of a stream of tokens: the clock is read once before the first token is asked for, and once after each.
 
-    clock() -> seconds, and the only clock that is read. stream: an iterator or a list; it is used up.
+    clock() -> seconds; no other clock is read. stream: an iterator or a list; it is used up.
     """
     ### BEGIN SOLUTION
     arrival = clock()
@@ -56,9 +56,9 @@ def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
 
 
 def percentile(values: list[float], q: float) -> float:
-    """The q-th percentile, 0 <= q <= 100, linear between the two nearest ranks: numpy's default.
+    """Return the q-th percentile, 0 <= q <= 100, linear between the two nearest ranks: numpy's default.
 
-    The values may stand in any order and are not changed. Raises ValueError if there are none, or for another q.
+    The values may be in any order and are not changed. Raises ValueError if there are none, or if q is outside this range.
     """
     ### BEGIN SOLUTION
     if not values:
@@ -74,12 +74,12 @@ def percentile(values: list[float], q: float) -> float:
 
 
 def summarize(traces: list[Trace]) -> dict[str, float]:
-    """A service's figures: ttft_p50, ttft_p95, ttft_p99, itl_p50, itl_p95, itl_p99 in seconds, and three rates.
+    """Return a service's figures: ttft_p50, ttft_p95, ttft_p99, itl_p50, itl_p95, itl_p99 in seconds, and three rates.
 
     The percentiles of ITL are over all gaps of all requests (0.0 if there is none).
-    tokens_per_second is the pace of a stream: all gaps over the sum of all gaps' seconds (0.0 if no gap takes time).
+    tokens_per_second is the pace of a stream: the number of all gaps over the sum of their seconds (0.0 if no gap takes time).
     output_tokens_per_second and requests_per_second are the throughput of the whole service: all tokens, and all requests, over its
-    span, from the first arrival to the last token of all (0.0 if that is no time).
+    span, from the first arrival to the last token of all (0.0 if the span is 0).
     The list is not changed. Raises ValueError if there is no trace.
     """
     ### BEGIN SOLUTION
@@ -97,9 +97,10 @@ def summarize(traces: list[Trace]) -> dict[str, float]:
 
 
 def goodput(traces: list[Trace], ttft_slo: float, itl_slo: float) -> float:
-    """Requests a second that kept both promises: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
+    """Return the requests a second that kept both promises: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
 
-    Counted over the span of all traces, kept or not: from the first arrival to the last token of all (0.0 if that is no time).
+    They are counted over the span of all traces, whether those kept the promises or not: from the first arrival to the last token
+    of all (0.0 if the span is 0).
     The list is not changed. Raises ValueError if there is no trace. Zhong et al. 2024 (DistServe).
     """
     ### BEGIN SOLUTION

@@ -18,9 +18,9 @@ class OutOfBlocks(CacheFull):
 
 
 class BlockPool:
-    """Blocks 0 to num_blocks - 1, each held by any number of sequences. A block that nobody holds is free.
+    """Blocks 0 to num_blocks - 1, each held by any number of sequences. A block that no sequence holds is free.
 
-    The pool keeps the books; the memory itself lies in a PagedKV. Which of the free blocks `take` gives is left open.
+    The pool keeps the books; the memory itself is in a PagedKV. Which of the free blocks `take` gives is left open.
     """
 
     def __init__(self, num_blocks: int) -> None:
@@ -32,19 +32,19 @@ class BlockPool:
 
     @property
     def num_free(self) -> int:
-        """How many blocks are free."""
+        """Number of free blocks."""
         ### BEGIN SOLUTION
         return len(self.free_blocks)
         ### END SOLUTION
 
     def holders(self, block: int) -> int:
-        """How many hold the block: 0 if it is free."""
+        """Return how many sequences hold the block: 0 if it is free."""
         ### BEGIN SOLUTION
         return self.counts[block]
         ### END SOLUTION
 
     def take(self) -> int:
-        """A free block, which has one holder now. Raises OutOfBlocks if there is none; the message names num_blocks."""
+        """Return a free block, which has one holder now. Raises OutOfBlocks if there is none; the message names num_blocks."""
         ### BEGIN SOLUTION
         if not self.free_blocks:
             raise OutOfBlocks(f"all {self.num_blocks} blocks are held: free a sequence first")
@@ -54,7 +54,7 @@ class BlockPool:
         ### END SOLUTION
 
     def share(self, block: int) -> None:
-        """One holder more. Raises ValueError if the block is free; the message names it."""
+        """Add one holder. Raises ValueError if the block is free; the message names it."""
         ### BEGIN SOLUTION
         if not self.counts[block]:
             raise ValueError(f"block {block} is free: only a held block can be shared")
@@ -62,7 +62,7 @@ class BlockPool:
         ### END SOLUTION
 
     def release(self, block: int) -> None:
-        """One holder less: with the last one gone, the block is free. Raises ValueError if it is free already; the message names it."""
+        """Remove one holder: without any left, the block is free. Raises ValueError if it is free already; the message names it."""
         ### BEGIN SOLUTION
         if not self.counts[block]:
             raise ValueError(f"block {block} is free already: it was released twice")
@@ -72,13 +72,13 @@ class BlockPool:
         ### END SOLUTION
 
     def forget(self, block: int) -> None:
-        """What lies in the block is about to be written over. This pool remembers nothing of it."""
+        """Note that the contents of the block are about to be overwritten. This pool remembers nothing of them."""
 
 
 class PagedSequence:
-    """The block table of one text: blocks[j] holds its tokens j * block_size and those after it, `length` of them in all.
+    """The block table of one text: blocks[j] holds its tokens from j * block_size on; `length` tokens are stored in all.
 
-    Only the last block may be part full. Whoever shares a block with another sequence never writes into it.
+    Only the last block may be part full. A sequence never writes into a block that it shares with another one.
     """
 
     def __init__(self, pool: BlockPool, block_size: int) -> None:
@@ -89,11 +89,11 @@ class PagedSequence:
 
     @property
     def tail_is_shared(self) -> bool:
-        """Whether the last block has room that this sequence may not write to, because others hold the block too."""
+        """True if the last block has room that this sequence may not write to, because others hold the block too."""
         return self.length % self.block_size != 0 and self.pool.holders(self.blocks[-1]) > 1
 
     def blocks_for(self, n: int) -> int:
-        """How many blocks `grow(n)` takes from the pool, a copy among them; 0 for n = 0. Nothing is changed."""
+        """Return how many blocks `grow(n)` takes from the pool, a copy among them; 0 for n = 0. Nothing is changed."""
         ### BEGIN SOLUTION
         if n == 0:
             return 0
@@ -102,12 +102,12 @@ class PagedSequence:
         ### END SOLUTION
 
     def grow(self, n: int) -> list[tuple[int, int]]:
-        """Make room for n more tokens -> the copies that are due before anything is written: [(old block, new block)] or [].
+        """Make room for n more tokens -> the copies to make before anything is written: [(old block, new block)] or [].
 
-        A part-full last block with other holders is replaced by a block of our own and released: that is the one copy. A part-full
-        last block of our own is written over, of which `pool.forget` is told first. n = 0 does nothing. Raises OutOfBlocks if the
-        pool has fewer than blocks_for(n) free, with nothing changed: no block, no length, no holder. Nothing is taken from the pool
-        then, not even to be given back, for a block that was idle is forgotten when it is taken.
+        A part-full last block with other holders is replaced by a block of our own and released: that is the one copy. A part-full last
+        block of our own is overwritten; `pool.forget` is called for it first. n = 0 does nothing. Raises OutOfBlocks if the pool has
+        fewer than blocks_for(n) free, with nothing changed: no block, no length, no holder. Nothing is taken from the pool then, not
+        even to be given back, because a block that was idle is forgotten when it is taken.
         """
         ### BEGIN SOLUTION
         if n == 0:
@@ -129,7 +129,7 @@ class PagedSequence:
         ### END SOLUTION
 
     def slots(self, start: int = 0, end: int | None = None) -> Tensor:
-        """Where the tokens from start up to end lie, `length` if end is None: block * block_size + place in it -> (n,) int64."""
+        """Return the slots of the tokens from start up to end, `length` if end is None: block * block_size + place in it -> (n,) int64."""
         ### BEGIN SOLUTION
         tokens = torch.arange(start, self.length if end is None else end)
         blocks = torch.tensor(self.blocks, dtype=torch.int64)[tokens // self.block_size]
@@ -137,7 +137,7 @@ class PagedSequence:
         ### END SOLUTION
 
     def fork(self) -> PagedSequence:
-        """A second sequence with the same text: it has a table of its own and shares all blocks. Nothing is copied."""
+        """Return a second sequence with the same text: it has a table of its own and shares all blocks. Nothing is copied."""
         ### BEGIN SOLUTION
         twin = PagedSequence(self.pool, self.block_size)
         twin.blocks, twin.length = list(self.blocks), self.length
@@ -147,7 +147,7 @@ class PagedSequence:
         ### END SOLUTION
 
     def truncate(self, length: int) -> None:
-        """Keep the first `length` tokens, 0 <= length <= self.length, and release the blocks that none of them lies in, the last first.
+        """Keep the first `length` tokens, 0 <= length <= self.length, and release the blocks that hold none of them, the last first.
 
         A block that is cut through stays as it is.
         """
@@ -164,7 +164,7 @@ class PagedSequence:
 
 
 class PagedKV:
-    """The memory that blocks stand for, every layer's keys and values, allocated once.
+    """The memory of the blocks, every layer's keys and values, allocated once.
 
     keys, values (L, num_blocks * block_size, K, Dh) of `dtype` on `device`: slot s is place s % block_size of block s // block_size.
     """
@@ -189,14 +189,16 @@ class PagedKV:
         ### END SOLUTION
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """One layer's keys and values in the slots (n,) int64 -> (n, K, Dh) each, in this order."""
+        """Return one layer's keys and values in the slots (n,) int64 -> (n, K, Dh) each, in this order."""
         ### BEGIN SOLUTION
         return self.keys[layer, slots], self.values[layer, slots]
         ### END SOLUTION
 
     def copy(self, pairs: list[tuple[int, int]]) -> None:
-        """Copy whole blocks, keys and values of all layers, for each (old, new) in `pairs`. No block stands in two pairs as `new`,
-        nor in one as `old` and in another as `new`."""
+        """Copy whole blocks, keys and values of all layers, for each (old, new) in `pairs`.
+
+        No block is `new` in two pairs, nor `old` in one pair and `new` in another.
+        """
         ### BEGIN SOLUTION
         for memory in (self.keys, self.values):
             blocks = memory.unflatten(1, (-1, self.block_size))  # a view (L, num_blocks, block_size, K, Dh)
@@ -206,18 +208,18 @@ class PagedKV:
 
     @property
     def nbytes(self) -> int:
-        """Bytes allocated, whoever holds them."""
+        """Bytes allocated, whether or not the blocks are held."""
         ### BEGIN SOLUTION
         return self.keys.nbytes + self.values.nbytes
         ### END SOLUTION
 
 
 def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: PagedKV) -> Tensor:
-    """`forward_cached` for one text whose keys and values lie in blocks.
+    """Run `forward_cached` for one text whose keys and values are in blocks.
 
     ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V) of the model's dtype.
-    The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks
-    with nothing changed. Model, ids and memory lie on one device: positions are made there too.
+    The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks with
+    nothing changed. Model, ids and memory are on one device: positions are made there too.
     """
     ### BEGIN SOLUTION
     start = sequence.length
@@ -235,13 +237,13 @@ def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: 
 
 
 def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: Tensor, block_size: int) -> Tensor:
-    """Attention of one new query a row over the tokens of the row's block table, one column of blocks at a time.
+    """Compute attention of one new query a row over the tokens of the row's block table, one column of blocks at a time.
 
     q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M) int64, lengths (B,) int64, at least 1: row b's tokens are the
-    first lengths[b] of its blocks, its newest among them -> (B, H, 1, Dh) of q's dtype; worked out in float32 or better. K divides H,
-    query head h uses key/value head h // (H/K). Behind a row's last block its table holds any block's number; what lies in slots
-    that are none of the row's tokens does not matter as long as it is finite. At no time more than a few columns of blocks are in hand,
-    and nothing that was given is changed. Kwon et al. 2023, section 4.1.
+    first lengths[b] of its blocks, its newest among them -> (B, H, 1, Dh) of q's dtype; computed in float32 or better. K divides H,
+    query head h uses key/value head h // (H/K). Behind a row's last block its table may hold any block's number; slots that hold none
+    of the row's tokens do not matter as long as their contents are finite. At no time are more than a few columns of blocks in hand,
+    and the arguments are not changed. Kwon et al. 2023, section 4.1.
     """
     ### BEGIN SOLUTION
     B, H, _, Dh = q.shape
@@ -261,13 +263,13 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, len
 
 
 def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence], kv: PagedKV) -> Tensor:
-    """Feed the newest token of each sequence; the logits of the token after it.
+    """Feed the newest token of each sequence; return the logits of the token after it.
 
     ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V) of the model's dtype,
     each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
-    to more than are free: two forks of one part-full block count a copy each, though the second would find the block its own. All rows
-    go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered. Model,
-    ids and memory lie on one device: positions, lengths and tables are made there too.
+    to more than are free: two forks of one part-full block count a copy each, though the second would then be the block's only holder.
+    All rows go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
+    Model, ids and memory are on one device: positions, lengths and tables are made there too.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool
@@ -285,16 +287,16 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
         kv.write(layer, new, k.squeeze(2), v.squeeze(2))  # (B, K, 1, Dh) -> (B, K, Dh)
         return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
 
-    positions = lengths.unsqueeze(1) - 1  # (B, 1): each row stands where it stands
+    positions = lengths.unsqueeze(1) - 1  # (B, 1): each row has a position of its own
     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
     ### END SOLUTION
 
 
 def block_keys(tokens: list[int], block_size: int, salt: bytes = b"") -> list[bytes]:
-    """A name for each whole block of a text: equal where the block and all before it are equal, and the salt is.
+    """Return a name for each whole block of a text: equal if the block, all blocks before it and the salt are equal.
 
-    The key of a block is SHA-256(the key before it + its tokens, 8 bytes each, little-endian); before the first one stands
-    SHA-256(salt). -> 32 bytes for each whole block; tokens behind the last of them have no key.
+    The key of a block is SHA-256(the key before it + its tokens, 8 bytes each, little-endian); the key before the first one is
+    SHA-256(salt). -> 32 bytes for each whole block; tokens after the last of them have no key.
     """
     ### BEGIN SOLUTION
     key, keys = hashlib.sha256(salt).digest(), []
@@ -307,9 +309,9 @@ def block_keys(tokens: list[int], block_size: int, salt: bytes = b"") -> list[by
 
 
 class PrefixPool(BlockPool):
-    """A pool that remembers what lies in its blocks, also when nobody holds them any more, until the room is needed.
+    """A pool that remembers the contents of its blocks, also when no sequence holds them any more, until the room is needed.
 
-    A published block has a key, and can be found and adopted by it. One that nobody holds is idle: it counts as free.
+    A published block has a key, and can be found and adopted by it. One that no sequence holds is idle: it counts as free.
     """
 
     def __init__(self, num_blocks: int) -> None:
@@ -320,7 +322,7 @@ class PrefixPool(BlockPool):
 
     @property
     def num_free(self) -> int:
-        """How many blocks nobody holds, the idle ones among them."""
+        """Number of blocks that no sequence holds, the idle ones among them."""
         ### BEGIN SOLUTION
         return len(self.free_blocks) + len(self.idle)
         ### END SOLUTION
@@ -339,7 +341,7 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def forget(self, block: int) -> None:
-        """What lies in the block is about to be written over: it can no longer be found."""
+        """Note that the contents of the block are about to be overwritten: it can no longer be found."""
         ### BEGIN SOLUTION
         if block in self.key_of:
             del self.block_of[self.key_of.pop(block)]
@@ -349,7 +351,7 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def find(self, keys: list[bytes]) -> list[int]:
-        """The blocks of the longest beginning of `keys` that is known. Nothing is changed."""
+        """Return the blocks of the longest beginning of `keys` that is known. Nothing is changed."""
         ### BEGIN SOLUTION
         blocks = []
         for key in keys:
@@ -360,7 +362,7 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def adopt(self, keys: list[bytes]) -> list[int]:
-        """The blocks that `find` gives, each with one holder more, also where it was idle."""
+        """Return the blocks that `find` gives, each with one holder more, even if it was idle."""
         ### BEGIN SOLUTION
         blocks = self.find(keys)
         for block in blocks:
@@ -370,9 +372,9 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def take(self) -> int:
-        """A free block without a key if there is one, else the one that has been idle longest, whose key is forgotten now.
+        """Return a free block without a key if there is one, else the one that has been idle longest, whose key is forgotten now.
 
-        Raises OutOfBlocks as BlockPool does.
+        It has one holder now. Raises OutOfBlocks as BlockPool does.
         """
         ### BEGIN SOLUTION
         if not self.free_blocks and self.idle:
@@ -381,7 +383,7 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def release(self, block: int) -> None:
-        """One holder less: with the last one gone, a block with a key is idle and any other one free. Raises as BlockPool does."""
+        """Remove one holder: without any left, a block with a key is idle and any other one free. Raises as BlockPool does."""
         ### BEGIN SOLUTION
         super().release(block)
         if not self.holders(block) and block in self.key_of:
@@ -390,7 +392,7 @@ class PrefixPool(BlockPool):
 
 
 def start_sequence(pool: PrefixPool, tokens: list[int], block_size: int, salt: bytes = b"") -> PagedSequence:
-    """A sequence that begins with the blocks of `tokens` that the pool still knows; the tokens behind them are still to be fed.
+    """Return a sequence that begins with the blocks of `tokens` that the pool still knows; the tokens after them are still to be fed.
 
     The last token is never taken over: what follows it has to be computed.
     """

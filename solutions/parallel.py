@@ -17,7 +17,7 @@ from solutions.transformer import feed_forward, rms_norm
 
 
 def column_shard(weight: Tensor, rank: int, world: int) -> Tensor:
-    """The rows of a stored matrix that one rank holds, which are some of its outputs ("column parallel" in the literature's Y = XA).
+    """Return the rows of a stored matrix that one rank holds: some of its outputs ("column parallel" in the literature's Y = XA).
 
     weight (out, in) -> (out/world, in): part number `rank` of `world` equal parts that follow one another. A view: nothing is copied.
     Raises ValueError, naming out, unless world divides it. Shoeybi et al. 2019, section 3.
@@ -31,7 +31,7 @@ def column_shard(weight: Tensor, rank: int, world: int) -> Tensor:
 
 
 def row_shard(weight: Tensor, rank: int, world: int) -> Tensor:
-    """The columns of a stored matrix that one rank holds, which read some of its inputs ("row parallel" in the literature's Y = XA).
+    """Return the columns of a stored matrix that one rank holds: some of its inputs ("row parallel" in the literature's Y = XA).
 
     weight (out, in) -> (out, in/world): part number `rank` of `world` equal parts that follow one another. A view: nothing is copied.
     Raises ValueError, naming in, unless world divides it. Shoeybi et al. 2019, section 3.
@@ -45,7 +45,7 @@ def row_shard(weight: Tensor, rank: int, world: int) -> Tensor:
 
 
 def kv_heads_of(config: Config, rank: int, world: int) -> range:
-    """Which key/value heads a rank holds: those that its H/world query heads read. Query head h reads key/value head h // (H/K).
+    """Return which key/value heads a rank holds: those that its H/world query heads read. Query head h reads key/value head h // (H/K).
 
     Up to K ranks have K/world heads each. More ranks have one head each, and world/K neighbours hold copies of the same one.
     Raises ValueError, naming the number of heads, unless world divides H, and world divides K or K divides world.
@@ -60,11 +60,11 @@ def kv_heads_of(config: Config, rank: int, world: int) -> range:
 
 
 def shard_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> LayerWeights:
-    """One rank's part of a layer.
+    """Return one rank's part of a layer.
 
     q_proj, gate_proj and up_proj are cut by `column_shard`, o_proj and down_proj by `row_shard`. k_proj and v_proj keep the rows of the
-    heads in `kv_heads_of`, in their order. Every rank has both norms whole. Nothing of the layer that is given is changed. Raises
-    ValueError, naming it, where the heads or the feed-forward width cannot be divided.
+    heads in `kv_heads_of`, in their order. Every rank has both norms whole. The layer that is given is not changed. Raises ValueError,
+    naming it, if the heads or the feed-forward width cannot be divided.
     """
     ### BEGIN SOLUTION
     heads = kv_heads_of(config, rank, world)
@@ -84,7 +84,7 @@ def shard_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> L
 
 
 def shard_model(weights: Weights, config: Config, rank: int, world: int) -> Weights:
-    """One rank's part of a model: each layer by `shard_layer`, embed_tokens and lm_head by `column_shard`, the last norm whole.
+    """Return one rank's part of a model: each layer by `shard_layer`, embed_tokens and lm_head by `column_shard`, the last norm whole.
 
     A tied head stays tied. Raises ValueError, naming it, where the heads, the feed-forward width or the vocabulary cannot be divided.
     """
@@ -99,10 +99,10 @@ def shard_model(weights: Weights, config: Config, rank: int, world: int) -> Weig
 
 
 def ring_reduce_scatter(x: Tensor, comm: Communicator) -> Tensor:
-    """The sum of all ranks' x, of which each rank gets one part.
+    """Add up all ranks' x, and return one part of the sum on each rank.
 
-    x (n,), as long on every rank, n a multiple of world -> (n/world,), same dtype: part number `rank` of world equal parts. Each rank
-    sends world - 1 times a part to its right neighbour, rank + 1, and receives as often from its left one, rank - 1; the last one's
+    x (n,), equally long on every rank, n a multiple of world -> (n/world,), same dtype: part number `rank` of world equal parts. Each
+    rank sends world - 1 times a part to its right neighbour, rank + 1, and receives as often from its left one, rank - 1; the last rank's
     right neighbour is rank 0. x is not changed. One rank alone sends nothing. Patarasuk and Yuan 2009.
     """
     ### BEGIN SOLUTION
@@ -118,10 +118,10 @@ def ring_reduce_scatter(x: Tensor, comm: Communicator) -> Tensor:
 
 
 def ring_all_gather(chunk: Tensor, comm: Communicator) -> list[Tensor]:
-    """Every rank's chunk, on every rank, in rank order.
+    """Return every rank's chunk, on every rank, in rank order.
 
     chunk of any shape, the same on every rank -> world tensors of this shape and dtype. Each rank sends world - 1 chunks to its right
-    neighbour, rank + 1, and receives as many from its left one, rank - 1; the last one's right neighbour is rank 0. chunk is not
+    neighbour, rank + 1, and receives as many from its left one, rank - 1; the last rank's right neighbour is rank 0. chunk is not
     changed. One rank alone sends nothing.
     """
     ### BEGIN SOLUTION
@@ -136,11 +136,11 @@ def ring_all_gather(chunk: Tensor, comm: Communicator) -> list[Tensor]:
 
 
 def ring_all_reduce(x: Tensor, comm: Communicator) -> Tensor:
-    """The sum of all ranks' x, on every rank, bit for bit the same: a reduce-scatter and an all-gather around the ring.
+    """Return the sum of all ranks' x, on every rank, bit for bit the same: a reduce-scatter and an all-gather around the ring.
 
-    x of any shape, the same on every rank -> that shape and dtype. It is sent as a row of numbers, with as few zeros behind it as make
-    its length a multiple of world: 2 (world - 1) messages of 1/world of that row from each rank, all to the right neighbour. x is not
-    changed and need not be contiguous. One rank alone sends nothing. Patarasuk and Yuan 2009.
+    x of any shape, the same on every rank -> that shape and dtype. It is sent as a row of numbers, followed by as few zeros as make its
+    length a multiple of world: 2 (world - 1) messages of 1/world of that row from each rank, all to the right neighbour. x is not changed
+    and need not be contiguous. One rank alone sends nothing. Patarasuk and Yuan 2009.
     """
     ### BEGIN SOLUTION
     row = x.flatten()
@@ -151,12 +151,12 @@ def ring_all_reduce(x: Tensor, comm: Communicator) -> Tensor:
 
 
 def parallel_attention(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor, comm: Communicator) -> Tensor:
-    """What attention adds to the tokens of a layer, computed by all ranks together: each has some heads, and one all-reduce adds up.
+    """Compute what attention adds to the tokens of a layer, on all ranks together: each has some heads, and one all-reduce adds up.
 
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer`; config: the whole model's;
-    positions (T,) or (B, T), by which queries and keys turn with base config.rope_theta; mask: bool, broadcasts to (B, 1, T, T), the
-    same for all heads, True where a query may see a key -> (B, T, D), the product of all heads with the whole o_proj, bit for bit the
-    same on every rank, in x's dtype. Nothing else is sent, and nothing that is given is changed. Shoeybi et al. 2019, section 3.
+    positions (T,) or (B, T), by which queries and keys turn with base config.rope_theta; mask: bool, broadcasts to (B, 1, T, T), the same
+    for all heads, True where a query may see a key -> (B, T, D), the product of all heads with the whole o_proj, bit for bit the same on
+    every rank, in x's dtype. Nothing else is sent, and the arguments are not changed. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
     H = config.num_attention_heads // comm.world
@@ -170,11 +170,10 @@ def parallel_attention(x: Tensor, layer: LayerWeights, config: Config, positions
 
 
 def parallel_feed_forward(x: Tensor, layer: LayerWeights, comm: Communicator) -> Tensor:
-    """What the feed-forward adds to the tokens of a layer, computed by all ranks together: each has some of its F, and one all-reduce
-    adds up.
+    """Compute what the feed-forward adds to the tokens of a layer, on all ranks together: each has some of its F, one all-reduce adds up.
 
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer` -> (B, T, D), what `feed_forward`
-    gives with the whole matrices, bit for bit the same on every rank, in x's dtype. Nothing else is sent, and nothing that is given is
+    gives with the whole matrices, bit for bit the same on every rank, in x's dtype. Nothing else is sent, and the arguments are not
     changed. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
@@ -183,10 +182,11 @@ def parallel_feed_forward(x: Tensor, layer: LayerWeights, comm: Communicator) ->
 
 
 def vocab_parallel_embedding(table: Tensor, ids: Tensor, comm: Communicator) -> Tensor:
-    """The embeddings of ids, where each rank has the rows of some tokens: the others count 0 here, and one all-reduce adds up.
+    """Return the embeddings of ids, each rank having the rows of some tokens: the others count 0 here, and one all-reduce adds up.
 
     table (V/world, D): this rank's rows, from `column_shard`; ids (B, T) int64 from 0 to V - 1, the same on every rank -> (B, T, D) of
-    table's dtype, the same on every rank. Nothing that is given is changed.
+    table's dtype, the same on every rank. A row that is not asked for adds 0 even if it holds inf or nan (0 times inf is nan). The
+    arguments are not changed.
     """
     ### BEGIN SOLUTION
     local = ids - comm.rank * len(table)
@@ -197,10 +197,10 @@ def vocab_parallel_embedding(table: Tensor, ids: Tensor, comm: Communicator) -> 
 
 
 def vocab_parallel_logits(x: Tensor, head: Tensor, comm: Communicator) -> Tensor:
-    """The scores of all tokens, where each rank has the rows of some: one all-gather puts them side by side.
+    """Return the scores of all tokens, each rank having the rows of some: one all-gather puts them side by side.
 
-    x (..., D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (..., V), in the order of the ids,
-    the same on every rank. Nothing that is given is changed.
+    x (..., D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (..., V), in the order of the ids, the
+    same on every rank. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     return torch.cat(ring_all_gather(x @ head.T, comm), dim=-1)
@@ -208,11 +208,11 @@ def vocab_parallel_logits(x: Tensor, head: Tensor, comm: Communicator) -> Tensor
 
 
 def vocab_parallel_argmax(x: Tensor, head: Tensor, comm: Communicator) -> Tensor:
-    """The most probable token, without the logits ever being sent: each rank tells its best score, and which token has it.
+    """Return the most probable token without ever sending the logits: each rank sends its best score, and the token that has it.
 
     x (B, D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (B, 1) int64, the same on every rank.
-    Where scores tie, any of their tokens will do. All that a rank sends is its world - 1 messages of one all-gather, of two numbers,
-    16 bytes, for each row of x. Nothing that is given is changed.
+    If scores tie, any of their tokens will do. A rank sends only its world - 1 messages of one all-gather, of two numbers, 16 bytes, for
+    each row of x. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     best, token = (x @ head.T).max(dim=-1)  # (B,) both
@@ -224,11 +224,11 @@ def vocab_parallel_argmax(x: Tensor, head: Tensor, comm: Communicator) -> Tensor
 
 
 def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communicator) -> Tensor:
-    """Logits of all positions, computed by all ranks together.
+    """Return the logits of all positions, computed by all ranks together.
 
     shard: this rank's part, from `shard_model`; config: the whole model's; ids (B, T), the same on every rank -> (B, T, V), the same on
-    every rank, on the ids' device. One all-reduce for the embeddings, two for each of L layers, and one all-gather for the logits; the
-    residual stream and the norms are computed on every rank from the same numbers. Nothing that is given is changed.
+    every rank, on the ids' device. There is one all-reduce for the embeddings, two for each of L layers, and one all-gather for the
+    logits; the residual stream and the norms are computed on every rank from the same numbers. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     T = ids.shape[1]
@@ -244,7 +244,7 @@ def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communic
 
 
 def all_reduce_seconds(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
-    """How long an all-reduce of num_bytes takes around a ring: 2 (world - 1) steps, in each of which every rank sends 1/world of it.
+    """Return how long an all-reduce of num_bytes takes around a ring: 2 (world - 1) steps, in each of which every rank sends 1/world of it.
 
     link_bandwidth in bytes/s, one way; latency in seconds, once a step. One rank alone takes no time. Patarasuk and Yuan 2009.
     """
@@ -254,9 +254,9 @@ def all_reduce_seconds(num_bytes: float, world: int, link_bandwidth: float, late
 
 
 def one_shot_seconds(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
-    """How long an all-reduce of num_bytes takes where each rank sends all of it to each other rank, and each adds up for itself.
+    """Return how long an all-reduce of num_bytes takes if each rank sends all of it to each other rank, and each adds up by itself.
 
-    All messages of a rank leave through one link, one behind the other, and only the last one's latency is waited for. link_bandwidth in
+    All messages of a rank leave through one link, one after the other, and only the last one's latency is waited for. link_bandwidth in
     bytes/s, one way; latency in seconds. One rank alone takes no time.
     """
     ### BEGIN SOLUTION
@@ -275,11 +275,11 @@ def tensor_parallel_seconds(
     link_bandwidth: float,
     latency: float,
 ) -> float:
-    """How long a step of so few rows takes that memory decides: each rank reads 1/world of the weights, then two ring all-reduces a layer.
+    """Return how long a step takes if it has so few rows that memory decides.
 
-    weight_bytes: of the whole model. An all-reduce is of rows * width values. bandwidth: of a rank's memory, in bytes/s; link_bandwidth
-    in bytes/s, one way; latency in seconds, once a step of a ring. Reading and sending do not overlap. What is sent for embeddings and
-    logits is left out.
+    Each rank reads 1/world of the weights, and then there are two ring all-reduces a layer. weight_bytes: of the whole model. An
+    all-reduce is of rows * width values. bandwidth: of a rank's memory, in bytes/s; link_bandwidth in bytes/s, one way; latency in
+    seconds, once a step of a ring. Reading and sending do not overlap. The messages for embeddings and logits are left out.
     """
     ### BEGIN SOLUTION
     reading = weight_bytes / world / bandwidth
@@ -289,10 +289,10 @@ def tensor_parallel_seconds(
 
 
 def pipeline_bubble(stages: int, microbatches: int) -> float:
-    """The share of a pipeline's time in which a stage has nothing to do, from 0 to 1.
+    """Return the share of a pipeline's time in which a stage has nothing to do, from 0 to 1.
 
-    Every stage takes as long for a microbatch, and hands it on. The last of m microbatches leaves the last of p stages after m + p - 1
-    of these times, and each stage works in m of them. Narayanan et al. 2021, section 2.2, put the same idle time over m instead.
+    All stages take equally long for a microbatch, and hand it on. The last of m microbatches leaves the last of p stages after m + p - 1
+    of these times, and each stage works in m of them. Narayanan et al. 2021, section 2.2, divide the same idle time by m instead.
     """
     ### BEGIN SOLUTION
     return (stages - 1) / (microbatches + stages - 1)

@@ -1,7 +1,7 @@
-"""Quantization: numbers in 4 or 8 bits, with one scale for few of them.
+"""Quantization: numbers in 4 or 8 bits, with one scale for a few of them.
 
 A decode step reads every weight, so it takes as long as their bytes do. SmolLM2's own file holds its weights in blocks of 32: 4 bits
-each, a scale and a minimum. Keys and values can be kept in 8 bits, and a product can be worked out in integers.
+each, a scale and a minimum. Keys and values can be stored in 8 bits, and a product can be computed in integers.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from solutions.kv_cache import CacheFull
 
 
 def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
-    """Symmetric quantization with a scale for each row of the last dimension: x is about q * scale.
+    """Quantize symmetrically, with a scale for each row of the last dimension: x is about q * scale.
 
-    x (..., n) of any floating dtype -> q (..., n) int8, scale (..., 1) float32. The scale is max |x| / (2^(bits - 1) - 1), and q is
-    x / scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits is 2 to 8. x is not changed.
+    x (..., n) of any floating dtype -> q (..., n) int8, scale (..., 1) float32. The scale is max |x| / (2^(bits - 1) - 1), and q is x /
+    scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits is 2 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
     scale = x.abs().amax(dim=-1, keepdim=True) / (2 ** (bits - 1) - 1)
-    steps = torch.where(scale > 0, x / scale, 0.0)  # 0 / 0 is nan, and each machine has its own integer for that
+    steps = torch.where(scale > 0, x / scale, 0.0)  # 0 / 0 is nan, and converting nan to an integer is undefined
     return steps.round().to(torch.int8), scale
     ### END SOLUTION
 
 
 def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
-    """Quantization from the least to the largest number of each row of the last dimension: x is about q * scale + minimum.
+    """Quantize from the least to the largest number of each row of the last dimension: x is about q * scale + minimum.
 
-    x (..., n) of any floating dtype -> q (..., n) uint8, scale and minimum (..., 1) float32. The scale is (max - min) / (2^bits - 1),
-    and q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of equal numbers has q 0 and scale 0. bits is
-    1 to 8. x is not changed.
+    x (..., n) of any floating dtype -> q (..., n) uint8, scale and minimum (..., 1) float32. The scale is (max - min) / (2^bits - 1), and
+    q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of equal numbers has q 0 and scale 0. bits is 1 to 8. x
+    is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -44,7 +44,7 @@ def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dequantize(q: Tensor, scale: Tensor, minimum: Tensor | None = None) -> Tensor:
-    """The numbers that q stands for: q * scale, and minimum on top if there is one, worked out in float32.
+    """Return the numbers that q stands for: q * scale, plus minimum if there is one, computed in float32.
 
     q (..., n) int8 or uint8, scale and minimum (..., 1) float32 or float16 -> (..., n) float32.
     """
@@ -55,7 +55,7 @@ def dequantize(q: Tensor, scale: Tensor, minimum: Tensor | None = None) -> Tenso
 
 
 def pack_nibbles(q: Tensor) -> Tensor:
-    """Two numbers of 4 bits in a byte, in the order of GGUF: byte i holds number i in its low half and number i + 16 in its high half.
+    """Pack two numbers of 4 bits into a byte, in the order of GGUF: byte i holds number i in its low half, number i + 16 in its high half.
 
     q (..., 32) uint8 -> (..., 16) uint8. Raises ValueError, naming it, for a last dimension other than 32 and for a number over 15.
     """
@@ -69,17 +69,17 @@ def pack_nibbles(q: Tensor) -> Tensor:
 
 
 def unpack_nibbles(packed: Tensor) -> Tensor:
-    """The numbers that `pack_nibbles` has packed: (..., 16) uint8 -> (..., 32) uint8, from 0 to 15."""
+    """Return the numbers that `pack_nibbles` has packed: (..., 16) uint8 -> (..., 32) uint8, from 0 to 15."""
     ### BEGIN SOLUTION
     return torch.cat((packed & 15, packed >> 4), dim=-1)
     ### END SOLUTION
 
 
 def read_q4_1(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Blocks of GGUF's Q4_1: two float16, scale and minimum, least significant byte first, then 32 numbers packed as `pack_nibbles` does.
+    """Read blocks of GGUF's Q4_1: float16 scale and minimum, low byte first, then 32 numbers packed as `pack_nibbles` does.
 
-    raw (..., 20) uint8, a block's bytes side by side in memory -> q (..., 32) uint8, scale and minimum (..., 1) float32: what
-    `dequantize` takes.
+    raw (..., 20) uint8, a block's bytes side by side in memory -> q (..., 32) uint8, scale and minimum (..., 1) float32: the arguments of
+    `dequantize`.
     """
     ### BEGIN SOLUTION
     head = raw[..., :4].view(torch.float16).float()  # (..., 2): four bytes are two numbers
@@ -88,9 +88,10 @@ def read_q4_1(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def read_q8_0(raw: Tensor) -> tuple[Tensor, Tensor]:
-    """Blocks of GGUF's Q8_0: the scale as float16, least significant byte first, then 32 signed bytes.
+    """Read blocks of GGUF's Q8_0: the scale as float16, low byte first, then 32 signed bytes.
 
-    raw (..., 34) uint8, a block's bytes side by side in memory -> q (..., 32) int8, scale (..., 1) float32: what `dequantize` takes.
+    raw (..., 34) uint8, a block's bytes side by side in memory -> q (..., 32) int8, scale (..., 1) float32: the arguments of
+    `dequantize`.
     """
     ### BEGIN SOLUTION
     scale = raw[..., :2].view(torch.float16).float()
@@ -99,11 +100,11 @@ def read_q8_0(raw: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def write_q4_1(x: Tensor) -> Tensor:
-    """Blocks that `read_q4_1` reads: 32 numbers in 20 bytes.
+    """Write blocks that `read_q4_1` reads: 32 numbers in 20 bytes.
 
     x (..., 32) floating, within the range of float16 -> (..., 20) uint8. Scale and minimum are those of `quantize_affine` with 4 bits,
-    rounded to float16, and each number is (x - minimum) / scale with these rounded ones, rounded half to even and kept within 0 to 15.
-    Where the rounded scale is 0, all numbers are 0.
+    rounded to float16, and each number is (x - minimum) / scale with these rounded ones, rounded half to even and clamped to 0 to 15. If
+    the rounded scale is 0, all numbers are 0.
     """
     ### BEGIN SOLUTION
     _, scale, minimum = quantize_affine(x, bits=4)
@@ -116,10 +117,10 @@ def write_q4_1(x: Tensor) -> Tensor:
 
 
 def quantized_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
-    """x times the transpose of a matrix in 4 bits (W4A32): for each group of 32, scale * (x . q) + minimum * sum(x), added up.
+    """Multiply x by the transpose of a matrix in 4 bits (W4A32): for each group of 32, scale * (x . q) + minimum * sum(x), added up.
 
     x (..., D) float32, q (out, D/32, 32) uint8, scale and minimum (out, D/32, 1) float32 -> (..., out) float32. The weights are at no
-    time whole in another form than q: one group of all rows after another, or one row after another, is made floating. Raises
+    time whole in another form than q: only one group of all rows at a time, or one row at a time, is in floating point. Raises
     ValueError, naming D, unless 32 divides it.
     """
     ### BEGIN SOLUTION
@@ -134,11 +135,11 @@ def quantized_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Te
 
 
 def int8_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
-    """The product of `quantized_linear` with x in 8 bits too (W4A8): the numbers are multiplied and added up as integers.
+    """Compute the product of `quantized_linear` with x in 8 bits too (W4A8): the numbers are multiplied and added up as integers.
 
-    x is quantized by `quantize_absmax`, each group of 32 for itself: xq, x_scale. Then y is the sum over groups of
-    x_scale * (scale * (xq . q) + minimum * sum(xq)). xq . q and sum(xq) are worked out in int32, for no smaller type holds 32 products
-    of up to 15 * 127; q is never made floating. Shapes, dtypes and ValueError as in `quantized_linear`.
+    x is quantized by `quantize_absmax`, each group of 32 by itself: xq, x_scale. Then y is the sum over groups of x_scale * (scale * (xq
+    . q) + minimum * sum(xq)). xq . q and sum(xq) are computed in int32, because no smaller type holds 32 products of up to 15 * 127; q is
+    never converted to floating point. Shapes, dtypes and ValueError as in `quantized_linear`.
     """
     ### BEGIN SOLUTION
     if x.shape[-1] % 32:
@@ -156,7 +157,7 @@ def int8_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
 class QuantizedKVCache:
     """`KVCache` in 8 bits: the keys and the values of each token and head are Dh numbers in int8 and one scale in float16.
 
-    Used as Day 10's: slots of a layer fill from 0 upwards, each layer counts its own, and all memory is allocated once.
+    It works as Day 10's: slots of a layer fill from 0 upwards, each layer counts its own, and all memory is allocated once.
     """
 
     def __init__(self, config: Config, batch: int, max_len: int, device: str | torch.device = "cpu") -> None:
@@ -169,11 +170,11 @@ class QuantizedKVCache:
         ### END SOLUTION
 
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store t new tokens of one layer; get all that this layer has stored so far, oldest first, in float32.
+        """Store t new tokens of one layer; return all that this layer has stored so far, oldest first, in float32.
 
         k, v (B, K, t, Dh) -> k_all, v_all (B, K, n+t, Dh) float32, where n tokens were there before. Each vector of Dh numbers is
-        quantized by `quantize_absmax`, and what comes back is what q and the stored scale stand for. Raises CacheFull, with
-        nothing written and no count moved, if n + t exceeds max_len; the message names max_len.
+        quantized by `quantize_absmax`, and the result is what q and the stored scale stand for. Raises CacheFull, with nothing written
+        and no count moved, if n + t exceeds max_len; the message names max_len.
         """
         ### BEGIN SOLUTION
         start = self.counts[layer]
@@ -190,7 +191,7 @@ class QuantizedKVCache:
 
     @property
     def length(self) -> int:
-        """Tokens that all layers have stored: the count of the last layer, which is the last to be reached."""
+        """Number of tokens that all layers have stored: the count of the last layer, which is the last to be reached."""
         ### BEGIN SOLUTION
         return self.counts[-1]
         ### END SOLUTION
@@ -203,17 +204,17 @@ class QuantizedKVCache:
         ### END SOLUTION
 
     def reset(self) -> None:
-        """Make the cache empty again; the memory stays, to be written over."""
+        """Make the cache empty again; the memory stays, to be overwritten."""
         ### BEGIN SOLUTION
         self.counts = [0] * len(self.counts)
         ### END SOLUTION
 
 
 def kl_divergence(reference_logits: Tensor, logits: Tensor) -> float:
-    """How far a model's distributions are from the reference's: the mean over T places of the sum of p (log p - log q), in nats.
+    """Return how far a model's distributions are from the reference's, in nats: the mean over T places of the sum of p (log p - log q).
 
-    reference_logits, logits (T, V), finite, of any floating dtype: p and q are their softmax, worked out in float32 or better -> 0 or
-    more, 0 where they agree.
+    reference_logits, logits (T, V), finite, of any floating dtype: p and q are their softmax, computed in float32 or better -> 0 or more,
+    0 where they agree.
     """
     ### BEGIN SOLUTION
     log_p, log_q = (x.double().log_softmax(dim=-1) for x in (reference_logits, logits))
@@ -222,10 +223,10 @@ def kl_divergence(reference_logits: Tensor, logits: Tensor) -> float:
 
 
 def perplexity(logits: Tensor, ids: Tensor) -> float:
-    """exp of the mean of -log p(next token) over a text: among so many equally likely tokens the model hesitates.
+    """Return exp of the mean of -log p(next token) over a text: the model is as unsure as among so many equally likely tokens.
 
-    logits (T, V) of any floating dtype, ids (T,) int64, T >= 2: row t is what the model said behind ids[t], so it is held against
-    ids[t + 1], and the last row against nothing. Worked out in float32 or better.
+    logits (T, V) of any floating dtype, ids (T,) int64, T >= 2: row t is the model's output after ids[t], so it is compared with ids[t +
+    1], and the last row with nothing. Computed in float32 or better.
     """
     ### BEGIN SOLUTION
     log_probs = logits[:-1].double().log_softmax(dim=-1)

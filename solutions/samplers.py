@@ -10,12 +10,12 @@ from solutions.softmax import softmax
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """x in float32, unless it has more digits than that: half precision is for weights, not for a sum of 49,152 numbers."""
+    """Return x in float32, unless it has more digits than that: half precision is for weights, not for a sum of 49,152 numbers."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def greedy_sample(logits: Tensor) -> Tensor:
-    """The token with the highest logit, for each row, however small its lead.
+    """Return the token with the highest logit, for each row, however small its lead.
 
     logits (B, V) -> token ids (B, 1), int64. Uses no randomness.
     """
@@ -25,7 +25,7 @@ def greedy_sample(logits: Tensor) -> Tensor:
 
 
 def temperature_probs(logits: Tensor, tau: float) -> Tensor:
-    """Probabilities after every logit has been divided by the temperature.
+    """Return the probabilities after every logit has been divided by the temperature.
 
     logits (B, V) -> probs (B, V), in float32 at least (half precision is raised before anything is
     computed, float64 stays), on the device of the logits. tau = 0 means greedy: all of the probability
@@ -42,7 +42,7 @@ def temperature_probs(logits: Tensor, tau: float) -> Tensor:
 
 
 def top_k_probs(logits: Tensor, k: int) -> Tensor:
-    """Probabilities of the k highest logits, renormalised; every other token gets exactly 0.
+    """Return the probabilities of the k highest logits, renormalised; every other token gets exactly 0.
 
     logits (B, V) -> probs (B, V), in float32 at least, on their device. Tokens whose logit equals the k-th
     are kept too; k >= V keeps everything. Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
@@ -58,7 +58,7 @@ def top_k_probs(logits: Tensor, k: int) -> Tensor:
 
 
 def top_p_probs(logits: Tensor, p: float) -> Tensor:
-    """Nucleus distribution: the smallest set of tokens whose probability reaches p, renormalised.
+    """Return the nucleus distribution: the smallest set of tokens whose probability reaches p, renormalised.
 
     logits (B, V) -> probs (B, V), in float32 at least, on their device, exactly 0 outside the nucleus. The
     token that crosses p is kept; where the mass is exactly p, nothing more is; p = 1 keeps everything. Raises
@@ -79,7 +79,7 @@ def top_p_probs(logits: Tensor, p: float) -> Tensor:
 
 
 def draw(probs: Tensor, u: Tensor) -> Tensor:
-    """The token at u on the cumulative scale: the first whose cumulative probability exceeds u.
+    """Return the token at u on the cumulative scale: the first whose cumulative probability exceeds u.
 
     probs (B, V), u (B, 1) in [0, 1) -> token ids (B, 1), int64. A token of probability 0 is never drawn,
     even where rounding leaves the whole sum below u. The sums are made in float32 at least. u of shape
@@ -93,7 +93,7 @@ def draw(probs: Tensor, u: Tensor) -> Tensor:
 
 
 def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | None = None) -> Tensor:
-    """One token for each row, drawn from `temperature_probs(logits, tau)`.
+    """Draw one token for each row from `temperature_probs(logits, tau)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness comes from the generator, or from torch's
     global state if there is none, on the device of the logits; tau = 0 uses no randomness. Raises ValueError if tau < 0.
@@ -107,7 +107,7 @@ def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | 
 
 
 def top_k_sample(logits: Tensor, k: int, generator: torch.Generator | None = None) -> Tensor:
-    """One token for each row, drawn from `top_k_probs(logits, k)`.
+    """Draw one token for each row from `top_k_probs(logits, k)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
     Raises ValueError if k < 1.
@@ -119,7 +119,7 @@ def top_k_sample(logits: Tensor, k: int, generator: torch.Generator | None = Non
 
 
 def top_p_sample(logits: Tensor, p: float, generator: torch.Generator | None = None) -> Tensor:
-    """One token for each row, drawn from `top_p_probs(logits, p)`.
+    """Draw one token for each row from `top_p_probs(logits, p)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
     Raises ValueError unless 0 < p <= 1.
@@ -138,7 +138,7 @@ def sample_next_token(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """The next token of each row: temperature, then top-k, then top-p, then the draw.
+    """Draw the next token of each row: temperature, then top-k, then top-p, then the draw.
 
     logits (B, V) -> token ids (B, 1), int64. None switches a filter off; each filter works on the
     renormalised result of the one before it. Randomness and errors as in the samplers above, whatever

@@ -1,4 +1,4 @@
-"""Serving: one model, many clients. Answers go out token by token, and whoever leaves stops costing anything."""
+"""Serving: one model, many clients. Answers go out token by token, and a client that leaves stops costing anything."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from solutions.tokenizer import StreamDecoder
 
 
 def sse_event(data: dict[str, Any] | str) -> bytes:
-    """One server-sent event: each line of the text behind "data: ", and an empty line after them.
+    """Return one server-sent event: each line of the text after "data: ", and an empty line after them.
 
-    A dict is sent as JSON on one line, characters as they are and not escaped; a string as it stands, cut at every newline and nowhere
-    else (it holds no carriage return). UTF-8. WHATWG HTML, section 9.2.
+    A dict is sent as JSON on one line, characters as they are and not escaped; a string as it is, cut at every newline and nowhere else
+    (it holds no carriage return). UTF-8. WHATWG HTML, section 9.2.
     """
     ### BEGIN SOLUTION
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
@@ -34,10 +34,11 @@ def sse_event(data: dict[str, Any] | str) -> bytes:
 
 
 class SSEParser:
-    """The events of a stream of bytes that arrives in pieces, cut anywhere: inside a character, between carriage return and newline.
+    """Parser of server-sent events from bytes that arrive in pieces, cut anywhere: inside a character, between carriage return and newline.
 
     A line ends with a newline, with or without a carriage return before it. A line that begins with "data:" belongs to the event's data,
-    without one space behind the colon if there is one. An empty line ends the event. Comments (": ping") and all other fields are skipped.
+    without one space after the colon if there is one. An empty line ends the event. Comments (": ping") and all other fields are skipped,
+    also a line "data" without a colon. A carriage return inside a line and a byte order mark inside the data belong to the data.
     """
 
     def __init__(self) -> None:
@@ -47,9 +48,10 @@ class SSEParser:
         ### END SOLUTION
 
     def push(self, piece: bytes) -> list[str]:
-        """The data of every event that this piece completes, in order: its data lines, joined by newlines. Events without any are none.
+        """Return the data of every event that this piece completes, in order: its data lines, joined by newlines.
 
-        The work is in proportion to the pieces, however many came before: what has been given out is not looked at again.
+        Events without data are skipped. The work is in proportion to the pieces, however many came before: data that has been returned is
+        not looked at again.
         """
         ### BEGIN SOLUTION
         *lines, self.line = (self.line + piece).split(b"\n")
@@ -66,21 +68,21 @@ class SSEParser:
 
 
 def parse_params(body: dict[str, Any], *, chat: bool, room: int) -> SamplingParams:
-    """What a request asks for, checked. body: the client's JSON object; chat: of /v1/chat/completions, else of /v1/completions.
-    room: how many tokens the prompt leaves in the model's context.
+    """Return what a request asks for, checked.
 
-    A field that is missing or null has its default, and unknown fields are ignored. Otherwise:
+    body: the client's JSON object; chat: true for /v1/chat/completions, false for /v1/completions; room: how many tokens the prompt
+    leaves in the model's context. A field that is missing or null has its default, and unknown fields are ignored. Otherwise:
 
-    - max_tokens: a whole number, 1 to `room`; by default 16, in a chat `room`. In a chat, max_completion_tokens goes before it.
-    - temperature: a number, 0 to 2, by default 1. top_p: a number above 0, at most 1, by default 1. NaN is none.
+    - max_tokens: a whole number, 1 to `room`; by default 16, in a chat `room`. In a chat, max_completion_tokens takes precedence.
+    - temperature: a number, 0 to 2, by default 1. top_p: a number above 0, at most 1, by default 1. NaN is not allowed.
     - seed: a whole number from -2**63 to 2**63 - 1, by default None. n: 1.
-    - stop: a string, or a list of 1 to 4 strings, none of them empty, by default () -> a tuple.
-    - logprobs: a whole number, 0 to 5, by default None. In a chat it is true or false, and where it is true params.logprobs is
-      top_logprobs: a whole number, 0 to 20, by default 0.
+    - stop: a string, or a list of 1 to 4 strings, none of them empty, by default () -> a tuple of them as given.
+    - logprobs: a whole number, 0 to 5, by default None. In a chat it is true or false, and if it is true params.logprobs is top_logprobs:
+      a whole number, 0 to 20, by default 0. Another top_logprobs is refused, also if logprobs is false.
     - stream: true or false, by default false. stream_options: an object, in which include_usage is true or false, by default false.
 
-    A bool is no number, and 2.0 is no whole one. Anything else raises RequestError with status 400 and `param`, the name of the field
-    (of max_tokens and max_completion_tokens the one that counts); where room is too small, by default too, with the code
+    A bool is not a number, and 2.0 is not a whole one. Anything else raises RequestError with status 400 and `param`, the name of the
+    field (of max_tokens and max_completion_tokens the one that counts); if room is too small, even for the default, with the code
     "context_length_exceeded". The body is not changed.
     """
     ### BEGIN SOLUTION
@@ -92,45 +94,56 @@ def parse_params(body: dict[str, Any], *, chat: bool, room: int) -> SamplingPara
             raise RequestError(f"{name} must be {rule}, got {value!r}", param=name)
         return value
 
-    def are_stops(stop: str | list[Any]) -> bool:
-        stops = [stop] if isinstance(stop, str) else stop
-        return 1 <= len(stops) <= 4 and all(isinstance(each, str) and each for each in stops)
+    def max_tokens() -> int:
+        limit = "max_completion_tokens" if chat and body.get("max_completion_tokens") is not None else "max_tokens"
+        tokens = field(limit, room if chat else 16, int, "a whole number of 1 or more", lambda m: m >= 1)
+        if not 1 <= tokens <= room:
+            message = f"the prompt leaves room for {room} tokens, {limit} is {tokens}"
+            raise RequestError(message, param=limit, code="context_length_exceeded")
+        return tokens
 
-    def tells_usage(options: dict[str, Any]) -> bool:
-        return isinstance(options.get("include_usage"), bool | None)
+    def logprobs() -> int | None:
+        if not chat:
+            return field("logprobs", None, int, "a whole number from 0 to 5", lambda k: 0 <= k <= 5)
+        wanted = field("logprobs", False, bool, "true or false")
+        best = field("top_logprobs", 0, int, "a whole number from 0 to 20", lambda k: 0 <= k <= 20)
+        return best if wanted else None
+
+    def stop() -> tuple[str, ...]:
+        def are_stops(given: str | list[Any]) -> bool:
+            stops = [given] if isinstance(given, str) else given
+            return 1 <= len(stops) <= 4 and all(isinstance(each, str) and each for each in stops)
+
+        given = field("stop", [], (str, list), "a string or 1 to 4 of them, none empty", are_stops)
+        return tuple([given] if isinstance(given, str) else given)
+
+    def include_usage() -> bool:
+        def tells_usage(options: dict[str, Any]) -> bool:
+            return isinstance(options.get("include_usage"), bool | None)
+
+        options = field("stream_options", {}, dict, "an object, include_usage in it true or false", tells_usage)
+        return bool(options.get("include_usage"))
 
     field("n", 1, int, "1", lambda n: n == 1)
-    limit = "max_completion_tokens" if chat and body.get("max_completion_tokens") is not None else "max_tokens"
-    max_tokens = field(limit, room if chat else 16, int, "a whole number of 1 or more", lambda m: m >= 1)
-    if not 1 <= max_tokens <= room:
-        message = f"the prompt leaves room for {room} tokens, {limit} is {max_tokens}"
-        raise RequestError(message, param=limit, code="context_length_exceeded")
-    wanted = not chat or field("logprobs", False, bool, "true or false")
-    if chat:
-        best = field("top_logprobs", 0, int, "a whole number from 0 to 20", lambda k: 0 <= k <= 20)
-    else:
-        best = field("logprobs", None, int, "a whole number from 0 to 5", lambda k: 0 <= k <= 5)
-    stop = field("stop", [], (str, list), "a string or 1 to 4 of them, none empty", are_stops)
-    options = field("stream_options", {}, dict, "an object, include_usage in it true or false", tells_usage)
     return SamplingParams(
-        max_tokens=max_tokens,
+        max_tokens=max_tokens(),
+        logprobs=logprobs(),
+        stop=stop(),
+        include_usage=include_usage(),
         temperature=field("temperature", 1.0, (int, float), "a number from 0 to 2", lambda t: 0 <= t <= 2),
         top_p=field("top_p", 1.0, (int, float), "a number above 0 and at most 1", lambda p: 0 < p <= 1),
         seed=field("seed", None, int, "a whole number of 64 bits", lambda seed: -(2**63) <= seed < 2**63),
-        stop=tuple([stop] if isinstance(stop, str) else stop),
-        logprobs=best if wanted else None,
         stream=field("stream", False, bool, "true or false"),
-        include_usage=bool(options.get("include_usage")),
     )
     ### END SOLUTION
 
 
 def token_logprobs(logits: Tensor, token_id: int, k: int) -> tuple[float, list[tuple[int, float]]]:
-    """What the model thought of a token: its log probability, and the k best tokens as (token id, log probability), best first.
+    """Return what the model thought of a token: its log probability, and the k best tokens as (token id, log probability), best first.
 
     logits (V,), any floating dtype, as the model made them: neither temperature nor a filter has touched them. Natural logarithms, taken
-    in float32 at least, and finite wherever the logit is, however small the probability. Of equal tokens any may come first; k = 0
-    gives []. 0 <= k <= V.
+    in float32 at least, and finite wherever the logit is, however small the probability. Of equal tokens any may come first; k = 0 gives
+    []. 0 <= k <= V.
     """
     ### BEGIN SOLUTION
     log_probs = log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
@@ -140,12 +153,12 @@ def token_logprobs(logits: Tensor, token_id: int, k: int) -> tuple[float, list[t
 
 
 class TextStream:
-    """Tokens in, text out: the text of one answer, as it may be shown, and why it ended.
+    """Text of one answer, made from its tokens as far as it may be shown, and the reason why it ended.
 
     finish_reason: None while the answer goes on; "stop" once it has met the tokenizer's EOS or one of params.stop; "length" after
-    params.max_tokens tokens, if neither has come by then, not even with the last of them. Afterwards it stays.
-    What all pushes give, joined, is the whole answer: what a client gets at once who does not stream. The work of a push does not grow
-    with the answer.
+    params.max_tokens tokens, if neither has come by then, not even with the last of them. Then it stays.
+    All pushes, joined, give the whole answer: what a client without streaming gets at once. The work of a push does not grow with the
+    answer.
     """
 
     def __init__(self, tokenizer: Tokenizer, params: SamplingParams) -> None:
@@ -156,11 +169,12 @@ class TextStream:
         ### END SOLUTION
 
     def push(self, token_id: int) -> str:
-        """The text that this token makes certain: whole characters (as `StreamDecoder`), no stop string and nothing behind it, nor what
-        may become the beginning of one (as `StopStrings`).
+        """Return the text that this token makes certain.
 
-        EOS has no text. With EOS, or with the last token, what was held back comes out, bytes of a character that never became whole as
-        U+FFFD, unless a stop string is completed by it. After the end every push gives "".
+        These are whole characters (as in `StreamDecoder`), no stop string and nothing after one, and nothing that may become the
+        beginning of one (as in `StopStrings`, even if one token completes two stop strings). EOS has no text. With EOS, or with the last
+        token, what was held back comes out, bytes of a character that never became whole as U+FFFD, unless a stop string is completed by
+        it. After the end every push gives "".
         """
         ### BEGIN SOLUTION
         if self.finish_reason:
@@ -177,25 +191,25 @@ class TextStream:
 
 
 class AsyncEngine:
-    """One core, many readers. One task, `run`, steps the core; each request that `generate` has open reads a queue of its own.
+    """One core with many readers: the task `run` steps the core, and each request that `generate` has open reads a queue of its own.
 
     queues: the queue of every open request, by its id, and nothing else. wake: set when there may be something to do.
     """
 
     def __init__(self, core: Core, max_waiting: int) -> None:
-        """max_waiting: while so many requests wait in the core, no more are taken."""
+        """Start without requests. max_waiting: while that many requests wait in the core, no more are accepted."""
         self.core, self.max_waiting = core, max_waiting
         self.queues: dict[str, asyncio.Queue[TokenOutput | Exception]] = {}
         self.wake = asyncio.Event()
         self.draining = False
 
     async def run(self) -> None:
-        """Step the core while it has work, and hand each output to its reader; a token for somebody who has left is dropped.
+        """Step the core while it has work, and hand each output to its reader; a token for a reader that has left is dropped.
 
-        Without work it waits for `wake`: no step, no turn of a loop, until a request comes. Where a step raises an Exception, the reader
-        of every open request gets it, behind the tokens that wait for him, these requests are aborted, and `run` goes on. Cancelling
+        Without work it waits for `wake`: no step, no turn of a loop, until a request comes. If a step raises an Exception, the reader of
+        every open request gets it, after the tokens that are in its queue, these requests are aborted, and `run` goes on. Cancelling
         `run` ends it.
-        It returns when the engine drains and the core has no work left.
+        It returns when the engine drains and the core has no work left, however many tokens its readers have still to read.
         """
         ### BEGIN SOLUTION
         while self.core.has_work or not self.draining:
@@ -214,13 +228,14 @@ class AsyncEngine:
         ### END SOLUTION
 
     async def generate(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> AsyncGenerator[TokenOutput, None]:
-        """The tokens of one answer, in order, each as soon as there is one; params.max_tokens of them at most.
+        """Yield the tokens of one answer, in order, each as soon as there is one; params.max_tokens of them at most.
 
-        request_id: of no other open request. The request is added when the first token is asked for. Before that, and with nothing
-        added, raises RequestError: status 503, code "shutting_down", where the engine drains, be the queue full or not; else status 429,
-        code "queue_full", where max_waiting or more requests wait in the core already. Those that run do not count.
-        Raises what a step raised while the request was open. However it ends, by its last token, by `aclose`, a cancelled task or an
-        exception, the request is aborted in the core and its queue deleted, both once.
+        request_id: not that of another open request. The request is added when the first token is asked for. Before that, and with
+        nothing added, raises RequestError: status 503, code "shutting_down", if the engine drains, whether or not the queue is full; else
+        status 429, code "queue_full", if max_waiting or more requests wait in the core already. Running requests do not count.
+        The id of a request that has ended may come again. An exception of the core's `add` is passed on; nothing is aborted then, and no
+        queue is left. Raises what a step raised while the request was open. However a request ends after `add`, by its last token, by
+        `aclose`, a cancelled task or an exception, it is aborted in the core and its queue deleted, both once.
         """
         ### BEGIN SOLUTION
         if self.draining:
@@ -242,14 +257,17 @@ class AsyncEngine:
         ### END SOLUTION
 
     def forget(self, request_id: str) -> None:
-        """End an open request: its queue is deleted, and the core aborts it. Of one that is not open any more nothing is done."""
+        """End an open request: its queue is deleted, and the core aborts it. An id that is not open is ignored."""
         ### BEGIN SOLUTION
         if self.queues.pop(request_id, None) is not None:
             self.core.abort(request_id)
         ### END SOLUTION
 
     def drain(self) -> None:
-        """Take nobody new. Who is open is answered to the end, and then `run` returns, from an idle wait too."""
+        """Accept no new request. Open requests are answered to the end, and then `run` returns, from an idle wait too.
+
+        A second call changes nothing.
+        """
         ### BEGIN SOLUTION
         self.draining = True
         self.wake.set()
@@ -261,16 +279,17 @@ async def send_events(
     send: Callable[[dict[str, Any]], Awaitable[None]],
     events: AsyncGenerator[bytes, None],
 ) -> None:
-    """An ASGI answer of server-sent events, each sent as soon as it is there, until there are no more or the client has left.
+    """Send an ASGI answer of server-sent events, each as soon as it is there, until there are no more or the client has left.
 
     First http.response.start with status 200 and the headers content-type text/event-stream and cache-control no-cache; then for every
-    event one http.response.body, more_body true; at the end an empty one, more_body false. Headers are pairs of bytes, names in lower case.
+    event one http.response.body, more_body true; at the end an empty one, more_body false. Headers are pairs of bytes, names in lower
+    case.
 
-    Meanwhile it listens: whatever else `receive` gives is skipped, and at http.disconnect the generator is closed at once, be it in the
-    middle of waiting for its next event or `send` in the middle of sending one; nothing more is sent, and the answer returns. Whatever
-    happens, `events` is closed and nobody listens when it returns; an exception of `events` or `send` is passed on, and so is a
-    cancellation. An OSError of `send` is no exception to that: with it a server may say that the client is gone, and it is the server's
-    to catch. ASGI specification 2.5, HTTP.
+    Meanwhile it listens: at http.disconnect the generator is closed at once, even in the middle of waiting for its next event, or while
+    `send` is in the middle of sending one; nothing more is sent, and the function returns. Anything else that `receive` gives is skipped.
+    Whatever happens, `events` is closed and nothing listens any more when it returns; an exception of `events` or `send` is passed on,
+    and so is a cancellation. That includes an OSError of `send`: a server may say with it that the client is gone, and the server has to
+    catch it. ASGI specification 2.5, HTTP.
     """
     ### BEGIN SOLUTION
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
@@ -299,7 +318,7 @@ async def send_events(
 
 
 def poisson_arrivals(rate: float, uniforms: Sequence[float]) -> list[float]:
-    """The times at which requests arrive that know nothing of each other: one time, in seconds from now, for each uniform number.
+    """Return the times at which independent requests arrive: one time, in seconds from now, for each uniform number.
 
     rate: requests a second on average; uniforms: drawn from [0, 1). The gap before a request is -ln(1 - u) / rate, exponentially
     distributed; the first is counted from 0. Raises ValueError, naming it, unless rate > 0.
@@ -318,12 +337,13 @@ async def run_load(
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]],
 ) -> list[Trace | None]:
-    """Open-loop load: request i is sent at its own time, however many others are under way -> its trace, in the order of arrivals.
+    """Send requests as open-loop load, each at its own time, however many others are under way -> its trace, in the order of arrivals.
 
-    arrivals[i]: seconds from now, never falling. send(i) gives the tokens of request i as they come, at least one, or raises RequestError:
-    refused, and its place in the list is None. clock() -> seconds; await sleep(seconds) waits, never less but perhaps more.
-    A trace's arrival is the *planned* time on this clock, so that a request that was sent late has waited since then; its token_times
-    are the clock's as each token was there. Any other exception is passed on.
+    arrivals[i]: seconds from now, never falling. send(i) gives the tokens of request i as they come, at least one, or raises
+    RequestError: the request was refused, and its place in the list is None. clock() -> seconds; await sleep(seconds) waits, never less
+    but perhaps more.
+    A trace's arrival is the *planned* time on this clock, so that a request that was sent late has waited since then; its token_times are
+    the clock's as each token was there. Any other exception is passed on.
     """
     ### BEGIN SOLUTION
     start = clock()
@@ -340,10 +360,10 @@ async def run_load(
 
 
 def served_goodput(traces: Sequence[Trace | None], ttft_slo: float, itl_slo: float) -> float:
-    """The share of all requests that kept both promises, 0 to 1: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
+    """Return the share of all requests that kept both promises, 0 to 1: TTFT at most ttft_slo and every gap at most itl_slo, in seconds.
 
-    None is a request that was refused: it has kept none. Day 8's `goodput` is a rate, requests a second over a span, and knows only those
-    that were served; this one says what a client may hope for. The list is not changed. Raises ValueError if it is empty.
+    None is a request that was refused: it has kept none. Day 8's `goodput` is a rate, requests a second over a span, and knows only the
+    requests that were served; this one says what a client may hope for. The list is not changed. Raises ValueError if it is empty.
     """
     ### BEGIN SOLUTION
     if not traces:

@@ -5,10 +5,10 @@ from torch import Tensor
 
 
 def softmax(logits: Tensor) -> Tensor:
-    """Probabilities from logits, over the last dimension.
+    """Return probabilities from logits, over the last dimension.
 
-    logits (..., V) -> probs (..., V), same dtype and no coarser inside; every row sums to 1. An entry of -inf gets exactly 0.
-    Logits of any size are safe, in every row by itself. The input is not changed.
+    logits (..., V) -> probs (..., V), of the same dtype and computed in no coarser one; every row sums to 1. An entry of -inf
+    gets exactly 0. Logits of any size are safe, each row by itself. The input is not changed.
     """
     ### BEGIN SOLUTION
     shifted = logits - logits.amax(dim=-1, keepdim=True)  # the largest is 0: no exponential exceeds 1
@@ -18,10 +18,10 @@ def softmax(logits: Tensor) -> Tensor:
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """Natural logarithms of the probabilities, over the last dimension, without going through the probabilities.
+    """Return the natural logarithms of the probabilities, over the last dimension, without going through the probabilities.
 
-    logits (..., V) -> log_probs (..., V), same dtype and no coarser inside; finite and exact to its rounding where the logit
-    is finite, however small the probability; an entry of -inf stays -inf. The input is not changed.
+    logits (..., V) -> log_probs (..., V), of the same dtype and computed in no coarser one; finite and exact to its rounding
+    where the logit is finite, however small the probability; an entry of -inf stays -inf. The input is not changed.
     """
     ### BEGIN SOLUTION
     shifted = logits - logits.amax(dim=-1, keepdim=True)
@@ -31,7 +31,7 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 
 def entropy(probs: Tensor) -> Tensor:
-    """Average surprisal in nats: how unsure a distribution is.
+    """Return the average surprisal in nats: how unsure a distribution is.
 
     probs (..., V) -> entropy (...), as precise as probs: 0 when one entry holds everything, ln V when all V are equal.
     A probability of 0 adds nothing: 0 log 0 = 0. The input is not changed. Shannon 1948, section 6.

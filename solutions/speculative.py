@@ -20,9 +20,9 @@ Draft = Callable[[list[int], int], tuple[list[int], Tensor | None]]
 
 
 def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """What `sample_next_token` draws from: temperature, then top-k, then top-p, each on the renormalised result of the one before.
+    """Return what `sample_next_token` draws from: temperature, then top-k, then top-p, each on the renormalised result of the one before.
 
-    logits (T, V) -> probs (T, V), in float32 at least; every row sums to 1. None switches a filter off. Temperature 0: all of the
+    logits (T, V) -> probs (T, V), in float32 at least; every row sums to 1. None switches a filter off. Temperature 0 puts all of the
     probability on the best token. Raises ValueError as the samplers do, whatever the other settings are. The input is not changed.
     """
     ### BEGIN SOLUTION
@@ -36,15 +36,15 @@ def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | Non
 
 
 def lookup_draft(ids: list[int], *, max_ngram: int = 3, k: int = 4) -> list[int]:
-    """Guess that the text repeats itself: what followed the last time that its newest tokens stood there, at most k tokens.
+    """Guess that the text repeats itself: return what followed the last time that its newest tokens occurred, at most k tokens.
 
-    The longest suffix that occurs earlier counts, of max_ngram tokens down to 1, and of its occurrences the latest. It may overlap
-    the suffix, and so may what followed it, which ends where ids end. [] if not even the last token occurs earlier.
+    The longest suffix that occurs earlier counts, of max_ngram tokens down to 1, and of its occurrences the latest. It may overlap the
+    suffix, and so may what followed it, which ends where ids end. [] if not even the last token occurs earlier.
     """
     ### BEGIN SOLUTION
     for n in range(min(max_ngram, len(ids) - 1), 0, -1):
         suffix = ids[-n:]
-        for start in range(len(ids) - n - 1, -1, -1):  # one further to the right stands the suffix itself
+        for start in range(len(ids) - n - 1, -1, -1):  # one place further right is the suffix itself
             if ids[start : start + n] == suffix:
                 return ids[start + n : start + n + k]
     return []
@@ -52,10 +52,11 @@ def lookup_draft(ids: list[int], *, max_ngram: int = 3, k: int = 4) -> list[int]
 
 
 def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
-    """The tokens that greedy decoding would have made, as far as one pass tells: 1 to k + 1 of them.
+    """Return the tokens that greedy decoding would have made, as far as one pass tells: 1 to k + 1 of them.
 
-    logits (k + 1, V): row i stands before draft[i], the last one behind the whole draft. draft (k,) int64. Its tokens are kept as long
-    as each is the argmax of its row; then comes the argmax where the first one was not, or behind all of them the extra one.
+    logits (k + 1, V): row i comes before draft[i], the last one after the whole draft. draft (k,) int64. Its tokens are kept as long as
+    each is the argmax of its row; then comes the argmax of the first row where it is not, or, if all are kept, the argmax of the last
+    row.
     """
     ### BEGIN SOLUTION
     best = logits.argmax(dim=-1)  # (k + 1,)
@@ -65,7 +66,7 @@ def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
 
 
 def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
-    """How likely each token is kept if the draft proposes it: min(1, p / q), entry by entry.
+    """Return how likely each token is kept if the draft proposes it: min(1, p / q), entry by entry.
 
     p, q (..., V), of the model and of the draft -> (..., V), same dtype. 1 where q is 0: such a token is never proposed. No nan, no inf.
     """
@@ -75,7 +76,7 @@ def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
 
 
 def residual_probs(p: Tensor, q: Tensor) -> Tensor:
-    """What a refused token is replaced from: max(p - q, 0), renormalised. It is what the kept ones lack of p.
+    """Return the distribution that a refused token is replaced from: max(p - q, 0), renormalised. It is what the kept ones lack of p.
 
     p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. A row of p that equals q's lacks nothing, and is p.
     """
@@ -87,9 +88,9 @@ def residual_probs(p: Tensor, q: Tensor) -> Tensor:
 
 
 def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
-    """Tokens with the distribution of the model, made from a draft with another one: 1 to k + 1 of them.
+    """Return tokens with the distribution of the model, made from a draft with another one: 1 to k + 1 of them.
 
-    p (k + 1, V): row i stands before draft[i], the last one behind the whole draft. q (k, V): what draft (k,) int64 was drawn from.
+    p (k + 1, V): row i comes before draft[i], the last one after the whole draft. q (k, V): what draft (k,) int64 was drawn from.
     u (k + 1,) in [0, 1). Token i is kept if u[i] < acceptance_probs(p[i], q[i])[draft[i]]. The first that is not is replaced by a draw
     from residual_probs(p[i], q[i]) at u[k], and nothing comes after it. If all are kept, a draw from p[k] at u[k] comes after them.
     """
@@ -103,9 +104,9 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
 
 
 def expected_tokens(alpha: float, k: int) -> float:
-    """Tokens per pass if each of k guesses is kept with probability alpha, whatever became of the others: 1 + alpha + ... + alpha^k.
+    """Return the tokens per pass if each of k guesses is kept with probability alpha, independently: 1 + alpha + ... + alpha^k.
 
-    That is (1 - alpha^(k + 1)) / (1 - alpha), and k + 1 at alpha 1. Raises ValueError unless 0 <= alpha <= 1 and k >= 0.
+    That is (1 - alpha^(k + 1)) / (1 - alpha), and k + 1 at alpha 1. Raises ValueError unless 0 <= alpha <= 1 (nan is not) and k >= 0.
     """
     ### BEGIN SOLUTION
     if not 0 <= alpha <= 1:
@@ -117,10 +118,10 @@ def expected_tokens(alpha: float, k: int) -> float:
 
 
 def speedup(alpha: float, k: int, cost_ratio: float) -> float:
-    """Tokens per second against plain decoding, where a pass over k + 1 tokens takes as long as a decode step.
+    """Return the ratio of tokens per second to plain decoding, if a pass over k + 1 tokens takes as long as a decode step.
 
-    cost_ratio: time for one token of the draft over time for one pass of the model. Below 1 speculation loses. Raises ValueError
-    as `expected_tokens` does.
+    cost_ratio: time for one token of the draft over time for one pass of the model. If the result is below 1, speculation loses. Raises
+    ValueError as `expected_tokens` does.
     """
     ### BEGIN SOLUTION
     return expected_tokens(alpha, k) / (k * cost_ratio + 1)
@@ -130,7 +131,8 @@ def speedup(alpha: float, k: int, cost_ratio: float) -> float:
 def truncate(cache: KVCache, length: int) -> None:
     """Forget all tokens of the cache but the first `length`, in every layer. Nothing is copied and nothing is zeroed.
 
-    The slots are written over by what comes next. Raises ValueError, and changes nothing, unless 0 <= length <= cache.length.
+    The slots are overwritten by what comes next. Raises ValueError, naming length, and changes nothing, unless 0 <= length <=
+    cache.length.
     """
     ### BEGIN SOLUTION
     if not 0 <= length <= cache.length:
@@ -153,17 +155,18 @@ def generate_speculative(
     eos_token_id: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """The text of `generate_cached`, several tokens a pass: the same greedy tokens, the same distribution of drawn ones.
+    """Return the text of `generate_cached`, several tokens a pass: the same greedy tokens, the same distribution of drawn ones.
 
     model: an object with .config and .weights. idx (1, T) int64 -> (1, T+n), n <= max_new_tokens; the EOS is the last token if it comes.
-    A prefill makes the first token. Then in each round `draft` is asked with the whole text so far, and one pass reads the newest
-    token and what was guessed. It is asked for 1 to k tokens, never more than are to be made besides the pass's own one, nor than the
-    window has room for; where that leaves none, and wherever it guesses nothing, the round is a plain decode step. Past block_size
-    the window slides, one token a pass, as in `generate_cached`. After a round the cache holds the text but its newest token.
+    A prefill makes the first token. Then in each round `draft` is asked with the whole text so far, and one pass reads the newest token
+    and the guesses. `draft` is asked for 1 to k tokens, at most min(k, tokens left - 1, block_size - len(text)); if that leaves none,
+    and whenever it guesses nothing, the round is a plain decode step; the next round asks it again. Past block_size the window slides,
+    one token a pass, as in `generate_cached`. After a round the cache holds the text but its newest token.
 
-    q of `draft` is what its tokens were drawn from, filtered if the draft filters; where it is None, they were certain. p is filtered
-    before it is compared. Raises ValueError for a guess outside the vocabulary, naming it. Temperature 0 uses no randomness. No gradient
-    is recorded, the caller's gradient mode is left as it was, idx is not changed.
+    q of `draft` is what its tokens were drawn from, filtered if the draft filters; if it is None, they were certain. p is filtered before
+    it is compared. Raises ValueError for a guess outside the vocabulary, naming it, and for settings that `filtered_probs` refuses, at
+    temperature 0, too. Temperature 0 uses no randomness. No gradient is recorded, the caller's gradient mode is left as it was, idx is
+    not changed.
     """
     ### BEGIN SOLUTION
     ids = idx[0].tolist()

@@ -1,6 +1,6 @@
 """Steering and stopping: what may be said next, what has been said too often, and when enough is said.
 
-Everything here stands around the model: it changes the scores after they are made, or the text after it is drawn.
+Everything here works outside the model: it changes the scores after they are made, or the text after it is drawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from solutions.softmax import entropy, log_softmax, softmax
 
 
 def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
-    """Probabilities of the tokens that reach a share of the best one's probability, renormalised.
+    """Return the probabilities of the tokens that reach a share of the best one's probability, renormalised.
 
     logits (B, V) -> probs (B, V). In each row a token is kept if its probability is at least min_p times the row's
     highest; every other token gets exactly 0. min_p = 0 keeps everything, min_p = 1 only the best token (and its ties).
@@ -30,10 +30,11 @@ def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
 
 
 def typical_probs(logits: Tensor, mass: float) -> Tensor:
-    """Locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
+    """Return the locally typical distribution: the tokens whose surprisal is nearest to the entropy, renormalised.
 
     logits (B, V) -> probs (B, V). Tokens are taken in order of |surprisal - entropy|, smallest first, until their
-    probability reaches `mass`; the token that reaches it is kept, none after it, and every other token gets exactly 0.
+    probability reaches `mass`; the token that reaches it is kept, none after it, and every other token gets exactly
+    0.
     Of tokens equally far from the entropy any may come first. mass = 1 keeps everything, however improbable.
     float64 logits give float64, all others float32: a running sum over a whole vocabulary needs it.
     Raises ValueError unless 0 < mass <= 1. The input is not changed. Meister et al. 2023.
@@ -57,12 +58,13 @@ def typical_probs(logits: Tensor, mass: float) -> Tensor:
 
 
 def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: float) -> Tensor:
-    """Logits in which every token that occurs in `generated_ids` is less likely, by a factor.
+    """Return logits in which every token that occurs in `generated_ids` is less likely, by a factor.
 
     logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A positive logit is divided by the penalty, a
-    negative one multiplied by it, and a logit of 0 stays 0: once for each token however often it occurs; each row looks
-    at its own ids only. T may be 0. penalty 1 changes nothing, below 1 repetition is rewarded. Which ids count is the
-    caller's choice. Raises ValueError if penalty <= 0. The inputs are not changed. Keskar et al. 2019, section 4.1.
+    negative one multiplied by it, and a logit of 0 stays 0: once for each token however often it occurs. Each row
+    looks at its own ids only. T may be 0. penalty 1 changes nothing; below 1, repetition is rewarded. Which ids count
+    is the caller's choice. Raises ValueError if penalty <= 0. The inputs are not changed. Keskar et al. 2019, section
+    4.1.
     """
     ### BEGIN SOLUTION
     if penalty <= 0:
@@ -74,12 +76,12 @@ def apply_repetition_penalty(logits: Tensor, generated_ids: Tensor, penalty: flo
 
 
 def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: float, presence: float) -> Tensor:
-    """Logits in which every token that occurs in `generated_ids` is less likely, by differences.
+    """Return logits in which every token that occurs in `generated_ids` is less likely, by differences.
 
-    logits (B, V), generated_ids (B, T) int64 -> new logits (B, V). A token that occurs c > 0 times loses
-    c * frequency + presence; the others keep their logit; each row counts its own ids only, all of them, whatever the
-    dtype of the logits. T may be 0. Negative values reward repetition. Which ids count is the caller's choice. The inputs are
-    not changed.
+    logits (B, V), generated_ids (B, T) int64 -> new logits (B, V).
+    A token that occurs c > 0 times loses c * frequency + presence; the others keep their logit. Each row counts its own
+    ids only, all of them, whatever the dtype of the logits. T may be 0. Negative values reward repetition. Which ids
+    count is the caller's choice. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     wide = torch.promote_types(logits.dtype, torch.float32)  # bfloat16 has no number between 256 and 258
@@ -91,7 +93,7 @@ def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: f
 
 
 class StopStrings:
-    """Watches a stream of text for stop strings, and lets through what can no longer be part of one.
+    """Filter of a stream of text that watches for stop strings, and lets through what can no longer be part of one.
 
     stops: one or more strings, none of them empty. Text arrives in pieces, cut anywhere; what comes out does not
     depend on the cuts. The earliest stop wins: the one that is complete first, and of two that are complete at the
@@ -99,7 +101,7 @@ class StopStrings:
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
-        """Raises ValueError if one of the stops is empty."""
+        """Start a stream. Raises ValueError if one of the stops is empty."""
         ### BEGIN SOLUTION
         if "" in stops:
             raise ValueError(f"a stop string must not be empty, got {list(stops)}")
@@ -109,11 +111,11 @@ class StopStrings:
         ### END SOLUTION
 
     def push(self, text: str) -> tuple[str, bool]:
-        """The next piece of the stream -> (emit, stopped): text that is safe to show now; whether a stop was found.
+        """Take the next piece of the stream -> (emit, stopped): text that is safe to show now; whether a stop was found.
 
-        Held back is exactly the longest suffix that may be the beginning of a stop string. With the stop, what is
-        left of the text before it is emitted; the stop itself and whatever follows never are: from then on every push
-        gives ("", True).
+        Exactly the longest suffix that may be the beginning of a stop string is held back. With the stop, what is
+        left of the text before it is emitted. The stop itself and the text after it never are: from then on every
+        push gives ("", True).
         """
         ### BEGIN SOLUTION
         if self.stopped:
@@ -132,7 +134,7 @@ class StopStrings:
         ### END SOLUTION
 
     def flush(self) -> str:
-        """What was held back, once, when the stream has ended without a stop; after a stop, the empty string."""
+        """Return what was held back, once, when the stream has ended without a stop; after a stop, the empty string."""
         ### BEGIN SOLUTION
         held, self.held = self.held, ""
         return held
@@ -148,15 +150,16 @@ def beam_search(
     length_penalty: float = 0.0,
     eos_token_id: int | None = None,
 ) -> tuple[Tensor, float]:
-    """The most probable continuation that a search with `beams` hypotheses finds. Nothing is drawn.
+    """Return the most probable continuation that a search with `beams` hypotheses finds. Nothing is drawn.
 
-    idx (1, T) int64; model maps ids (B, T) to logits (B, T, V) -> (ids (1, T + n), log_prob): prompt and new tokens,
-    n <= max_new_tokens, and the sum of the new tokens' log probabilities. At every step the best `beams` of all
-    continuations stay, and at the end the best one wins; equal ones may come in any order. A hypothesis that has
-    emitted EOS is finished: it keeps its place among the beams and its score until better ones push it out, and
-    nothing is appended to it. An EOS in the prompt finishes nothing. The search ends after max_new_tokens steps, or
-    when no hypothesis that is not finished can win any more. Hypotheses are ranked, at every step and at the end, by
-    log_prob / n ** length_penalty, n counting EOS: with 0 the most probable wins, above 0 longer ones gain.
+    idx (1, T) int64; model maps ids (B, T) to logits (B, T, V) -> (ids (1, T + n), log_prob): prompt and new tokens, n <=
+    max_new_tokens, and the sum of the new tokens' log probabilities. At every step the best `beams` of all continuations
+    stay, and at the end the best one wins; equal ones may come in any order. A hypothesis that has emitted EOS is
+    finished: it keeps its place among the beams and its score until better ones push it out, and nothing is appended to
+    it. An EOS in the prompt finishes nothing. The search ends after max_new_tokens steps, or when no unfinished
+    hypothesis can win any more.
+    Hypotheses are ranked, at every step and at the end, by log_prob / n ** length_penalty, n counting EOS: with 0 the
+    most probable wins, above 0 longer ones gain.
     Log probabilities are taken in float32 at least, whatever the dtype of the logits. Raises ValueError if beams < 1.
     The input is not changed, and gradient mode is afterwards what it was before.
     """

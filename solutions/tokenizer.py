@@ -1,4 +1,4 @@
-"""Text to token ids and back, byte-level BPE; the chat template that makes one text of a conversation."""
+"""Byte-level BPE, from text to token ids and back, and the chat template that makes one text of a conversation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Huggin
 
 
 def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
-    """A copy of `symbols` in which every occurrence of `pair` has become one symbol.
+    """Return a copy of `symbols` in which every occurrence of `pair` has become one symbol.
 
-    From left to right, without overlap: a symbol that has just been merged is not used again, so
-    that ["a", "a", "a"] with the pair ("a", "a") gives ["aa", "a"]. `symbols` is not changed.
+    From left to right, without overlap: a symbol that has just been merged is not used again, so that
+    ["a", "a", "a"] with the pair ("a", "a") gives ["aa", "a"]. `symbols` is not changed.
     """
     ### BEGIN SOLUTION
     left, right = pair
@@ -32,13 +32,13 @@ def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
-    """Token ids of `text`.
+    """Return the token ids of `text`.
 
     Each piece of `tokenizer.pre_tokenize(text)` is encoded by itself. A special token gives its id.
     Any other piece begins as one symbol for each byte of its UTF-8 form. A symbol that is not in
-    `tokenizer.vocab` is left out before anything is merged, as the tokenizers library does: its
-    neighbours then stand side by side. The neighbouring pair of lowest rank is merged until no pair
-    has a rank; each symbol that is left gives its id. Nothing is added in front or behind.
+    `tokenizer.vocab` is left out before anything is merged, as in the tokenizers library: its
+    neighbours are then side by side. The neighbouring pair of lowest rank is merged until no pair has a
+    rank; then each remaining symbol gives its id. Nothing is added in front or at the end.
     Sennrich, Haddow and Birch 2016, section 3.2; on bytes: Radford et al. 2019, section 2.2.
     """
     ### BEGIN SOLUTION
@@ -60,9 +60,9 @@ def bpe_encode(text: str, tokenizer: Tokenizer) -> list[int]:
 
 
 def bpe_decode(ids: list[int], tokenizer: Tokenizer) -> str:
-    """The text of token ids: the bytes of all tokens in one row, read as UTF-8.
+    """Return the text of token ids: the bytes of all tokens, joined and read as UTF-8.
 
-    Bytes that are no UTF-8 become U+FFFD, as in `bytes.decode(errors="replace")`.
+    Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode(errors="replace")`.
     A special token gives its name.
     """
     ### BEGIN SOLUTION
@@ -73,12 +73,12 @@ def bpe_decode(ids: list[int], tokenizer: Tokenizer) -> str:
 class StreamDecoder:
     """Text of token ids that arrive one at a time.
 
-    What all pushes and the flush give, joined, is `bpe_decode` of all ids. A character is given out
-    by the push that completes it, never in parts and never later. Held back is nothing but the
-    beginning of a character: a first byte, C2 to F4, and continuation bytes, 80 to BF, fewer than it
-    announces. A byte that begins no character, or that breaks one off, comes out as U+FFFD at once.
-    (After E0, ED, F0 and F4 not every continuation byte makes a character: RFC 3629, section 4. Such
-    a pair may come out as U+FFFD at once too, or be held like any other.)
+    All pushes and the flush, joined, give `bpe_decode` of all ids. A character is given out by the push
+    that completes it, never in parts and never later. Only the beginning of a character is held back: a
+    first byte, C2 to F4, and continuation bytes, 80 to BF, fewer than it announces. A byte that begins
+    no character, or that breaks one off, comes out as U+FFFD at once.
+    (After E0, ED, F0 and F4 not every continuation byte makes a character: RFC 3629, section 4. Such a
+    pair may come out as U+FFFD at once too, or be held like any other.)
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -88,7 +88,7 @@ class StreamDecoder:
         ### END SOLUTION
 
     def push(self, id: int) -> str:
-        """The characters that this token completes: "" while the last character still lacks bytes."""
+        """Return the characters that this token completes: "" while the last character still lacks bytes."""
         ### BEGIN SOLUTION
         data = self.held + self.tokenizer.token_bytes(id)
         cut = len(data)
@@ -105,7 +105,7 @@ class StreamDecoder:
         ### END SOLUTION
 
     def flush(self) -> str:
-        """At the end of the stream: what was held back, as U+FFFD, or "". A new stream may follow."""
+        """Return at the end of the stream what was held back, as U+FFFD, or "". A new stream may follow."""
         ### BEGIN SOLUTION
         held, self.held = self.held, b""
         return held.decode("utf-8", errors="replace")
@@ -113,12 +113,12 @@ class StreamDecoder:
 
 
 def render_chat(messages: list[dict[str, str]]) -> str:
-    """One text of a conversation, in ChatML, ending where the assistant is to speak.
+    """Return one text of a conversation, in ChatML, ending where the assistant is to speak.
 
     messages: one or more of {"role": ..., "content": ...}, oldest first; they are not changed.
     Each becomes "<|im_start|>" + role, a newline, content, "<|im_end|>" and a newline; the content is
-    copied as it is. At the end stands "<|im_start|>assistant" and a newline: the generation prompt.
-    If the first message is not a system message, one that says DEFAULT_SYSTEM stands before it, as in
+    copied as it is. The text ends with "<|im_start|>assistant" and a newline: the generation prompt.
+    If the first message is not a system message, one that says DEFAULT_SYSTEM comes before it, as in
     the template of SmolLM2 (`tokenizer.chat_template` in its GGUF file).
     """
     ### BEGIN SOLUTION

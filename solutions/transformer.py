@@ -15,9 +15,9 @@ from solutions.attention import attention, causal_mask, merge_heads, rotary, spl
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """Bring each vector to a length of about sqrt(D), then weight its entries: x / sqrt(mean(x^2) + eps) * weight.
 
-    x (..., D), weight (D,) -> (..., D), same dtype and device. Every vector by itself; nothing is subtracted. Mean and
-    root are computed in float32 or better even where x is bfloat16 or float16. x is not changed and need not be
-    contiguous. Zhang and Sennrich 2019.
+    x (..., D), weight (D,) -> (..., D), same dtype and device. Each vector is normed by itself, and nothing is
+    subtracted. Mean and root are computed in float32 or better even if x is bfloat16 or float16. x is not changed and
+    need not be contiguous. Zhang and Sennrich 2019.
     """
     ### BEGIN SOLUTION
     precise = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -27,10 +27,10 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 
 def feed_forward(x: Tensor, gate: Tensor, up: Tensor, down: Tensor) -> Tensor:
-    """What a layer does to each token alone (SwiGLU): down (silu(gate x) * (up x)), with silu(z) = z * sigmoid(z).
+    """Compute what a layer does to each token alone (SwiGLU): down (silu(gate x) * (up x)), with silu(z) = z * sigmoid(z).
 
     x (B, T, D), gate and up (F, D), down (D, F) -> (B, T, D), same dtype and device. Rows of a matrix are its outputs.
-    Nothing that is given is changed, and x need not be contiguous. Shazeer 2020.
+    The arguments are not changed, and x need not be contiguous. Shazeer 2020.
     """
     ### BEGIN SOLUTION
     gates = x @ gate.T  # (B, T, F)
@@ -46,13 +46,14 @@ def decoder_block(
     positions: Tensor,
     attend: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """One layer: attention, then feed-forward; each reads a normed copy of x and adds its result to x.
+    """Run one layer: attention, then feed-forward; each reads a normed copy of x and adds its result to x.
 
-    x (B, T, D), positions (T,) for all rows or (B, T) for each its own -> (B, T, D), same dtype and device.
-    Queries and keys turn by the positions with base config.rope_theta. attend(q (B, H, T, Dh), k (B, K, T, Dh),
-    v (B, K, T, Dh)) -> (B, H, T, Dh), all of x's dtype, is called once, without keywords, with q and k turned; its result
-    stands where attention's would. Without it token i reads tokens 0 to i of x, and positions increase. A head's width is
-    config.head_dim, which need not be D / H. Nothing that is given is changed.
+    x (B, T, D), positions (T,) for all rows or (B, T), each row its own -> (B, T, D), same dtype and device.
+    Queries and keys turn by the positions with base config.rope_theta.
+    attend(q (B, H, T, Dh), k (B, K, T, Dh), v (B, K, T, Dh)) -> (B, H, T, Dh), all of x's dtype, is called once,
+    without keywords, with q and k turned; its result takes the place of attention's. Without it token i reads tokens 0
+    to i of x, and positions increase. A head's width is config.head_dim, which need not be D / H. The arguments are not
+    changed.
     """
     ### BEGIN SOLUTION
     H, K = config.num_attention_heads, config.num_key_value_heads
@@ -78,13 +79,13 @@ def run_layers(
     positions: Tensor,
     attend: Callable[[int, Tensor, Tensor, Tensor], Tensor],
 ) -> Tensor:
-    """The decoder without its head: embedding, every layer in turn, final norm; how tokens read each other is up to `attend`.
+    """Run the decoder without its head: embedding, every layer in turn, final norm; how tokens read each other is up to `attend`.
 
-    ids (B, T) int64, positions (T,) for all rows or (B, T) for each its own, in any order -> (B, T, D) of the model's
+    ids (B, T) int64, positions (T,) for all rows or (B, T), each row its own, in any order -> (B, T, D) of the model's
     dtype, on its device. attend(layer, q (B, H, T, Dh), k (B, K, T, Dh), v (B, K, T, Dh)) -> (B, H, T, Dh), all of that
     dtype, is called once for each layer, in order, without keywords, with the layer's number from 0 and q and k turned.
-    The layers are those in model.weights.layers, however many the config names. Nothing that is given is changed, and
-    the gradient mode, within attend too, is the caller's.
+    The layers are those in model.weights.layers, however many the config names. The arguments are not changed, and the
+    gradient mode, within attend too, is the caller's.
     """
     ### BEGIN SOLUTION
     weights, config = model.weights, model.config
@@ -96,10 +97,10 @@ def run_layers(
 
 
 def forward(model: WeightsOnly, ids: Tensor) -> Tensor:
-    """The whole decoder: embedding, every layer in turn, final norm, head.
+    """Run the whole decoder: embedding, every layer in turn, final norm, head.
 
     ids (B, T) int64 -> logits (B, T, V) of the model's dtype, on its device. Positions count from 0 in every row. The
-    layers are those in model.weights.layers, however many the config names. Nothing that is given is changed.
+    layers are those in model.weights.layers, however many the config names. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     T = ids.shape[1]
