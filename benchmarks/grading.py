@@ -3,6 +3,8 @@
 python benchmarks/grading.py --count 20 200 2000     # writes benchmarks/results/grading.json and grading.md, in about ten minutes
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import json
@@ -14,11 +16,15 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common import ROOT, processor, save
+
+if TYPE_CHECKING:
+    from autograder.lessons import Day
 
 sys.path.insert(0, str(ROOT))
 PATHS = {"stock": "stock nbgrader", "nbgrader": "ours, through nbgrader", "bulk": "ours, in bulk"}
@@ -95,73 +101,107 @@ def make_class(folder: Path, slug: str, count: int, *, stock: bool) -> None:
 def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
     """Run one path over one class, in this process."""
     from autograder.grading.executors.processes import WORTH_IT
-    from autograder.lessons import find_day, release_notebook_path
+    from autograder.lessons import find_day
 
     day = find_day("softmax")
     make_class(folder, day.slug, count, stock=path == "stock")
     start = time.perf_counter()
     os.chdir(folder)
-    workers: list[Any] = [0.0]
-    if path == "stock":
-        from autograder.gradebook.books.gradebook import put_alembic_on_path
+    run = graded_by_stock(day, folder) if path == "stock" else graded_by_ours(day, folder, jobs, in_bulk=path == "bulk")
+    assert len(run.scores) == count, (len(run.scores), count)
+    seen = path == "stock" or count < WORTH_IT  # else other processes graded, too: their time was not seen from here
+    return {
+        "start_seconds": run.begin - start,
+        "seconds": run.seconds,
+        "isolation": run.isolation,
+        "stored": len(run.scores),
+        "full_marks": sum(score == max(run.scores.values()) for score in run.scores.values()),
+        "grader_processor_seconds": run.grader_seconds if seen else None,
+        "worker_processor_seconds": run.worker_seconds if seen else None,
+    }
 
-        put_alembic_on_path()
-        from nbgrader.apps.api import NbGraderAPI
-        from nbgrader.coursedir import CourseDirectory
-        from traitlets.config import Config
 
-        source = folder / "source" / day.slug / f"{day.slug}.ipynb"
-        source.parent.mkdir(parents=True)
-        source.write_text(for_stock(release_notebook_path(day).read_text(encoding="utf-8")), encoding="utf-8")
-        config = Config()
-        config.CourseDirectory.root = str(folder)
-        config.CourseDirectory.db_url = f"sqlite:///{folder / 'gradebook.db'}"
-        api = NbGraderAPI(CourseDirectory(config=config), config=config)
-        done = api.generate_assignment(day.slug)
-        assert done["success"], done
-        from nbgrader.api import Gradebook
-        from nbgrader.converters import Autograde
+@dataclass(frozen=True)
+class Run:
+    """The measurements of one path. begin: on time.perf_counter's clock. scores: {student: score}, from the gradebook."""
 
-        config.CourseDirectory.assignment_id = day.slug
-        converter = Autograde(coursedir=CourseDirectory(config=config), config=config)
-        begin, used = time.perf_counter(), time.process_time()
-        converter.start()
-        seconds, grader, level = time.perf_counter() - begin, time.process_time() - used, "no isolation"
-        workers[0] = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])  # the kernels, which it has waited for
-        with Gradebook(config.CourseDirectory.db_url) as gradebook:
-            scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
+    begin: float
+    seconds: float
+    grader_seconds: float
+    worker_seconds: float
+    isolation: str
+    scores: dict[str, float]
+
+
+def graded_by_stock(day: Day, folder: Path) -> Run:
+    """Grade the class by stock nbgrader."""
+    from autograder.gradebook.books.gradebook import put_alembic_on_path
+
+    put_alembic_on_path()
+    from nbgrader.api import Gradebook
+    from nbgrader.converters import Autograde
+    from nbgrader.coursedir import CourseDirectory
+
+    config = stock_course(day, folder)
+    config.CourseDirectory.assignment_id = day.slug
+    converter = Autograde(coursedir=CourseDirectory(config=config), config=config)
+    begin, used = time.perf_counter(), time.process_time()
+    converter.start()
+    seconds, grader = time.perf_counter() - begin, time.process_time() - used
+    kernels = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])  # it has waited for them
+    with Gradebook(config.CourseDirectory.db_url) as gradebook:
+        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(day.slug)}
+    return Run(begin, seconds, grader, kernels, "no isolation", scores)
+
+
+def stock_course(day: Day, folder: Path) -> Any:
+    """Make stock nbgrader's course folder with its gradebook, and return its configuration."""
+    from nbgrader.apps.api import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import Config
+
+    from autograder.lessons import release_notebook_path
+
+    source = folder / "source" / day.slug / f"{day.slug}.ipynb"
+    source.parent.mkdir(parents=True)
+    source.write_text(for_stock(release_notebook_path(day).read_text(encoding="utf-8")), encoding="utf-8")
+    config = Config()
+    config.CourseDirectory.root = str(folder)
+    config.CourseDirectory.db_url = f"sqlite:///{folder / 'gradebook.db'}"
+    done = NbGraderAPI(CourseDirectory(config=config), config=config).generate_assignment(day.slug)
+    assert done["success"], done
+    return config
+
+
+def graded_by_ours(day: Day, folder: Path, jobs: int, *, in_bulk: bool) -> Run:
+    """Grade the class by our grader, which books each record itself, in bulk, or all of them by nbgrader's converters."""
+    from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store
+    from autograder.gradebook.books.gradebook import enter_day
+    from autograder.gradebook.books.writer import WriterThread
+    from autograder.grading.executors.processes import Processes
+    from autograder.grading.grade import Options
+    from autograder.grading.run import grade_all
+    from autograder.grading.tasks import find_tasks
+    from autograder.sandbox.process import forkserver_pool
+
+    place = ClassFolder.of(folder / "submitted")
+    tasks = list(find_tasks(place.submitted, [day]))
+    enter_day(day, place.db_url)
+    level = forkserver_pool.level()
+    workers = [0.0]
+    count_workers(workers)
+    begin, used = time.perf_counter(), time.process_time()
+    if in_bulk:
+        with WriterThread(place) as writer:
+            grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks), executor=Processes("auto"))
+        failures = writer.failures
     else:
-        from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store
-        from autograder.gradebook.books.gradebook import enter_day
-        from autograder.gradebook.books.writer import WriterThread
-        from autograder.grading.executors.processes import Processes
-        from autograder.grading.grade import Options
-        from autograder.grading.run import grade_all
-        from autograder.grading.tasks import find_tasks
-        from autograder.sandbox.process import forkserver_pool
-
-        place = ClassFolder.of(folder / "submitted")
-        tasks = list(find_tasks(place.submitted, [day]))
-        enter_day(day, place.db_url)
-        level = forkserver_pool.level()
-        count_workers(workers)
-        begin, used = time.perf_counter(), time.process_time()
-        if path == "bulk":
-            with WriterThread(place) as writer:
-                grade_all(tasks, Options(jobs=jobs), place.records, progress=writer.of(tasks), executor=Processes("auto"))
-            failures = writer.failures
-        else:
-            grade_all(tasks, Options(jobs=jobs), place.records, executor=Processes("auto"))
-            failures = store(place, tasks)
-        seconds, grader = time.perf_counter() - begin, time.process_time() - used
-        assert not failures, failures
-        scores = {student: score for (student, _), score in booked_scores(place, [day]).items()}
-    assert len(scores) == count, (len(scores), count)
-    full = sum(score == max(scores.values()) for score in scores.values())
-    if path != "stock" and count >= WORTH_IT:  # other processes graded: their time was not seen from here
-        grader = workers[0] = None
-    row = {"start_seconds": begin - start, "seconds": seconds, "isolation": level, "stored": len(scores), "full_marks": full}
-    return row | {"grader_processor_seconds": grader, "worker_processor_seconds": workers[0]}
+        grade_all(tasks, Options(jobs=jobs), place.records, executor=Processes("auto"))
+        failures = store(place, tasks)
+    seconds, grader = time.perf_counter() - begin, time.process_time() - used
+    assert not failures, failures
+    scores = {student: score for (student, _), score in booked_scores(place, [day]).items()}
+    return Run(begin, seconds, grader, workers[0], level, scores)
 
 
 def count_workers(total: list[float]) -> None:

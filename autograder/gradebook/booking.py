@@ -10,9 +10,10 @@ from ..base.errors import InfrastructureFault
 from ..grading.records import Record
 from ..grading.tasks import Task
 from ..lessons import Day
-from .books.gradebook import check_gradebook, enter_day
+from .books.gradebook import check_gradebook, enter_day, set_penalty
 from .policy.class_tables import book_class
-from .results import automatic_scores, book_penalties
+from .policy.late import late_rule
+from .results import automatic_scores, class_results
 
 if TYPE_CHECKING:
     from .books.class_folder import ClassFolder
@@ -52,6 +53,16 @@ def book_through_nbgrader(folder: ClassFolder, days: Iterable[Day], tasks: Itera
     failures = store(folder, tasks, progress)
     book_penalties(folder, days)
     return failures
+
+
+def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
+    """Book the penalties for lateness that the class's rule gives on these days. Skip days without records; do nothing without a rule."""
+    if late_rule(folder.root) is None:
+        return
+    for day in days:
+        if any((folder.records / day.slug).glob("*.json")):
+            results = class_results(folder, [day]).results
+            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)
 
 
 def unbooked(folder: ClassFolder, day: Day, tasks: Iterable[Task], fresh: Mapping[str, Record]) -> list[Task]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import CourseError
+from ..base.verdicts import NO_CELL
 from .protocol.text import all_encodable, json_may_hold_a_half_pair
 from .submitted_file import SubmittedFile, collect
 
@@ -81,13 +82,13 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
         taken.add(name)
         homes |= dict.fromkeys([*given, *definitions], name)
         kept.append(Cell(name, source))
-    return Submission(kept, homes, cell_notes(notebook, exercises))
+    return Submission(kept, homes, cell_notes(notebook, kept, exercises))
 
 
-def cell_notes(notebook: dict[str, Any], exercises: Iterable[str]) -> dict[str, str]:
+def cell_notes(notebook: dict[str, Any], own: list[Cell], exercises: Iterable[str]) -> dict[str, str]:
     """Return {exercise: a sentence} for cells that need a look: not a code cell, missing, or defined differently twice.
 
-    Cells count from 1.
+    own: the student's own code cells, one of which may give the name a value. Cells count from 1.
     """
     notes: dict[str, str] = {}
     cells = [(number, _dict(cell), cell_source(_dict(cell)) or "") for number, cell in enumerate(notebook["cells"], start=1)]
@@ -101,9 +102,9 @@ def cell_notes(notebook: dict[str, Any], exercises: Iterable[str]) -> dict[str, 
             notes[name] = f"cells {places} and {defining[-1][0]} define {name}; the last one counts"
         elif not code and other:
             kind = {"markdown": "a Markdown", "raw": "a raw"}.get(str(other[0][1].get("cell_type")), "no code")
-            notes[name] = f"its cell ({other[0][0]}) is {kind} cell, which does not run: make it a code cell (in Jupyter: Esc, then Y)"
-        elif not code and not any(re.search(GIVEN.format(name), source) for _, cell, source in cells if cell.get("cell_type") == "code"):
-            notes[name] = "its cell is gone from the notebook: copy it from a new one, and the answer into it"
+            notes[name] = f"{NO_CELL} ({other[0][0]}) is {kind} cell, which does not run: make it a code cell (in Jupyter: Esc, then Y)"
+        elif not code and not any(re.search(GIVEN.format(name), cell.source) for cell in own):
+            notes[name] = f"{NO_CELL} is gone from the notebook: copy it from a new one, and the answer into it"
     return notes
 
 

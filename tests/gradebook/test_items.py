@@ -6,17 +6,21 @@ import csv
 import datetime
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 import pytest
 from bs4 import BeautifulSoup
 
-from autograder.base.verdicts import ERROR, FAIL, INCONCLUSIVE, NOT_RUN, PASS, SKIPPED, Verdict
+from autograder.base.verdicts import ERROR, FAIL, INCONCLUSIVE, NO_CELL, NOT_RUN, NOT_WRITTEN, PASS, SKIPPED, Verdict
 from autograder.gradebook.policy.roster import Person
 from autograder.gradebook.reports import items, report
 from autograder.gradebook.results import ClassResults, ExerciseResult, Result
 from autograder.grading.records import Record
 from autograder.lessons import find_day
+
+from ..support.graded_class import EXERCISES
+from ..support.submissions import Notebook, cells_of, graded, solved
 
 DAY = find_day("softmax")
 NOW = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.UTC)
@@ -105,6 +109,45 @@ def test_who_did_not_try_is_not_counted():
     ]
     found = line(students)
     assert (found.read, found.tried, found.failed_by) == (6, 2, ("bob",))
+    assert (found.not_begun, found.no_cell, found.not_run) == (1, 0, 1)
+
+
+def retype(cell: Notebook, notebook: Notebook) -> None:
+    cell["cell_type"] = "markdown"
+
+
+def delete(cell: Notebook, notebook: Notebook) -> None:
+    notebook["cells"].remove(cell)
+
+
+@pytest.mark.parametrize("change", [retype, delete])
+def test_an_exercise_without_a_code_cell_is_counted_apart(tmp_path, change):
+    notebook = solved()
+    change(next(cell for cell in cells_of(notebook, "exercise") if cell["metadata"]["course"]["exercise"] == "softmax"), notebook)
+    record = graded(tmp_path, notebook)
+    results = ClassResults((DAY,), (Result(record, Person("ada"), tuple(ExerciseResult(e, 0.0, 0.0, w) for e, w in EXERCISES.items())),))
+    rows = {row["exercise"]: row for row in csv.DictReader(io.StringIO(items.items_csv(results).decode()))}
+    counts = ("submissions", "not_begun", "cell_missing", "cell_not_run", "tried", "failed_by")
+    assert [rows["softmax"][each] for each in counts] == ["1", "0", "1", "0", "0", ""]
+    assert [rows["log_softmax"][each] for each in counts] == ["1", "0", "0", "0", "1", ""]
+    found = report.day_report(DAY, results.results)
+    assert {(e.exercise, e.not_written, e.no_cell) for e in found.exercises} == {(e, 0, e == "softmax") for e in EXERCISES}
+    assert not found.checks
+
+
+@pytest.mark.parametrize(
+    ("reason", "untried"),
+    [
+        (verdict(ERROR, message=f"{NOT_WRITTEN}: softmax"), NOT_WRITTEN),
+        (verdict(ERROR, message="your code raised NameError", cause="Its cell is gone from the notebook."), NO_CELL),
+        (verdict(ERROR, message=f"{NOT_RUN} softmax did not run to its end: SyntaxError"), NOT_RUN),
+    ],
+)
+def test_a_check_that_catches_what_a_missing_function_raises_makes_no_try(reason, untried):
+    caught = verdict(FAIL, "test_b", message="softmax(...) raises another exception")
+    assert items.why_untried([reason, caught]) == untried
+    assert items.why_untried([caught]) == ""
+    assert items.why_untried([reason, verdict(PASS, "test_b")]) == ""
 
 
 def test_a_check_that_nobody_tried_has_no_share():
@@ -136,9 +179,9 @@ def test_tables_have_a_row_a_check_and_a_row_a_mistake():
 
 def test_the_page_shows_both():
     soup = BeautifulSoup(report.html(named(), NOW), "html.parser")
-    tables = {t.caption.get_text().split(",")[0].split(" that")[0]: t.get_text(" ", strip=True) for t in soup.find_all("table")}
+    tables = {re.split("[,:]", t.caption.get_text())[0]: t.get_text(" ", strip=True) for t in soup.find_all("table")}
     assert "title of test_b 1 of 3 33 % too few bob, cy" in tables["Item analysis"]
-    assert "softmax The maximum is not taken off. 2 bob, cy" in tables["Mistakes"]
+    assert "softmax The maximum is not taken off. 2 bob, cy" in tables["Known mistakes"]
 
 
 def test_a_long_list_of_students_is_folded():

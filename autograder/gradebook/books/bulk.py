@@ -18,9 +18,9 @@ from traitlets.config import Config
 from ...grading.tasks import Task
 from ...lessons import Day
 from ..policy.class_tables import book_class
+from ..policy.timestamps import submitted_at
 from .class_folder import ClassFolder
 from .gradebook import enter_day, one_engine
-from .reading import submitted_at
 from .settings import configure
 
 Progress = Callable[[str], None]
@@ -81,7 +81,7 @@ def _run(
     converter = kind(coursedir=_ClassDirectory(config=config, log=log), config=config, log=log)
     converter.force = True
     converter.students, converter.words, converter.progress = students, log.words, progress
-    with one_engine(), warnings.catch_warnings(), contextlib.suppress(NbGraderException):  # what went wrong is told below, by name
+    with one_engine(), warnings.catch_warnings(), contextlib.suppress(NbGraderException):  # errors are reported below, by name
         warnings.simplefilter("ignore")
         converter.start()
     if progress is not None and log.words.student:

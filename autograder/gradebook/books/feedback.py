@@ -122,7 +122,7 @@ def mathml(tex: str, *, display: bool) -> str:
 
     try:
         return str(convert(html.unescape(tex).strip(), display="block" if display else "inline"))
-    except Exception:  # the library names no base class for its errors, and a formula is no reason to lose a page
+    except Exception:  # the library names no base class for its errors, and one formula must not cost a page
         return f"<code>{html.escape(html.unescape(tex))}</code>"
 
 

@@ -66,7 +66,7 @@ def check_gradebook(db_url: str) -> None:
         url = make_url(db_url)
     except ArgumentError:
         form = "give the path of a file, or a URL such as postgresql://user@host/name"
-        raise CourseError(f"{db_url!r} is no database: {form}") from None
+        raise CourseError(f"{db_url!r} is not a database: {form}") from None
     if url.get_backend_name() == "sqlite":
         if url.database and url.database != ":memory:":
             _check_file(Path(url.database))
@@ -83,11 +83,11 @@ def enter_day(day: Day, db_url: str) -> None:
     path = _file_of(db_url)
     if path is None:
         _prepare_server(db_url)
-    with _desk(path) as desk:
-        if path is not None and desk is not None and not (path.exists() and path.stat().st_size):
-            _make_file(path, desk)
+    with _temporary_folder(path) as temporary:
+        if path is not None and temporary is not None and not (path.exists() and path.stat().st_size):
+            _make_file(path, temporary)
         if not _has_day(day, db_url):
-            _enter_day(day, db_url, desk)
+            _enter_day(day, db_url, temporary)
     if not source_path(day).exists():  # formgrader lists the days of which there is one
         build_source(day)
 
@@ -170,9 +170,9 @@ def _there(db_url: str, table: str) -> Iterator[Connection | None]:
     engine.dispose()
 
 
-def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
+def _enter_day(day: Day, db_url: str, temporary: Path | None) -> None:
     try:
-        release_bytes(day, db_url, desk)
+        release_bytes(day, db_url, temporary)
     except CourseError as error:
         if "there are submissions associated" not in str(error):
             raise
@@ -183,7 +183,7 @@ def _enter_day(day: Day, db_url: str, desk: Path | None) -> None:
 
 
 @contextlib.contextmanager
-def _desk(path: Path | None) -> Iterator[Path | None]:
+def _temporary_folder(path: Path | None) -> Iterator[Path | None]:
     """Yield a folder to work in beside the gradebook's file, after removing those of killed runs. None for a server's database."""
     if path is None:
         yield None
@@ -202,11 +202,11 @@ def _file_of(db_url: str) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:") else None
 
 
-def _make_file(path: Path, desk: Path) -> None:
+def _make_file(path: Path, temporary: Path) -> None:
     """Make an empty gradebook, complete in the work folder first: a killed nbgrader leaves an incomplete one."""
     from sqlalchemy import create_engine
 
-    made = desk / path.name
+    made = temporary / path.name
     engine = create_engine(gradebook_url(made))
     with engine.begin() as connection:
         _make_tables(connection)
@@ -291,8 +291,8 @@ def _trouble(error: sqlite3.DatabaseError) -> str:
     if code in NOT_READABLE:
         return f"cannot be opened ({error}): look at its permissions and those of its folder"
     if code in NO_DATABASE:
-        return f"is no gradebook ({error}): move it away, or name another with --db"
-    return f"cannot be read ({error}): try again, and keep a copy of it"
+        return f"is not a gradebook ({error}): move it away, or name another with --db"
+    return f"cannot be read ({error}): make a copy of it and try again"
 
 
 def _check_server(db_url: str, shown: str) -> None:
@@ -315,7 +315,7 @@ def _check_version(name: str, tables: set[str], versions: list[str]) -> None:
     if not tables:
         return
     if not versions or "submitted_assignment" not in tables:
-        raise CourseError(f"{name} is a database but no gradebook: move it away, or name another with --db")
+        raise CourseError(f"{name} is a database, but not a gradebook: move it away, or name another with --db")
     if versions != [schema_version()]:
         raise CourseError(
             f"{name} is a gradebook of schema version {versions[0]}, this nbgrader reads {schema_version()}: "

@@ -107,7 +107,7 @@ class Known:
         """Give a submitted cell the type, metadata and locked source of the gradebook's; a student's answer keeps its text."""
         note = ""
         if self.locked and (cell.source != self.source or cell.cell_type != self.cell_type):
-            note = "This cell had been changed; here it stands as it was given out."
+            note = "This locked cell was changed; it is shown as it was released."
             cell.source = self.source
         if cell.cell_type != self.cell_type:
             cell.cell_type = self.cell_type
@@ -119,7 +119,7 @@ class Known:
 
     def fresh(self) -> NotebookNode:
         new = code_cell if self.cell_type == "code" else markdown_cell
-        note = "This cell was missing; it has been put back."
+        note = "This cell was missing; it has been restored."
         return new(self.source, metadata=self.metadata(note))
 
 

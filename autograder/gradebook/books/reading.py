@@ -16,7 +16,6 @@ import glob
 import html
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbformat import NotebookNode
-from nbgrader import utils
 from nbgrader.converters import Autograde, NbGraderException
 
 from ...base.errors import CourseError
@@ -33,14 +31,13 @@ from ...lessons import Day, find_day, release_notebook_path
 from ...lessons.notebooks import copy_figures
 from ...sandbox.submission import BadSubmission, cell_source, load_notebook
 from ..policy.class_tables import book_class
+from ..policy.timestamps import submitted_at
 from .cells import code_cell, markdown_cell, notebook
 from .gradebook import check_gradebook, enter_day
 from .sanitising import is_plain
 
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RISKY = re.compile(r"[<&]")
-TIME = re.compile(r"[\d:. T+-]+ ?(?:[A-Za-z][\w+-]*(?:/[A-Za-z][\w+-]*)*)?")
-"""The form of a time. A zone has a name and not a path, because its reader would open any file."""
 SECRET, MAX_SECRET = "submission_secret.txt", 512
 MAX_CELL_CHARACTERS = 50_000
 MAX_MARKDOWN_CHARACTERS = 5_000
@@ -220,18 +217,6 @@ def _date(path: Path) -> str:
         return datetime.datetime.fromtimestamp(path.stat().st_mtime, tz=datetime.UTC).date().isoformat()
     except (OSError, ValueError, OverflowError):  # no file, or a time that no calendar has
         return ""
-
-
-def submitted_at(folder: Path) -> Any:
-    """Return the time in timestamp.txt; None if the file is missing or its content is not a time."""
-    path = folder / "timestamp.txt"
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode) or path.stat().st_size > 1000:
-            return None
-        text = path.read_text(encoding="utf-8").strip()
-        return utils.parse_utc(text) if TIME.fullmatch(text) else None
-    except (OSError, ValueError, ArithmeticError, TypeError, AttributeError):  # what dateutil raises, it does not say
-        return None
 
 
 def copy_marks(source: Path, target: Path) -> None:

@@ -26,11 +26,12 @@ from ...grading.records import Record
 from ...grading.tasks import Task
 from ...lessons import Day
 from ..policy.deadlines import due_dates, extensions
+from ..policy.timestamps import submitted_at
 from . import pages
 from .cells import notebook_text
 from .gradebook import enter_day
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
-from .reading import put_beside, release_notebook, submitted_at, submitted_notebook
+from .reading import put_beside, release_notebook, submitted_notebook
 
 if TYPE_CHECKING:
     from .bulk import ClassFolder
@@ -40,7 +41,7 @@ MAX_LOST = 3
 PATIENCE_SECONDS = 180.0
 """The seconds for one submission after everything else is done: the limit for a database that neither answers nor refuses."""
 DATABASE_ERRORS = ("OperationalError", "InterfaceError", "DatabaseError", "InternalError", "ProgrammingError", "OSError")
-GONE = "the gradebook does not answer any more; `autograder grade --resume` stores what is graded"
+GONE = "the gradebook no longer answers; `autograder grade --resume` stores the graded submissions"
 STUDENT, SUBMISSION, NOTEBOOK = api.Student.__table__, api.SubmittedAssignment.__table__, api.SubmittedNotebook.__table__
 GRADE, COMMENT = api.Grade.__table__, api.Comment.__table__
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from ...grading.tasks import find_tasks, id_key, is_student_id, student_folders
 from ...lessons import Day, syllabus
 from ...sandbox.submitted_file import file_sha256
 from ..policy.roster import Roster
+from ..policy.timestamps import submitted_at
 from . import naming
 from .archives import Member, Refused, members, printable
 
@@ -98,7 +98,7 @@ class Notes:
                     if when:
                         datetime.datetime.fromisoformat(when)  # a time that is none is found here, and not in a report
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
-            raise CourseError(f"{self.path} is damaged: move it away; times of collection begin anew") from None
+            raise CourseError(f"{self.path} is damaged: move it away, then times of collection start again") from None
 
     def save(self) -> None:
         table = {f"{student}/{slug}": asdict(entry) for (student, slug), entry in sorted(self.entries.items())}
@@ -133,7 +133,7 @@ class Collector:
                 candidates.setdefault((found.claim.student, found.day.slug), []).append(found)
         try:
             for several in candidates.values():
-                # Oldest first: each is kept behind the next one.
+                # Oldest first: each is stored when the next one replaces it.
                 for found in sorted(several, key=lambda f: f.rank):
                     outcomes.append(self.put_safely(found, source.name, form))
         finally:
@@ -147,7 +147,7 @@ class Collector:
         except Refused as refused:
             return Outcome("refused", str(refused))
         except OSError as error:
-            return Outcome("refused", f"{printable(found.member.name)}: cannot be kept ({error.strerror}); mend that and collect again")
+            return Outcome("refused", f"{printable(found.member.name)}: cannot be stored ({error.strerror}): fix that and collect again")
 
     def look_at(self, member: Member | Refused, form: str, day: Day | None) -> Found:
         """Return a file with its student and its day. Raises Refused."""
@@ -155,7 +155,7 @@ class Collector:
             raise member
         claim = naming.FORMS[form](member.name)
         if claim is None:
-            raise Refused(member.name, f"cannot tell whose it is; expected {naming.EXPECTED[form]}")
+            raise Refused(member.name, f"cannot tell which student it is of; expected {naming.EXPECTED[form]}")
         claim = self.enrolled(claim, member.name)
         known = self.ids.setdefault(id_key(claim.student), claim.student)
         if known != claim.student:
@@ -205,13 +205,13 @@ class Collector:
             kept = self.keep(claim.student, slug, content, new.member_time)
             if kept.exists() and all(e["sha256"] != new.sha256 for e in old.earlier):
                 old.earlier.append({"sha256": new.sha256, "seen": new.seen, "kept": kept.relative_to(self.root).as_posix()})
-            return Outcome("older", f"{who}: older than what is there, kept as {kept.relative_to(self.root)}")
+            return Outcome("older", f"{who}: older than the current file, stored as {kept.relative_to(self.root)}")
         kept = self.keep(claim.student, slug, there, old.seen if old else "")
         was = {"sha256": hashlib.sha256(there).hexdigest(), "seen": old.seen if old else "", "kept": kept.relative_to(self.root).as_posix()}
         new.earlier = [*(old.earlier if old else []), was]
         write_whole(target, content)
         self.note(target, claim.student, slug, new)
-        return Outcome("newer", f"{who}: newer; the one before is kept as {kept.relative_to(self.root)}")
+        return Outcome("newer", f"{who}: newer; the previous file is stored as {kept.relative_to(self.root)}")
 
     def seen_again(self, old: Entry) -> Entry:
         """Return the known facts about a file that was already there, with the time that a person has given now, if any."""
@@ -236,7 +236,7 @@ class Collector:
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"
             if task.path.is_symlink() or not task.path.is_file():
-                outcomes.append(Outcome("refused", f"{who}: {task.path.name} is missing, or no plain file"))
+                outcomes.append(Outcome("refused", f"{who}: {task.path.name} is missing, or not a plain file"))
                 continue
             digest = file_sha256(task.path)
             old = self.notes.entries.get((task.student, task.day.slug))
@@ -245,28 +245,14 @@ class Collector:
                 outcomes.append(Outcome("same", f"{who}: unchanged"))
                 continue
             entry = Entry(digest, self.now, "nbgrader", earlier=old.earlier if old else [], at_given=self.at_given)
-            entry.handed_in = handed_in(task.path.parent)
+            if (when := submitted_at(task.path.parent)) is not None:
+                entry.handed_in = when.replace(tzinfo=datetime.UTC).isoformat()
             if old is not None:
                 entry.earlier = [*old.earlier, {"sha256": old.sha256, "seen": old.seen, "kept": ""}]
             self.note(task.path, task.student, task.day.slug, entry)
             outcomes.append(Outcome("newer" if old else "new", f"{who}: noted"))
         self.notes.save()
         return outcomes
-
-
-STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) UTC")
-
-
-def handed_in(folder: Path) -> str:
-    """Return the time in nbgrader's timestamp.txt, ISO 8601 with zone; "" if the file is missing or contains anything else."""
-    path = folder / "timestamp.txt"
-    try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > 1000:
-            return ""
-        found = STAMP.fullmatch(path.read_text(encoding="utf-8").strip())
-        return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.UTC).isoformat() if found else ""
-    except (OSError, ValueError):
-        return ""
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:

@@ -29,7 +29,7 @@ def parse_time(text: str) -> datetime.datetime:
     try:
         when = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
-        raise CourseError(f"{text!r} is no time: give {FORM}") from None
+        raise CourseError(f"{text!r} is not a valid time: give {FORM}") from None
     if len(text.strip()) == 10:
         when = when.replace(hour=23, minute=59, second=59)
     return when.astimezone() if when.tzinfo is None else when
@@ -97,32 +97,33 @@ class Lateness:
     """The lateness of a submission. by: how much at the most; said_by: the platform, nbgrader's timestamp, or the time of collecting.
 
     unknown: the time from the due date to the first sight of it, if no submission time is known; it is then not called late.
+    collected: False if it was graded in its place, so that no collector has seen it.
     """
 
     late: bool
     by: datetime.timedelta | None = None
     said_by: str = ""
     unknown: datetime.timedelta | None = None
+    collected: bool = True
 
     @property
     def text(self) -> str:
         if self.unknown is not None:
-            return f"collected {duration(self.unknown)} after the due date; when it was handed in is not known"
+            seen = f"collected {duration(self.unknown)} after the due date" if self.collected else "not collected"
+            return f"{seen}; the time of submission is unknown"
         if not self.late:
             return ""
-        return f"late, says {self.said_by}" if self.by is None else f"late by {duration(self.by)}"
+        return f"late according to {self.said_by}" if self.by is None else f"late by {duration(self.by)}"
 
 
-def lateness(entry: Entry | None, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
-    """Return the lateness of a submission, or None if nothing is known about its time.
+def lateness(entry: Entry, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
+    """Return the lateness of a collected submission, or None if nothing is known about its time.
 
     The platform saw the submission itself, the collector only its download. So the time of collecting proves that something came in time;
     it proves lateness only if a person has given it (`--at`) as the latest time of submission. nbgrader's timestamp, which the student's
     own process writes, is believed if it says late. The platform knows nothing of an extension that was given here: if it calls something
     late, the extension is checked as well.
     """
-    if entry is None:
-        return None
     if entry.lms_late is not None and (extension is None or not entry.lms_late):
         return Lateness(entry.lms_late, None, entry.source.capitalize())
     dates = [when for when in (due, extension) if when is not None]
@@ -136,6 +137,14 @@ def lateness(entry: Entry | None, due: datetime.datetime | None, extension: date
     if entry.handed_in and max(dates) < datetime.datetime.fromisoformat(entry.handed_in) <= entry.seen_at:
         return Lateness(True, datetime.datetime.fromisoformat(entry.handed_in) - max(dates), "nbgrader's timestamp")
     return Lateness(False, unknown=by)
+
+
+def lateness_in_place(due: datetime.datetime | None, extension: datetime.datetime | None, now: datetime.datetime) -> Lateness | None:
+    """Return the lateness of a submission that was graded in its place and never collected: None until its due date, unknown after it."""
+    dates = [when for when in (due, extension) if when is not None]
+    if not dates or now <= max(dates):
+        return None
+    return Lateness(False, unknown=now - max(dates), collected=False)
 
 
 def duration(span: datetime.timedelta) -> str:

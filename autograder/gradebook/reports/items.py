@@ -6,26 +6,28 @@ Working times are not reported: no submission contains them, and a time that a n
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import StatisticsError, correlation
 
-from ...base.verdicts import INCONCLUSIVE, INFRASTRUCTURE, NOT_RUN, NOT_WRITTEN, SKIPPED, Verdict
+from ...base.verdicts import INCONCLUSIVE, INFRASTRUCTURE, NO_CELL, NOT_RUN, NOT_WRITTEN, SKIPPED, Verdict, only_stubs
 from ..lms.tables import harmless, written
 from ..results import ClassResults, Result
 
 MIN_TRIED, MIN_SIDE = 20, 3
 """The fewest tries, and the fewest on either side: below them a correlation is about single persons."""
 UNJUDGED = (SKIPPED, INCONCLUSIVE, INFRASTRUCTURE)
-KNOWN_MISTAKE = "Yours gives just what this mistake gives: "
+KNOWN_MISTAKE = "Your output matches a known mistake: "
 """The beginning of a verdict's cause if the answer is a mistake that the course knows (`mistakes.name_known_mistakes`)."""
 
 
 @dataclass(frozen=True)
 class ItemLine:
-    """One check over a class. tried: of `read` submissions, those whose exercise was begun, whose cell ran, and that could be judged.
+    """One check over a class. tried: of `read` submissions, those that have an answer and could be judged.
 
-    discrimination: in [-1, 1]; None if it would mean nothing. failed_by: students, by id.
+    not_begun, no_cell, not_run: the others, by the reason why they have no answer. discrimination: in [-1, 1]; None if it would mean
+    nothing. failed_by: students, by id.
     """
 
     check: str
@@ -33,6 +35,9 @@ class ItemLine:
     title: str
     hidden: bool
     read: int
+    not_begun: int
+    no_cell: int
+    not_run: int
     tried: int
     discrimination: float | None
     failed_by: tuple[str, ...]
@@ -62,7 +67,7 @@ class ItemLine:
             return "too few fail" if len(self.failed_by) < MIN_SIDE else "too few pass" if self.passed < MIN_SIDE else "all else is equal"
         if abs(self.discrimination) <= self.by_chance:
             return "may be chance"
-        return "" if self.discrimination > 0 else "look at this check: who fails it has more elsewhere"
+        return "" if self.discrimination > 0 else "look at this check: students who fail it score higher elsewhere"
 
 
 @dataclass(frozen=True)
@@ -74,40 +79,42 @@ class MistakeLine:
     students: tuple[str, ...]
 
 
-def all_say(words: str, verdicts: Sequence[Verdict]) -> bool:
-    """Return whether all checks of an exercise fail with the same words, as they do for a stub, or for a cell that did not run."""
-    told = [v for v in verdicts if v.outcome != SKIPPED and not v.message.startswith("not measured")]
-    return bool(told) and all(v.message.startswith(words) for v in told)
+def why_untried(verdicts: Sequence[Verdict]) -> str:
+    """Return the reason why an exercise has no answer to judge: NOT_WRITTEN, NO_CELL or NOT_RUN; "" if it has one.
 
-
-def is_begun(verdicts: Sequence[Verdict]) -> bool:
-    return bool(verdicts) and not all_say(NOT_WRITTEN, verdicts)
-
-
-def has_run(verdicts: Sequence[Verdict]) -> bool:
-    """Return whether there is an answer to judge: the exercise is begun and its cell ran to its end."""
-    return is_begun(verdicts) and not all_say(NOT_RUN, verdicts)
+    A check may catch an exception and report it in its own words, so one verdict that gives the reason is enough if no check passes.
+    """
+    if not verdicts or only_stubs(verdicts[0].exercise, list(verdicts)):
+        return NOT_WRITTEN
+    if any(v.passed for v in verdicts):
+        return ""
+    if any((v.cause or "").lower().startswith(NO_CELL) for v in verdicts):
+        return NO_CELL
+    return NOT_RUN if any(v.message.startswith(NOT_RUN) for v in verdicts) else ""
 
 
 def item_lines(read: Sequence[Result]) -> list[ItemLine]:
     """Return a line for each check, in the order of the records. read: graded submissions that could be read."""
     tries: dict[str, list[tuple[Result, Verdict]]] = {}
+    reasons: dict[str, Counter[str]] = {}
     for result in read:
         for exercise in result.exercises:
             verdicts = result.record.exercise(exercise.exercise)
-            judged = [v for v in verdicts if v.outcome not in UNJUDGED] if has_run(verdicts) else []
+            reason = why_untried(verdicts)
+            reasons.setdefault(exercise.exercise, Counter())[reason] += 1
             for verdict in verdicts:
-                tries.setdefault(verdict.check, [])
-            for verdict in judged:
-                tries[verdict.check].append((result, verdict))
+                tried = tries.setdefault(verdict.check, [])
+                if not reason and verdict.outcome not in UNJUDGED:
+                    tried.append((result, verdict))
     known = {v.check: v for result in read for v in result.record.verdicts}
-    return [
-        ItemLine(
-            name, known[name].exercise, known[name].title, known[name].hidden, len(read), len(pairs), discrimination(pairs),
-            tuple(sorted(result.record.student for result, v in pairs if not v.passed)),
-        )
-        for name, pairs in tries.items()
-    ]  # fmt: skip
+    lines = []
+    for name, pairs in tries.items():
+        check, why = known[name], reasons[known[name].exercise]
+        lines.append(ItemLine(
+            name, check.exercise, check.title, check.hidden, len(read), why[NOT_WRITTEN], why[NO_CELL], why[NOT_RUN],
+            len(pairs), discrimination(pairs), tuple(sorted(result.record.student for result, v in pairs if not v.passed)),
+        ))  # fmt: skip
+    return lines
 
 
 def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
@@ -153,13 +160,15 @@ def readable(results: Sequence[Result]) -> list[Result]:
 def items_csv(results: ClassResults) -> bytes:
     """Return a row for each check of each day."""
     rows: list[Sequence[object]] = [
-        ("day", "exercise", "check", "title", "hidden", "submissions", "tried", "passed", "share", "discrimination", "note", "failed_by")
-    ]
+        ("day", "exercise", "check", "title", "hidden", "submissions", "not_begun", "cell_missing", "cell_not_run",
+         "tried", "passed", "share", "discrimination", "note", "failed_by")
+    ]  # fmt: skip
     for day in results.days:
         for line in item_lines(readable(results.by_day[day])):
             numbers = ("" if n is None else f"{n:.3f}" for n in (line.share, line.discrimination))
             rows.append((
-                day.slug, line.exercise, line.check, line.title, "yes" if line.hidden else "", line.read, line.tried, line.passed,
+                day.slug, line.exercise, line.check, line.title, "yes" if line.hidden else "",
+                line.read, line.not_begun, line.no_cell, line.not_run, line.tried, line.passed,
                 *numbers, line.words, harmless(" ".join(line.failed_by)),
             ))  # fmt: skip
     return written(rows)

@@ -25,6 +25,11 @@ def all_encodable(value: Any) -> Any:
     return value
 
 
+def cell_title(name: str) -> str:
+    """Return a cell's name in a message, `cell softmax` or `cell 2`: a cell that defines nothing is named by its number."""
+    return name if name.startswith("cell ") else f"cell {name}"
+
+
 def json_may_hold_a_half_pair(raw: bytes) -> bool:
     """Return whether JSON may hold half of a surrogate pair: only an escape in it can be one."""
     return b"\\ud" in raw or b"\\uD" in raw
