@@ -28,7 +28,7 @@ Suspects = Sequence[tuple[Any, str]]
 class Student(Protocol):
     """The `student` of a check: the student's functions, in this process (`local.py`) or in a worker (`remote_student.py`).
 
-    `student.f(x)` calls a function: its arguments and results cross as data, and a result that is no data remains with the student's
+    `student.f(x)` calls a function: its arguments and results cross as data, and a result that is not data remains with the student's
     code and is a handle here. A handle's attributes and items are read and set, its methods are called, `len`, `in`, `for`, `next`,
     `bool` and `with` work. `==` of two handles is True if they are one object; values are compared as data. A `with` never swallows an
     exception of the check's.
@@ -37,7 +37,7 @@ class Student(Protocol):
     def __getattr__(self, name: str) -> Any: ...
 
     def value(self, name: str) -> Any:
-        """Return the value of a student's name that is no function: data, or a handle of a class or an object."""
+        """Return the value of a student's name that is not a function: data, or a handle of a class or an object."""
         ...
 
     def play(self, story: Any, *, stop: bool = True) -> list[Any]:

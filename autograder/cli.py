@@ -130,7 +130,7 @@ def main() -> None:
         if error.errno not in MACHINES:
             raise
         where = f"{error.filename}: " if error.filename is not None else ""
-        stderr.print(f"autograder: {where}{error.strerror}: mend that and run it again", markup=False, highlight=False, soft_wrap=True)
+        stderr.print(f"autograder: {where}{error.strerror}: fix that and run it again", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
     except Exception as error:
         if not is_of_database(error):

@@ -62,7 +62,7 @@ def has_changed(topic: str, commit: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the files that are made from others.")
     parser.add_argument("--tables", choices=("changed", "all", "none"), default="changed", help="of known mistakes")
-    parser.add_argument("--check", action="store_true", help="fail where a file was not what it is made to be")
+    parser.add_argument("--check", action="store_true", help="fail if a generated file is out of date")
     asked = parser.parse_args()
     before = contents()
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
@@ -72,7 +72,7 @@ def main() -> None:
         write()
         print(f"written: {names}")
     if asked.check and (changed := [name for name, content in contents().items() if before.get(name) != content]):
-        raise SystemExit(f"These files were not what they are made from; commit them as they are now: {', '.join(changed)}")
+        raise SystemExit(f"These generated files were out of date; commit them as they are now: {', '.join(changed)}")
 
 
 def contents() -> dict[str, bytes]:

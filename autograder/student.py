@@ -173,13 +173,13 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
     try:
         report = importlib.import_module(f"{__package__}.certification.written_tests.report")  # a day that is handed out comes without it
     except ModuleNotFoundError:
-        show_line("This copy of the course comes without the versions that a test is held against; `judge_test` works in a clone.")
+        show_line("This copy of the course has no solutions to judge a test on: use `judge_test` in a clone of the course.")
         return
     with OutputArea() as place:
-        place.say("Your test meets the first version.")
+        place.say("Judging your test on the first version.")
 
         def progress(done: int, total: int) -> None:
-            place.say(f"Your test has met {done} of {total} versions.")
+            place.say(f"Judged your test on {done} of {total} versions.")
 
         try:
             place.put(report.shown(report.report_on_function(exercise, test, _caller_namespace(), progress)))
@@ -221,7 +221,7 @@ def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dic
     fail = [name for name in names if name in beneath and known.get(name) is False]
     if fail:
         have = "has failing checks" if len(fail) == 1 else "have failing checks"
-        return f"{exercise} uses {' and '.join(fail)}, which {have}: mend that first, here it may be right."
+        return f"{exercise} uses {' and '.join(fail)}, which {have}: fix that first, this function may be correct."
     unknown = [name for name in names if name in beneath and name not in known]
     if unknown:
         calls = " and ".join(f'check("{name}")' for name in unknown)

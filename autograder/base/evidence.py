@@ -27,18 +27,18 @@ FACTORS = {
 def of_type(got: Any) -> str | None:
     """Explain a result that should be a tensor and is none."""
     if got is None:
-        return "The function gave None: is a `return` missing?"
+        return "The function returned None: is a `return` missing?"
     if isinstance(got, tuple) and len(got) == 2 and all(isinstance(part, Tensor) for part in got):
-        return "Two tensors came back. `max(dim=...)`, `min`, `sort` and `topk` give values and indices: take the one you want."
+        return "The function returned two tensors. `max(dim=...)`, `min`, `sort` and `topk` return values and indices: take one of them."
     name = getattr(got, "type_name", None)
     if name in ("max", "min", "sort", "topk", "kthvalue", "mode", "median"):
-        return f"`{name}` along a dimension gives values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
+        return f"`{name}` along a dimension returns values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
     if isinstance(got, tuple):
-        return f"A tuple of {len(got)} came back: is there a comma too many behind `return`?"
+        return f"The function returned a tuple of {len(got)}: is there an extra comma after `return`?"
     if isinstance(got, list):
-        return "A list came back: make a tensor of it."
+        return "The function returned a list: convert it to a tensor."
     if (name or type(got).__name__) in ("ndarray", "float64", "float32", "int64"):
-        return "A number or array of numpy's came back: torch's own functions give tensors, and `torch.as_tensor` makes one of it."
+        return "The function returned a numpy number or array: use torch's own functions, or convert it with `torch.as_tensor`."
     return None
 
 
@@ -74,8 +74,8 @@ def _a_part(got: Tensor, want: Tensor) -> str | None:
     for start, at_end in ((0, "last"), (gap, "first")):
         if len(less.unique()) > 1 and _near(less, more.narrow(dim, start, size)):
             if missing:
-                return f"What is there is right; in dimension {dim} the {at_end} {_of(gap)} missing."
-            return f"What is wanted is there; in dimension {dim} the {at_end} {_of(gap)} too many."
+                return f"The numbers that are there are right; in dimension {dim} the {at_end} {_of(gap)} missing."
+            return f"The expected numbers are all there; in dimension {dim} the {at_end} {_of(gap)} too many."
     return None
 
 
@@ -113,7 +113,7 @@ def of_texts(got: str, want: str) -> str | None:
     if want.startswith(got):
         return f"The text is right as far as it goes; its end is missing: {want[len(got) :][:40]!r}."
     if want and got.startswith(want):
-        return f"The text is right at first; behind it stands {got[len(want) :][:40]!r}."
+        return f"The text is right at first; after it comes {got[len(want) :][:40]!r}."
     return None
 
 
@@ -149,9 +149,9 @@ def _turned(g: Tensor, w: Tensor) -> str | None:
 def _in_wrong_places(g: Tensor, w: Tensor) -> str | None:
     if g.shape[-1:] and g.shape[-1] > 1 and len(w.unique()) > 2:
         if _near(g.sort(dim=-1).values, w.sort(dim=-1).values):
-            return "The numbers of each row are right, and stand in the wrong places of it."
+            return "The numbers of each row are right, but in the wrong places of the row."
         if _near(g.flatten().sort().values, w.flatten().sort().values):
-            return "The numbers are right, and stand in the wrong places."
+            return "The numbers are right, but in the wrong places."
     return None
 
 

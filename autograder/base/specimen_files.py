@@ -53,7 +53,7 @@ class Listed:
     """The line of its head, from 1."""
     text: str
     fault: str = ""
-    """The reason why there is no text."""
+    """The reason if the text is missing."""
 
     @property
     def right(self) -> bool:
@@ -91,7 +91,7 @@ def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
         found = [each for path in sorted((folder / topic).glob("*.py")) for each in listed(path, topic)]
         count = Counter(each.file for each in found)
         for each in sorted(found, key=lambda each: (not each.right, each.file)):
-            twice = "this name stands twice in its topic" if count[each.file] > 1 else ""
+            twice = "this name occurs twice in its topic" if count[each.file] > 1 else ""
             yield replace(each, fault=each.fault or twice)
 
 
@@ -100,7 +100,7 @@ def sections(path: Path) -> dict[str, str]:
     head, *found = SECTION.split(path.read_text(encoding="utf-8"))
     names, texts = found[::2], found[1::2]
     if head.strip() or len(set(names)) < len(names):
-        raise CourseError(f"{path}: each section has a head `# === name`, and each name stands once")
+        raise CourseError(f"{path}: each section needs a head `# === name`, and each name may occur only once")
     return {name: text.rstrip() + "\n" for name, text in zip(names, texts, strict=True)}
 
 
@@ -148,7 +148,7 @@ def whole(part: Part, found: list[Part], path: Path, topic: str) -> Listed:
         return made(part.body)
     base = next((other for other in found if other.name == part.base), None)
     if base is None or base.base is not None or not base.name.startswith("right_"):
-        return made([], f"{part.base} is no right version that stands whole in this file")
+        return made([], f"{part.base} is not a correct version given in full in this file")
     try:
         return made(edited(base.body, part.body))
     except CourseError as error:
@@ -162,14 +162,14 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
         old = [line for sign, line in place if sign != "+"]
         starts = [start for start in range(len(base)) if base[start : start + len(old)] == old]
         if not old:
-            raise CourseError(f"`{place[0][1].strip()}` is added, and no line that stays says where")
+            raise CourseError(f"`{place[0][1].strip()}` is added, but no unchanged line says where")
         if len(starts) != 1:
-            raise CourseError(f"`{old[0].strip()}`, with the lines below it, must stand there once, not {len(starts)} times")
+            raise CourseError(f"`{old[0].strip()}`, with the lines below it, must occur there once, not {len(starts)} times")
         exchanged.append((starts[0], starts[0] + len(old), [line for sign, line in place if sign != "-"]))
     lines, done = [], 0
     for start, end, new in sorted(exchanged):
         if start < done:
-            raise CourseError(f"`{base[start].strip()}` is exchanged in two places")
+            raise CourseError(f"`{base[start].strip()}` is replaced in two places")
         lines += [*base[done:start], *new]
         done = end
     return lines + base[done:]

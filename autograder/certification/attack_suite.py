@@ -135,7 +135,7 @@ def read_attack(name: str, text: str, exercises: dict[str, float]) -> Attack:
     pieces = PART.split(text[match.end() :])
     parts = [("cell", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
     if name.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
-        raise CourseError(f"{name}: a kind of attack or of part that there is not")
+        raise CourseError(f"{name}: unknown kind of attack or part")
     named = frozenset(filter(None, re.split(r", ", less or "")))
     return Attack(name, tries_to, names, float(points), named, tuple((k, s) for k, s in parts if s.strip()))
 
@@ -185,7 +185,7 @@ class Place:
 
 @contextmanager
 def attacked_class(day: Day) -> Iterator[Place]:
-    """Yield a class of one right neighbour and one attacker, in a folder of its own, readable by everybody who can reach it."""
+    """Yield a class of one right neighbour and one attacker, in a folder of its own that every user can read."""
     with tempfile.TemporaryDirectory(prefix="autograder-attacks-") as folder, ExitStack() as stack:
         root = Path(folder)
         root.chmod(0o755)
@@ -277,10 +277,10 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
     result = Result(attack.name, attack.kind, attack.tries_to, due(attack, record), record.points, round(seconds, 2), record.status)
     trouble = result.trouble
     if record.infrastructure is not None:
-        trouble.append(f"taken for a fault of the grader: {record.infrastructure[:200]}")
+        trouble.append(f"reported as a fault of the grader: {record.infrastructure[:200]}")
     if abs(record.points - result.due) > 1e-6:
         missing = "; ".join(f"{v.check}: {v.message}"[:200] for v in record.verdicts if v.failed and v.exercise in attack.honest)
-        trouble.append(f"{record.points:g} points where {result.due:g} were due{f' ({missing})' if missing else ''}")
+        trouble.append(f"{record.points:g} points where {result.due:g} were expected{f' ({missing})' if missing else ''}")
     failed = {v.check for v in record.verdicts if v.failed}
     if attack.less and not attack.less <= failed:
         trouble.append(f"passed {', '.join(sorted(attack.less - failed))}")
@@ -325,13 +325,13 @@ def record_trouble(record: Record, place: Place) -> list[str]:
     path = record_path(place.root / "records", record.student, record.slug)
     trouble = []
     if read_record(path).points != record.points:
-        trouble.append("the record's file says something else")
+        trouble.append("the record's file differs from the record")
     if path.stat().st_size > 1_000_000:
-        trouble.append(f"the record has {path.stat().st_size / 1e6:.0f} MB")
+        trouble.append(f"the record takes {path.stat().st_size / 1e6:.0f} MB")
     for score in record.scores:
         page = html_table(score.exercise, record.exercise(score.exercise), score.points, score.max_points)
         if "<script" in page or "<img" in page:
-            trouble.append("markup of the submission's stands in the feedback")
+            trouble.append("the feedback contains markup of the submission")
     return trouble
 
 

@@ -79,7 +79,7 @@ class Judgement:
     as_due: bool
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
-    desk: list[Verdict] = field(default_factory=list)
+    at_notebook_seed: list[Verdict] = field(default_factory=list)
     """All verdicts with the notebook's seed, of a wrong specimen whose judging did not stop at the first failure."""
     nearest_limit: float = 0.0
     """The largest share of a time limit that one of its cells or calls has used."""
@@ -170,7 +170,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
     cells.append(Cell(specimen.file, specimen.source))
     failed: list[Verdict] = []
-    desk: list[Verdict] = []
+    at_notebook_seed: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
     for seed in seeds:
         far = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
@@ -186,7 +186,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
                 verdicts = until_one_fails(specimen.topic, selected, far, seed)
             else:
                 verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
-                desk = verdicts if seed == NOTEBOOK_SEED else desk
+                at_notebook_seed = verdicts if seed == NOTEBOOK_SEED else at_notebook_seed
             here = [v for v in verdicts if v.failed]
         finally:
             far.close()
@@ -196,7 +196,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     if specimen.right:
         return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
     note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
-    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note, desk=desk)
+    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note, at_notebook_seed=at_notebook_seed)
 
 
 def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
@@ -369,7 +369,7 @@ def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> No
         result.wrong_killed += judgement.as_due
         if not judgement.as_due:
             result.survivors.append({**entry, "reason": judgement.note})
-        says, reasons = naming(specimen, judgement.desk) if ours else (False, [])
+        says, reasons = naming(specimen, judgement.at_notebook_seed) if ours else (False, [])
         result.named += says
         result.misnamed += [{**entry, "reason": reason} for reason in reasons]
 
@@ -417,10 +417,10 @@ def require_commit() -> None:
     try:
         changed = changed_files()
     except (OSError, subprocess.CalledProcessError):
-        raise CourseError("--into publishes figures with the commit they were made of, and here is no git repository") from None
+        raise CourseError("--into records the commit of the figures, but this folder is not a git repository") from None
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise CourseError(f"--into publishes figures with the commit they were made of: commit {changed[0]}{more} first")
+        raise CourseError(f"--into records the commit of the figures: commit {changed[0]}{more} first")
 
 
 def changed_files() -> list[str]:

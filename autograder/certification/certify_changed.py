@@ -122,7 +122,7 @@ def changed_input(topic: str, commit: str | None) -> str:
     if not commit:
         return "it never was"
     if not is_commit(commit):
-        return f"at {commit!r}, which is no commit of this repository"
+        return f"at {commit!r}, which is not a commit of this repository"
     differ = differing(commit)
     for path in sorted({*verdict_inputs.files(topic), CERTIFIER} & differ):
         if means_otherwise(path, commit):

@@ -33,7 +33,7 @@ def naming(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]
     """Return whether a failing version's own mistake is named, and the messages about it that nobody has confirmed."""
     found = mistakes.profile(verdicts)
     says = mistakes.recognised(specimen.topic, specimen.exercise, found, hidden=True)
-    reasons = [f"told of another mistake: {says}"] if says and specimen.says not in says else []
+    reasons = [f"reported as another mistake: {says}"] if says and specimen.says not in says else []
     reviewed, _ = read_claims(specimen.topic)
     reasons += [f"not reviewed: {claim}" for claim in claims(verdicts) if specimen.file not in reviewed.get(claim, [])]
     return bool(says and not reasons), reasons
@@ -63,11 +63,11 @@ def read_claims(topic: str) -> tuple[Claims, Claims]:
 
 def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
     """Write the tables and the list of claims of a topic. Return the numbers of distinguishable mistakes and of pairs to review."""
-    wrong = [j for j in judgements if not j.specimen.right and j.desk]
+    wrong = [j for j in judgements if not j.specimen.right and j.at_notebook_seed]
     for hidden in (False, True):
         rows = []
         for judgement in wrong:
-            verdicts = [v for v in judgement.desk if hidden or not v.hidden]
+            verdicts = [v for v in judgement.at_notebook_seed if hidden or not v.hidden]
             rows.append((judgement.specimen.exercise, judgement.specimen.file, judgement.specimen.says, mistakes.profile(verdicts)))
         made = mistakes.unchanged(mistakes.table(rows), mistakes.known(topic, hidden))
         path = mistakes.table_path(topic, hidden)
@@ -77,7 +77,7 @@ def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
     reviewed: Claims = {}
     unreviewed: Claims = {}
     for judgement in wrong:
-        for claim in claims(judgement.desk):
+        for claim in claims(judgement.at_notebook_seed):
             place = reviewed if judgement.specimen.file in before.get(claim, []) else unreviewed
             place.setdefault(claim, []).append(judgement.specimen.file)
     stored = {"reviewed": reviewed, "unreviewed": unreviewed}

@@ -198,7 +198,7 @@ def name_known_mistakes(topic: str, verdicts: list[Verdict], *, hidden: bool, ag
         if says := recognised(topic, exercise, found, hidden=hidden):
             first = next((v for v in failed if v.outcome == "fail"), failed[0])
             text = " Or: ".join(_sentence(each) for each in says)
-            first.cause = f"Yours gives just what this mistake gives: {text}"
+            first.cause = f"Your output matches a known mistake: {text}"
             for verdict in failed:
                 if verdict is not first:
                     verdict.cause, verdict.same_as = None, first.title

@@ -116,13 +116,13 @@ def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed:
     checks = list(selected)
     verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
     if name_mistakes:
-        again = None if seed == NOTEBOOK_SEED else functools.partial(_with_the_desks_seed, topic, checks, student)
+        again = None if seed == NOTEBOOK_SEED else functools.partial(_with_the_notebook_seed, topic, checks, student)
         name_known_mistakes(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
     verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
     return [verdicts[c.name] for c in checks]
 
 
-def _with_the_desks_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
+def _with_the_notebook_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
     """Return an exercise's verdicts for the inputs of the saved fingerprints, [] after an InfrastructureFault.
 
     They name a mistake and change no verdict.
@@ -157,7 +157,7 @@ def _verdict_of(check: Check) -> Verdict:
 
 
 def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
-    """Return one check's verdict. Faults of our own (InfrastructureFault) pass through: they are no verdict on the student."""
+    """Return one check's verdict. Faults of our own (InfrastructureFault) pass through: they are not a verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
     if reason is not None:

@@ -28,20 +28,20 @@ def register(app: typer.Typer) -> None:
 
 def certify(
     topic: Annotated[str | None, typer.Argument(help="A topic (samplers), a day (day05), or `attacks`; all if left out.")] = None,
-    specimens: Annotated[Path | None, typer.Option(help="Another: <topic>/<exercise>.py, or <topic>/right_*.py and wrong_*.py.")] = None,
+    specimens: Annotated[Path | None, typer.Option(help="Folder of <topic>/<exercise>.py, or <topic>/right_*.py, wrong_*.py.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each specimen is judged with.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds for each specimen.")] = 3,
     jobs: Annotated[int | None, typer.Option(min=1, help="Specimens judged side by side; default: processors.")] = None,
-    learn: Annotated[bool, typer.Option(help="Make the tables by which mistakes are recognised, from the wrong versions.")] = False,
+    learn: Annotated[bool, typer.Option(help="Rebuild the tables of known mistakes from the incorrect solutions.")] = False,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
-    mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of what is right instead.")] = False,
+    mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of correct solutions instead.")] = False,
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
-    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one right version, as right_NAME.py.")] = "all",
-    share: Annotated[int, typer.Option(min=1, help="Of the mutants of all right versions one of so many is judged.")] = 12,
+    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one correct solution, as right_NAME.py.")] = "all",
+    share: Annotated[int, typer.Option(min=1, help="Judge one in N of the mutants of correct solutions.")] = 12,
     changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
-    minutes: Annotated[float, typer.Option(min=0, help="With --changed: about how long.")] = 8,
+    minutes: Annotated[float, typer.Option(min=0, help="With --changed: approximate duration.")] = 8,
     draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the number of an earlier draw.")] = None,
-    into: Annotated[Path | None, typer.Option(help="Put the topics judged, and the attacks, into this file of earlier results.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Merge the results into this file of earlier ones.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
     """Grade the grader: correct solutions must pass, incorrect ones must fail, attacks must score only their honest answers."""
@@ -129,7 +129,7 @@ def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
     results, chosen = drawn(secrets.randbelow(DRAWS) if draw is None else draw)
     with progress_bar("specimens", len(chosen.order)) as advance:
         judge_drawn(results, chosen, minutes=minutes, jobs=jobs, progress=followed_by(advance))
-    print_certification(list(results.values()), "Certification of what has changed, and a tenth of the rest", whole=False)
+    print_certification(list(results.values()), "Certification of changed specimens and a tenth of the rest", whole=False)
     print("\n".join(chosen.summary()))
     if not all(r.clean for r in results.values()):
         raise typer.Exit(1)

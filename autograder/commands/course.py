@@ -27,7 +27,7 @@ def chosen_days(day: str | None) -> list:
     found = find_day(day)
     if not found.ready:
         ready = ", ".join(d.slug for d in syllabus() if d.ready)
-        raise CourseError(f"day {found.number} ({found.topic}) is not there yet; ready are {ready}")
+        raise CourseError(f"day {found.number} ({found.topic}) is not available yet: choose one of {ready}")
     return [found]
 
 

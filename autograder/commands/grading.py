@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 console = Console()
 stderr = Console(stderr=True)
 SubmittedOption = Annotated[
-    Path, typer.Option(help="The folder of submissions, <student>/<day>/<day>.ipynb; all results go beside it.")
+    Path, typer.Option(help="Folder of submissions, <student>/<day>/<day>.ipynb; all results go beside it.")
 ]
 DatabaseOption = Annotated[
-    str | None, typer.Option("--db", help="The gradebook, a file or a URL; else gradebook.db beside the submissions.")
+    str | None, typer.Option("--db", help="Gradebook, a file or a URL; default: gradebook.db beside the submissions.")
 ]
 
 
@@ -61,16 +61,16 @@ def grade(
     day: DayArgument = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of the checks' inputs, to repeat a run; else one is drawn and kept in the records.")
+        int | None, typer.Option(min=0, help="Seed of the checks' inputs, to repeat a run; default: drawn, and stored in the records.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep records of files that have not changed.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Reuse the records of unchanged files.")] = False,
     student: Annotated[str | None, typer.Option(help="One student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
     through: Annotated[Through, typer.Option(help="Scores go into the gradebook in bulk, or by nbgrader's own converters.")] = Through.bulk,
     executor: Annotated[On, typer.Option(help="Grades on this machine, or on a dask cluster.")] = On.local,
-    scheduler: Annotated[str | None, typer.Option(help="The cluster's address, tcp://HOST:8786; else one is made here.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="The cluster's address, tcp://HOST:8786; default: one is started here.")] = None,
 ) -> None:
     """Grade a class: write a record for each submission, then nbgrader's gradebook."""
     stopped = Stop()
@@ -200,13 +200,13 @@ def without_grade(folder: ClassFolder, day: Day, graded: Sequence[str]) -> dict[
     from ..grading.tasks import find_tasks
 
     there = [task for task in find_tasks(folder.submitted, [day]) if task.student not in graded] if folder.submitted.is_dir() else []
-    return {(task.student, day.slug): "handed in, and not graded yet" for task in there}
+    return {(task.student, day.slug): "handed in, but not graded yet" for task in there}
 
 
 def demo(
     days: Annotated[list[str] | None, typer.Argument(help="Days (day05, 5, samplers); all that are ready if left out.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
-    folder: Annotated[Path, typer.Option(help="Where the class is made; what lies there is replaced.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option(help="Folder of the class; its content is replaced.")] = Path("demo"),
 ) -> None:
     """Grade a class of sample submissions end to end; exit with status 1 if a score is not as expected."""
     from ..demo.demo import demo_days, run
@@ -216,7 +216,7 @@ def demo(
     chosen = [each for each in ready if each in wanted]
     if not chosen:
         raise CourseError("no such day is ready: a demo needs a lesson, its release and its specimens")
-    tell(f"A class of samples, right, wrong, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
+    tell(f"A class of samples, correct, incorrect, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
     outcomes = run(folder, chosen, jobs, progress_bar)
     for day in chosen:
         print_day_of_samples(day, [outcome for outcome in outcomes if outcome.record.slug == day.slug])
@@ -224,7 +224,7 @@ def demo(
     for outcome in wrong:
         say(line_not_as_due(outcome))
     root = folder.absolute()
-    tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as due.")
+    tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as expected.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
     tell(f"feedback, for example: {root / 'feedback' / 'chidi' / chosen[-1].slug / chosen[-1].slug}.html")
     if wrong:
@@ -238,10 +238,10 @@ def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
     from ..notebook.render import points_text
 
     table = Table(title=day.slug, title_justify="left")
-    for column in ("student", "score", "due", "status", "what was handed in"):
-        table.add_column(column, justify="right" if column in ("score", "due") else "left")
+    for column in ("student", "score", "expected", "status", "submission"):
+        table.add_column(column, justify="right" if column in ("score", "expected") else "left")
     for outcome in outcomes:
-        status = outcome.record.status if outcome.as_due else "NOT AS DUE"
+        status = outcome.record.status if outcome.as_due else "UNEXPECTED"
         points, due = points_text(outcome.record.points), outcome.sample.due.text(day)
         table.add_row(outcome.record.student, points, due, status, outcome.sample.story)
     console.print(table)
@@ -254,7 +254,7 @@ def line_not_as_due(outcome: Outcome) -> str:
     record = outcome.record
     scores = ", ".join(f"{s.exercise} {points_text(s.points)}/{points_text(s.max_points)}" for s in record.scores)
     reason = f" ({outcome.trouble})" if outcome.trouble else ""
-    return f"not as due: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}{reason}"
+    return f"unexpected: {record.student}, {record.slug}: {scores}; in the gradebook {outcome.booked}{reason}"
 
 
 class Stop:
@@ -290,9 +290,9 @@ class Stop:
     def stop(self, *ignored: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         again = [*sys.argv[1:], *([self.again] if self.again and self.again not in sys.argv else [])]
-        how_far = f"{self.done} of {self.total} submissions are graded and kept; " if self.total else ""
+        how_far = f"{self.done} of {self.total} submissions are graded and saved; " if self.total else ""
         clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
-        os.write(2, f"{clear}autograder: stopped: {how_far}to go on: {shlex.join(['autograder', *again])}\n".encode())
+        os.write(2, f"{clear}autograder: stopped: {how_far}continue with: {shlex.join(['autograder', *again])}\n".encode())
         os._exit(130)
 
 

@@ -81,11 +81,11 @@ def collected(
 
     now = parse_time(at) if at else datetime.datetime.now().astimezone()
     if now > datetime.datetime.now().astimezone():
-        raise CourseError(f"--at {at} is still to come")
+        raise CourseError(f"--at {at} is in the future: give a time that has passed")
     if form is not Source.nbgrader and not sources:
-        raise CourseError("what is to be collected? Give the platform's zip, or a folder")
+        raise CourseError("nothing to collect: give the platform's zip, or a folder")
     if form is Source.nbgrader and sources:
-        raise CourseError("--from nbgrader notes what lies in submitted/ already: run `nbgrader collect DAY` before, and give no file")
+        raise CourseError("--from nbgrader records files that are in submitted/ already: run `nbgrader collect DAY` first, give no file")
     which = find_day(day) if day else None
     collector = Collector(submitted, now, find_roster(submitted.absolute().parent, roster), at_given=at is not None)
     if form is Source.nbgrader:
@@ -111,8 +111,8 @@ def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None
     if not number:
         return None
     of = "1 submission was" if number == 1 else f"{number} submissions were"
-    return (f"{of} collected after the due date, and nothing says when they were handed in: nobody is called late. "
-            "Where you know it, collect again with --at TIME, the time of the hand-in at the latest")  # fmt: skip
+    return (f"{of} collected after the due date; the time of submission is unknown, so nobody is marked late. "
+            "If you know it, collect again with --at TIME, the latest time of submission")  # fmt: skip
 
 
 WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", "refused": "left out"}
@@ -126,17 +126,17 @@ def counts_text(outcomes: list[Outcome]) -> str:
 
 def due(
     day: Annotated[str | None, typer.Argument(help="A day; default: all.")] = None,
-    when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` takes it back.')] = None,
+    when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` removes it.')] = None,
     student: Annotated[str | None, typer.Option(help="Set an extension for this student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
     """Show or set due dates, in due.csv and in nbgrader's gradebook."""
+    from ..gradebook.booking import book_penalties
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.books.gradebook import check_gradebook, set_due_date, set_extension
     from ..gradebook.policy.deadlines import book_due_dates, due_dates, extensions, parse_time, set_due
     from ..gradebook.policy.roster import require_known
-    from ..gradebook.results import book_penalties
     from ..lessons import find_day
 
     root = submitted.absolute().parent
@@ -176,10 +176,10 @@ def late(
     db: DatabaseOption = None,
 ) -> None:
     """Show or set the late policy of a class, for all its days. A late day begins at the due date."""
+    from ..gradebook.booking import book_penalties
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.books.gradebook import check_gradebook, set_penalty
     from ..gradebook.policy.late import FORM, late_rule, parse_rule, set_rule
-    from ..gradebook.results import book_penalties
     from .course import chosen_days
 
     folder = ClassFolder.of(submitted, db)
@@ -193,7 +193,7 @@ def late(
                 set_penalty(day, dict.fromkeys(graded, 0.0), folder.db_url)
             book_penalties(folder, [day])
     found = late_rule(folder.root)
-    tell(f"late: {found.text}" if found else f"lateness costs nothing here; set it with `autograder late RULE`: {FORM}")
+    tell(f"late: {found.text}" if found else f"late work costs nothing; set a policy with `autograder late RULE`: {FORM}")
 
 
 def shown(moment: datetime.datetime) -> str:

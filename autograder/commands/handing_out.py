@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command()(gradescope)
 
 
-NBGRADER_CONFIG = '''"""nbgrader's settings for this class: where things lie, and which steps are the course's; by `autograder class`."""
+NBGRADER_CONFIG = '''"""nbgrader's settings for this class: its folders and the course's own steps; written by `autograder class`."""
 
 import os
 from pathlib import Path
@@ -49,7 +49,7 @@ def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one cla
     for name, text in (("nbgrader_config.py", NBGRADER_CONFIG), ("roster.csv", ROSTER_HEAD)):
         path = folder / name
         if path.exists():
-            console.print(f"there already: {path}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"already exists: {path}", markup=False, highlight=False, soft_wrap=True)
         else:
             path.write_text(text, encoding="utf-8")
             console.print(f"new: {path}", markup=False, highlight=False, soft_wrap=True)

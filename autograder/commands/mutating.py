@@ -41,7 +41,7 @@ def judge_mutants(
     from ..site.mutants import read
 
     if into and exercise:
-        raise CourseError("--into keeps what was found of whole topics: leave --exercise out")
+        raise CourseError("--into stores results of whole topics: leave --exercise out")
     if into:
         require_commit()
     results = []
@@ -88,7 +88,7 @@ def print_mutants(results: list[Mutation]) -> None:
         table.add_row(r.topic, "all", *map(str, r.counts().values()), style="bold")
     console.print(table)
     if left_out := sum(r.left_out for r in results):
-        print(f"of right versions {left_out:,} more mutants were not judged: --share 1 judges all")
+        print(f"{left_out:,} more mutants of correct solutions were not judged: --share 1 judges all")
     for r in results:
         for m in r.surviving:
             print(f"survivor: {r.topic}/{m.identity.origin}: {m.identity.where} ({m.operator})")

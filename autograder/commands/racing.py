@@ -35,20 +35,20 @@ def register(app: typer.Typer) -> None:
 
 
 def race(
-    notebook: Annotated[Path | None, typer.Option(help="Another file than work/capstone/capstone.ipynb.")] = None,
-    model: Annotated[Model, typer.Option(help="What is raced on; smollm2 takes several times as long, with fewer requests.")] = Model.tiny,
+    notebook: Annotated[Path | None, typer.Option(help="Notebook; default: work/capstone/capstone.ipynb.")] = None,
+    model: Annotated[Model, typer.Option(help="Model of the race; smollm2 takes several times as long, with fewer requests.")] = Model.tiny,
     board: Annotated[
-        Board, typer.Option(help="float32: each token is the model's. quantized: nearly so, all together; see the page on the race.")
+        Board, typer.Option(help="float32: every token must be the model's. quantized: close on average; see docs/race.md.")
     ] = Board.float32,
     local: Annotated[
-        bool, typer.Option("--local", help="Runs your code without walls, for machines that have none; the board says: not verified.")
+        bool, typer.Option("--local", help="Run your code without isolation, on machines that have none; the board says: not verified.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same requests again; else a new seed is drawn, and told.")] = None,
-    name: Annotated[str, typer.Option(help="A pseudonym for the board; without one you stand there without a name.")] = "",
-    into: Annotated[Path, typer.Option(help="The folder of the board.")] = Path("build/race"),
-    results: Annotated[Path | None, typer.Option(help="Also writes Gradescope's results.json there, with its leaderboard.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat the requests of this seed; default: a new one, which is printed.")] = None,
+    name: Annotated[str, typer.Option(help="Pseudonym for the board; default: an entry without a name.")] = "",
+    into: Annotated[Path, typer.Option(help="Folder of the board.")] = Path("build/race"),
+    results: Annotated[Path | None, typer.Option(help="Also write Gradescope's results.json there, with its leaderboard.")] = None,
     student: Annotated[
-        str | None, typer.Option(help="For an instructor: races submitted/STUDENT/capstone/capstone.ipynb, and keeps a record of it.")
+        str | None, typer.Option(help="For an instructor: race submitted/STUDENT/capstone/capstone.ipynb, and store a record.")
     ] = None,
     submitted: Annotated[Path, typer.Option(help="With --student, the folder of submissions.")] = Path("submitted"),
 ) -> None:
@@ -125,7 +125,7 @@ def show(outcome: Outcome) -> None:
         served = f"{rate.served:.0%} of the tokens in time, reference {(rate.reference + rate.again) / 2:.0%}"
         say(f"{rate.rate:g}x capacity: {served}; {rate.goodput:,.0f} tokens/s, reference {rate.reference_goodput:,.0f}")
     if outcome.divergence is not None:
-        say(f"an engine that chooses your tokens is at least {outcome.divergence:.4f} nats from the model, in the mean")
+        say(f"an engine that chooses your tokens is on average at least {outcome.divergence:.4f} nats from the model")
     if outcome.score is None:
         say(f"no score: {outcome.no_score}")
     else:

@@ -98,7 +98,7 @@ def show_changes(folder: ClassFolder, found: list[Change], new: list[Record], fa
     people = len({change.student for change in found})
     tell(f"{len(new)} submissions graded again; {people} students with a changed score; {side / 'changes.csv'}")
     if stored:
-        tell(f"stored in {folder.records} and {shown_database(folder)}; the records before are in {side / 'replaced'}")
+        tell(f"stored in {folder.records} and {shown_database(folder)}; the previous records are in {side / 'replaced'}")
     else:
         tell("nothing is stored; `autograder regrade --store`, with the same arguments, stores this")
     if lines:

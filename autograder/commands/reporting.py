@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,10 +36,13 @@ def read_class(day: str | None, submitted: Path, db: str | None, roster: Path | 
     from ..gradebook.books.gradebook import check_gradebook
     from ..gradebook.policy.roster import find_roster
     from ..gradebook.results import class_results
+    from ..grading.tasks import known_slugs, left_out
 
     folder = ClassFolder.of(submitted, db)
     check_gradebook(folder.db_url)
-    return class_results(folder, chosen_days(day), find_roster(folder.root, roster), capstone=capstone)
+    results = class_results(folder, chosen_days(day), find_roster(folder.root, roster), capstone=capstone)
+    lines = left_out(folder.submitted, known_slugs()) if folder.submitted.is_dir() else []
+    return dataclasses.replace(results, left_out=tuple(lines))
 
 
 def report(
@@ -169,7 +173,7 @@ def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str
         f"{r.record.student}{f' ({r.person.email})' if r.person.email else ''}, {r.record.slug}"
         for r in results.results if r.points is None
     ]  # fmt: skip
-    lines += [f"left out: {student}: the roster gives no id by which {to.value} knows them" for student in dict.fromkeys(unknown)]
+    lines += [f"left out: {student}: the roster has no id of theirs for {to.value}" for student in dict.fromkeys(unknown)]
     return list(files), lines
 
 

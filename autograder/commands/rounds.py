@@ -64,13 +64,13 @@ class Step:
 
 def a_round(
     day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
-    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders of the platform; else submitted/ as it is.")] = None,
-    form: Annotated[Source, typer.Option("--from", help="Where they come from; nbgrader: note what it collected.")] = Source.folder,
+    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders of the platform; default: submitted/ as it is.")] = None,
+    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record the files that it collected.")] = Source.folder,
     to: Annotated[To, typer.Option(help="The system for which scores are exported.")] = To.csv,
     assignment: Annotated[list[str] | None, typer.Option(help="Canvas's id of the assignment: day05=12345.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
     roster: RosterOption = None,
-    at: Annotated[str | None, typer.Option(help="The time to note: when the download's files were handed in, at the latest.")] = None,
+    at: Annotated[str | None, typer.Option(help="Latest time at which these files were submitted.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
@@ -120,7 +120,7 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
         place = f"{number} of {len(steps)}, {step.name}"
         of = step.of()
         if before.holds(step.name, of):
-            outcome = Outcome(f"nothing new; it was: {before.done[step.name].line}", look=before.done[step.name].look)
+            outcome = Outcome(f"nothing new; the last result: {before.done[step.name].line}", look=before.done[step.name].look)
             looked = print_outcome(place, outcome) or looked
             continue
         try:
@@ -128,8 +128,8 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
         except (CourseError, InfrastructureFault, OSError, SQLAlchemyError) as error:
             done = ", ".join(each.name for each in steps[: number - 1]) or "nothing"
             kind = CourseError if isinstance(error, CourseError) else InfrastructureFault
-            raise kind(f"the round stopped at {step.name}: {why(error)}. Done and kept: {done}. "
-                       f"Mend it and give the same command: it goes on with {step.name}") from None  # fmt: skip
+            raise kind(f"the round stopped at {step.name}: {why(error)}. Finished steps: {done}. "
+                       f"Fix this and run the same command again: it continues with {step.name}") from None  # fmt: skip
         looked = print_outcome(place, outcome) or looked
         if outcome.again:
             before.forget(step.name)
@@ -160,7 +160,7 @@ def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | Non
 
     def run() -> Outcome:
         if not sources and form is not Source.nbgrader:
-            return Outcome("no download was given: what is in submitted/ stays as it is")
+            return Outcome("no download given: submitted/ is unchanged")
         collector, outcomes = collected(sources, form, day.slug, roster, at, folder.submitted)
         refused = tuple(f"left out: {outcome.line}" for outcome in outcomes if outcome.kind == "refused")
         unknown = of_unknown_time(collector, day.slug)
@@ -222,7 +222,7 @@ def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], fai
 
     look = [f"not graded: {line}" for line in left_out(folder.submitted, known_slugs())]
     look += lines_for_a_person(records, failures, with_day=False)
-    line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} kept"
+    line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} unchanged"
     files = tuple(record_path(folder.records, record.student, day.slug) for record in records)
     again = bool(failures) or any(record.infrastructure is not None for record in records)
     return Outcome(line, files, tuple(look), again)
@@ -238,12 +238,14 @@ def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -
 
 
 def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | None) -> Step:
+    from ..grading.tasks import known_slugs, left_out
+
     def run() -> Outcome:
         results = read_class(day.slug, folder.submitted, db, roster)
         files = write_report(results, folder.root / "report")
         return Outcome(f"{len(results.results)} submissions; {files[0]}", tuple(files), results.damaged, again=bool(results.damaged))
 
-    return Step("report", lambda: made_of(day, roster, folder), run)
+    return Step("report", lambda: made_of(day, roster, folder, left_out(folder.submitted, known_slugs())), run)
 
 
 def feedback_step(day: Day, folder: ClassFolder) -> Step:

@@ -38,7 +38,7 @@ def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
         here = Path.cwd()
         day = next((day for day in syllabus() if day.slug == here.name or (here / f"{day.slug}.ipynb").exists()), None)
         if day is None:
-            raise CourseError("which day? Give one (day05, 5, samplers) or a notebook, or stand in a day's folder")
+            raise CourseError("no day given: give one (day05, 5, samplers) or a notebook, or run this in a day's folder")
         path = here / f"{day.slug}.ipynb"
         return day, path if path.exists() else None
     path = Path(target)
@@ -48,7 +48,7 @@ def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
         except OSError as error:
             raise CourseError(f"{path}: {error.strerror}") from None
         if found is None:
-            raise CourseError(f"{path}: neither its name nor its metadata says of which day it is; rename it, as day05_samplers.ipynb")
+            raise CourseError(f"{path}: neither its name nor its metadata names a day: rename it, for example day05_samplers.ipynb")
         return found, path
     (day,) = chosen_days(target)
     return day, None
@@ -139,7 +139,7 @@ def reset(
     from .course import chosen_days
 
     (found,) = chosen_days(day)
-    backup = give_back(found, workspace.desk_folder() or Path("work"), exercise)
+    backup = give_back(found, workspace.workspace_folder() or Path("work"), exercise)
     what = f"{exercise} in {found.slug} is" if exercise else f"{found.slug} is"
-    console.print(f"{what} as it was released; what you had: {backup}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{what} as it was released; your previous version: {backup}", markup=False, highlight=False, soft_wrap=True)
     console.print("If the notebook is open in Lab: File, Reload Notebook from Disk.", markup=False, highlight=False)

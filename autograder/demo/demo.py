@@ -313,7 +313,7 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
 def clear(folder: Path) -> None:
     """Empty the folder, if it is one that the demo made. Raises CourseError for any other."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise CourseError(f"{folder} holds other things than a demo: name a new folder with --folder")
+        raise CourseError(f"{folder} contains files that are not of a demo: name a new folder with --folder")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / MARK).write_text("`autograder demo` replaces everything in this folder.\n", encoding="utf-8")

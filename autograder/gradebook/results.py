@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from ..base.verdicts import Verdict
 from ..grading.records import Record, read_record
 from ..lessons import CAPSTONE, Day
 from .lms.collecting import Entry, Notes
-from .policy.deadlines import Lateness, due_dates, extensions, lateness
+from .policy.deadlines import Lateness, due_dates, extensions, lateness, lateness_in_place
 from .policy.late import Rule, late_rule
 from .policy.roster import Person, Roster
 
@@ -76,13 +77,17 @@ class Result:
 
 @dataclass(frozen=True)
 class ClassResults:
-    """All results of a class, by day, then by student. damaged: a line for each record that cannot be read."""
+    """All results of a class, by day, then by student.
+
+    damaged: a line for each record that cannot be read. left_out: a line for each folder of submissions that cannot be graded.
+    """
 
     days: tuple[Day, ...]
     results: tuple[Result, ...]
     damaged: tuple[str, ...] = ()
     people: tuple[Person, ...] = ()
     """The people on the roster."""
+    left_out: tuple[str, ...] = ()
 
     def missing(self, day: Day) -> list[Person]:
         """Return the people on the roster without a record of that day."""
@@ -116,6 +121,7 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
     damaged: list[str] = []
     notes = Notes(folder.root).entries
     due, more, rule = due_dates(folder.root), extensions(folder.root), late_rule(folder.root)
+    now = datetime.datetime.now(datetime.UTC)
     books_of = {day.slug: booked(folder.db_url, day) for day in days}
     for slug in [*books_of, *([CAPSTONE] if capstone else [])]:
         books = books_of.get(slug, {})
@@ -126,7 +132,8 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
                 damaged.append(str(error))
                 continue
             entry, key = notes.get((record.student, slug)), (record.student, slug)
-            when = lateness(entry, due.get(slug), more.get(key))
+            dates = due.get(slug), more.get(key)
+            when = lateness(entry, *dates) if entry is not None else lateness_in_place(*dates, now)
             results.append(_result(record, books.get(record.student), entry, when, roster, rule))
     if not results and not damaged:
         raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
@@ -220,18 +227,6 @@ def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
         rows = [tuple(row) for row in connection.execute(text(question), {"slug": day.slug})] if there else []
     engine.dispose()
     return rows
-
-
-def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
-    """Book the penalties for lateness that the class's rule gives on these days. Skip days without records; do nothing without a rule."""
-    from .books.gradebook import set_penalty
-
-    if late_rule(folder.root) is None:
-        return
-    for day in days:
-        if any((folder.records / day.slug).glob("*.json")):
-            results = class_results(folder, [day]).results
-            set_penalty(day, {result.record.student: result.penalty for result in results}, folder.db_url)
 
 
 def need_person(results: Iterable[Result]) -> list[Result]:

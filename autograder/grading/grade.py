@@ -29,7 +29,7 @@ from .tasks import Task, check_student_id
 @dataclass
 class Options:
     seed: int = 0
-    """The seed of the checks' inputs. A class's run draws one; with 0 a hidden check uses the same inputs as at the desk."""
+    """The seed of the checks' inputs. A class's run draws one; with 0 a hidden check uses the same inputs as in a student's notebook."""
     limits: Limits = field(default_factory=Limits)
     jobs: int = 0
     """The number of submissions graded side by side; 0: as many as there are processors."""
@@ -187,7 +187,7 @@ def canaries(day: Day, options: Options) -> None:
             raise InfrastructureFault(f"the {name} of {day.slug} could not be graded: {record.infrastructure}")
         if abs(record.points - due) > 1e-6:
             wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (due == 0)), "")
-            got = f"{record.points} points where {due} were due"
+            got = f"{record.points} points where {due} were expected"
             raise InfrastructureFault(f"the {name} of {day.slug} got {got}; {wrong}")
 
 

@@ -163,7 +163,7 @@ def alone(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise CourseError(f"another `autograder grade` is at work on {folder}: wait for it to end") from None
+                raise CourseError(f"another `autograder grade` is running on {folder}: wait for it to end") from None
         for left in folder.glob("*/.record-*"):
             left.unlink(missing_ok=True)
         yield
@@ -196,7 +196,7 @@ def record_of(table: dict[str, Any]) -> Record:
     if table.get("race") is not None:
         record.race = _made(RaceScore, table["race"])
     if any(not 0 <= score.points <= score.max_points for score in record.scores):
-        raise ValueError("points that nobody can have")
+        raise ValueError("impossible points")
     return record
 
 

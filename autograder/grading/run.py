@@ -136,7 +136,7 @@ class Run:
         try:
             write_record(self.folder, record)
         except OSError as error:  # a full disk, or a folder in the record's place
-            record.infrastructure = f"its record cannot be kept: {error.strerror or error}"
+            record.infrastructure = f"its record cannot be written: {error.strerror or error}"
 
     def note(self, number: int, record: Record) -> None:
         """Count a record as final and report it, or hold it for its timing checks."""

@@ -67,11 +67,11 @@ def left_out(submitted: Path, slugs: Iterable[str], student: str | None = None) 
             if place.is_symlink():
                 lines.append(f"{folder.name}: {place.name!a} {LINK}")
             elif place.name not in known:
-                lines.append(f"{folder.name}: no day is called {place.name!a}; rename the folder")
+                lines.append(f"{folder.name}: {place.name!a} is not a day: rename the folder")
     return lines
 
 
-LINK = "is a link to another folder, whose work it is cannot be known: replace it by the folder itself"
+LINK = "is a link to another folder, so its owner is unknown: replace it with the folder itself"
 
 
 def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
@@ -81,7 +81,7 @@ def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
     if folder.is_symlink():
         return LINK
     if not os.access(folder, os.R_OK | os.X_OK):
-        return "the folder cannot be read: mend its rights"
+        return "the folder cannot be read: fix its permissions"
     others = [name for name in twins.get(id_key(folder.name), []) if name != folder.name]
     if others:
         return f"on some disks this is the same name as {', '.join(map(ascii, others))}: put all in one folder"

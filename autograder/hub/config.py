@@ -41,7 +41,7 @@ def configure(config: Config, of_class: Path) -> None:
     config.ClassAuthenticator.of_class = str(folder.of_class)
     config.ClassAuthenticator.instructor = instructor
     config.ClassAuthenticator.admin_users = {instructor}
-    config.ClassAuthenticator.allow_all = True  # who has no password of ours gets no further than the form
+    config.ClassAuthenticator.allow_all = True  # without one of our passwords nobody gets past the form
     config.ClassAuthenticator.dbm_path = str(folder.private / "passwords.dbm")
     config.ClassAuthenticator.min_password_length = 10
 

@@ -63,7 +63,7 @@ class CollectOwned(ExchangeCollect):
             owner = f"number {found.st_uid}"
         own = is_student_id(name) and (owner == name or not self.check_owner) and stat.S_ISDIR(found.st_mode)
         if told and not own:
-            self.log.warning(f"left out: {record['filename']!a} was put there by {owner}, and is no submission of {name or 'anybody'}")
+            self.log.warning(f"left out: {record['filename']!a} was put there by {owner} and is not a submission of {name or 'anybody'}")
         return own
 
     def copy_files(self) -> None:
@@ -95,7 +95,7 @@ class CollectOwned(ExchangeCollect):
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_uid != owner:
-                self._leave_out(src, f"{notebook} is no file of its owner's")
+                self._leave_out(src, f"{notebook} is not a file of its owner")
                 return
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:

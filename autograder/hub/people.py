@@ -29,11 +29,11 @@ def students(folder: HubFolder) -> Roster:
     """Return the class. Raises CourseError if the roster is empty, or if an id cannot be a log-in name."""
     roster = find_roster(folder.of_class)
     if roster is None:
-        raise CourseError(f"{folder.of_class / 'roster.csv'} names nobody: fill it, a line for each student, and start the server again")
+        raise CourseError(f"{folder.of_class / 'roster.csv'} is empty: add a line for each student and start the server again")
     for name in roster.by_id:
         if not UNIX_NAME.fullmatch(name):
             rule = "lower case letters, digits, _ and -, a letter first, at most 32"
-            raise CourseError(f"{folder.of_class / 'roster.csv'}: {name!r} cannot be a name to log in with: {rule}")
+            raise CourseError(f"{folder.of_class / 'roster.csv'}: {name!r} is not a valid login name: {rule}")
     return roster
 
 
@@ -107,13 +107,13 @@ def make_account(folder: HubFolder, name: str) -> None:
         there = None
     if there is not None:
         if there.pw_gecos.split(",")[0] != OURS:
-            raise CourseError(f"this machine has an account {name!r} that is not the class's: give the student another id in roster.csv")
+            raise CourseError(f"this machine has an account {name!r} that is not of the class: give the student another id in roster.csv")
         if Path(there.pw_dir) != home:
-            raise CourseError(f"the account {name!r} is another class's, with its home in {there.pw_dir}: give the student another id here")
+            raise CourseError(f"the account {name!r} is of another class (its home is {there.pw_dir}): give the student another id here")
         return
     # Where an account was lost and its home was not (another machine, a new container), the home is still theirs.
     if home.exists() and (whose := _account_of(home.stat().st_uid)):
-        raise CourseError(f"{home} belongs to {whose}, from a trial perhaps: move it away, or give it a number that no account has")
+        raise CourseError(f"{home} belongs to {whose}, perhaps from a trial: move it away, or give it a user number that no account has")
     number = ["--uid", str(home.stat().st_uid), "--no-create-home"] if home.exists() else ["--create-home"]
     made = ["useradd", "--comment", OURS, "--home-dir", str(home), *number, "--shell", "/bin/bash", "--user-group", name]
     done = subprocess.run(made, capture_output=True, text=True)

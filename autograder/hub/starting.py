@@ -20,7 +20,7 @@ from .course import lay_out
 from .layout import COURSE_ID, HubFolder
 from .people import drawn, make_accounts_again, passwords, students
 
-JUPYTERHUB_CONFIG = '''"""The class server of {name}, by `autograder hub`. What you set below the last line counts."""
+JUPYTERHUB_CONFIG = '''"""The class server of {name}; written by `autograder hub`. Settings below the last line take precedence."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from autograder.hub.config import configure
 c = get_config()  # noqa: F821 - JupyterHub gives it
 configure(c, Path(__file__).resolve().parents[1] / {name!r})
 '''
-STUDENT_CONFIG = f'''"""Where students' servers hand in, and as whom; by `autograder hub`."""
+STUDENT_CONFIG = f'''"""Settings for handing in from students' servers; written by `autograder hub`."""
 
 import os
 
@@ -38,7 +38,7 @@ c.CourseDirectory.student_id = os.environ["JUPYTERHUB_USER"]
 c.CourseDirectory.course_id = "{COURSE_ID}"
 c.Exchange.root = {{exchange!r}}
 '''
-INSTRUCTOR_CONFIG = f'''"""The class's own settings, and the exchange; by `autograder hub`."""
+INSTRUCTOR_CONFIG = f'''"""The class's own settings and the exchange; written by `autograder hub`."""
 
 c = get_config()  # noqa: F821 - nbgrader gives it
 load_subconfig({{of_class!r}})  # noqa: F821 - nbgrader gives it
@@ -72,13 +72,13 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
         if release_notebook_path(day).exists():
             build_source(day)  # what formgrader lists, and generates from
     if instructor not in before:
-        print(f"The password of {instructor}, who sees formgrader: {known[instructor]}")
-    print(f"Names and first passwords, the instructor's among them, to hand out: {folder.accounts}")
+        print(f"The password of the instructor, {instructor}: {known[instructor]}")
+    print(f"Names and first passwords to hand out, including the instructor's: {folder.accounts}")
     if accounts:
         _say_what_is_open(folder)
     else:
-        print("For a trial: all servers run as you, and whoever logs in can read and change all that you can. For a class: --accounts.")
-    print(f"The class server: http://{host}:{port}  (Ctrl-C ends it, and all of its servers)", flush=True)
+        print("For a trial only: all servers run as you, so every user can read and change your files. For a class use --accounts.")
+    print(f"The class server: http://{host}:{port}  (Ctrl-C ends it and all its servers)", flush=True)
     environment = {**os.environ, INSTRUCTOR: instructor, **({ACCOUNTS: "1"} if accounts else {})}
     hub, proxy = (f"http://127.0.0.1:{each}" for each in _free_ports(2))
     urls = {"JupyterHub.bind_url": f"http://{host}:{port}", "JupyterHub.hub_bind_url": hub, "ConfigurableHTTPProxy.api_url": proxy}
@@ -94,7 +94,7 @@ def _only_one(folder: HubFolder) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CourseError(f"{folder.of_class} is being served already: end that server first") from None
+        raise CourseError(f"{folder.of_class} has a running server: end that one first") from None
     os.set_inheritable(lock, True)
 
 
@@ -103,38 +103,38 @@ def _say_what_is_open(folder: HubFolder) -> None:
     there = [name for name in SECRET if (ROOT / name).is_dir() and (ROOT / name).stat().st_mode & 0o004]
     if there:
         owner, names = folder.of_class.owner(), " ".join(there)
-        print("Students' accounts can read answers and hidden checks where the course lies. This closes them to all but the instructor:")
+        print("Students' accounts can read answers and hidden checks in the course's folder. Restrict them to the instructor with:")
         print(f"    cd {ROOT} && chown -R {owner} {names} && chmod o-rwx {names}")
 
 
 def _look_before(folder: HubFolder, *, host: str, port: int, accounts: bool) -> None:
     if not (folder.of_class / "nbgrader_config.py").exists():
-        raise CourseError(f"{folder.of_class} is no class's folder: run `autograder class {folder.of_class}` and fill its roster.csv")
+        raise CourseError(f"{folder.of_class} is not a class's folder: run `autograder class {folder.of_class}` and fill its roster.csv")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise CourseError(f"not installed: {', '.join(missing)}; start with `make class`, or `pip install -e '.[hub]'` where the course is")
+        raise CourseError(f"not installed: {', '.join(missing)}; start with `make class`, or run `pip install -e '.[hub]'` in the course")
     if accounts:
         _look_at_accounts(folder)
     elif host not in ("127.0.0.1", "localhost"):
-        raise CourseError(f"without --accounts nobody but this machine is let in ({host} would let others in): servers would run as you")
+        raise CourseError(f"without --accounts all servers run as you, so only this machine may connect, and {host} would let others in")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1" if host == "localhost" else host, port))
         except OSError as error:
-            raise CourseError(f"{host}:{port} cannot be had ({error.strerror}): take another port") from None
+            raise CourseError(f"{host}:{port} cannot be used ({error.strerror}): choose another port") from None
 
 
 def _look_at_accounts(folder: HubFolder) -> None:
     if os.geteuid():
         raise CourseError("--accounts makes an account of this machine for each student: it needs root")
     if shutil.which("useradd") is None:
-        raise CourseError("--accounts needs `useradd`, which this machine lacks")
+        raise CourseError("--accounts needs `useradd`, which is not installed")
     if folder.of_class.stat().st_uid == 0:
         raise CourseError(f"{folder.of_class} is root's, and the instructor's server runs as its owner: `chown -R YOU {folder.of_class}`")
     for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
         if (closed := closed_to_others(path)) is not None:
-            raise CourseError(f"{what} lies in {closed}, which other accounts cannot pass through: move it, or `chmod o+x {closed}`")
+            raise CourseError(f"{what} is in {closed}, which other accounts cannot enter: move it, or `chmod o+x {closed}`")
 
 
 def closed_to_others(path: Path) -> Path | None:

@@ -88,7 +88,7 @@ def lesson(day: Day) -> Lesson:
         return _lesson(day, stamp(day.lesson_path), stamp(day.solutions_path))
     except FileNotFoundError as error:
         missing = _relative(Path(error.filename), day.root)
-        raise CourseError(f"day {day.number} ({day.topic}) is not there yet: {missing} is missing") from None
+        raise CourseError(f"day {day.number} ({day.topic}) is not available yet: {missing} is missing") from None
 
 
 def page(path: Path, root: Path) -> tuple[Cell, ...]:
@@ -128,7 +128,7 @@ def _check_shape(lesson: Lesson, reader: _Reader) -> None:
     if code[0].role != "setup":
         reader.fail(code[0].line, "the setup fence must be the first code cell")
     if not any(HEADER in cell.source.split("\n") for cell in lesson.cells if cell.role == "text"):
-        reader.fail(1, f"no line {HEADER}: it stands under the title, and the builder fills it in")
+        reader.fail(1, f"no line {HEADER}: put it under the title; the builder fills it in")
 
 
 def _check_exercises(lesson: Lesson, reader: _Reader) -> None:
@@ -141,7 +141,7 @@ def _check_exercises(lesson: Lesson, reader: _Reader) -> None:
     seen: dict[str, int] = {}
     for exercise in lesson.exercises:
         if exercise.name in seen:
-            reader.fail(exercise.line, f"exercise {exercise.name!r} stands in line {seen[exercise.name]} already")
+            reader.fail(exercise.line, f"exercise {exercise.name!r} is already in line {seen[exercise.name]}")
         seen[exercise.name] = exercise.line
         node = defined.get(exercise.name)
         if node is None:
@@ -155,7 +155,7 @@ def _check_exercises(lesson: Lesson, reader: _Reader) -> None:
             fail_at(module, lesson.day.root, marks.first_line(node) + error.line - 1, str(error))
     for name, ladder in lesson.hints.items():
         if name not in seen:
-            reader.fail(ladder[0].line, f"a hint for {name!r}, which is no exercise of this lesson")
+            reader.fail(ladder[0].line, f"a hint for {name!r}, which is not an exercise of this lesson")
 
 
 class _Reader:
@@ -224,7 +224,7 @@ class _Reader:
         return self.fail(number + 1, f"this {opening} fence is never closed")
 
     def _follow_folds(self, number: int) -> None:
-        line = re.sub(r"`[^`]*`", "", self._lines[number])  # a tag that the prose only mentions is no tag
+        line = re.sub(r"`[^`]*`", "", self._lines[number])  # a tag in backticks does not count
         if '<details class="hint"' in line:
             tag = _HINT.fullmatch(line.rstrip())
             if not tag:
@@ -273,7 +273,7 @@ class _Reader:
             exercise = Exercise(words["exercise"] or "", self._points(words["points"], line), line)
             self.cells.append(Cell("exercise", "", line, exercise))
         else:
-            self.fail(line, f'```python {info}: known are `setup`, `exercise="NAME" points=N`, and nothing at all')
+            self.fail(line, f'```python {info}: write `setup`, `exercise="NAME" points=N`, or nothing')
 
     def _words(self, info: str, line: int) -> dict[str, str | None]:
         try:
@@ -293,7 +293,7 @@ class _Reader:
 
     def _check_python(self, source: str, line: int, *, magics: bool) -> None:
         if magics and re.search(r"(?m)^\s*[%!]", source):
-            return  # IPython's own commands are no Python
+            return  # IPython's own commands are not Python
         try:
             parse(source)
         except SyntaxError as error:

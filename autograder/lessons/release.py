@@ -29,18 +29,18 @@ def build_release(day: Day) -> Path:
     return path
 
 
-def release_bytes(day: Day, db_url: str | None = None, desks: Path | None = None) -> bytes:
-    """Return the release notebook, made on a desk of its own (in the folder `desks`), so that parallel builds do not meet.
+def release_bytes(day: Day, db_url: str | None = None, parent: Path | None = None) -> bytes:
+    """Return the release notebook, made in a workspace of its own (in `parent`), so that parallel builds do not meet.
 
     With a db_url nbgrader also enters the day, its cells and points into that gradebook. Raises CourseError with
     nbgrader's own words if it refuses the notebook.
     """
-    with tempfile.TemporaryDirectory(prefix="release-", dir=desks) as desk:
-        source = Path(desk) / "source" / day.slug / f"{day.slug}.ipynb"
+    with tempfile.TemporaryDirectory(prefix="release-", dir=parent) as folder:
+        source = Path(folder) / "source" / day.slug / f"{day.slug}.ipynb"
         source.parent.mkdir(parents=True)
         source.write_bytes(as_bytes(source_notebook(day)))
-        _generate_assignment(Path(desk), day, db_url)
-        released = Path(desk) / "release" / day.slug / f"{day.slug}.ipynb"
+        _generate_assignment(Path(folder), day, db_url)
+        released = Path(folder) / "release" / day.slug / f"{day.slug}.ipynb"
         return released.read_bytes().rstrip(b"\n") + b"\n"
 
 
@@ -64,12 +64,12 @@ def generate_assignment_config(db_url: str | None = None) -> Config:
     return config
 
 
-def _generate_assignment(desk: Path, day: Day, db_url: str | None) -> None:
+def _generate_assignment(folder: Path, day: Day, db_url: str | None) -> None:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.converters.base import NbGraderException
     from nbgrader.coursedir import CourseDirectory
 
-    # nbgrader calls `alembic` as a command when it makes a gradebook; it lies beside the interpreter.
+    # nbgrader calls `alembic` as a command when it makes a gradebook; it is beside the interpreter.
     beside = str(Path(sys.executable).parent)
     if beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = beside + os.pathsep + os.environ.get("PATH", "")
@@ -79,7 +79,7 @@ def _generate_assignment(desk: Path, day: Day, db_url: str | None) -> None:
     log.propagate = False
     log.handlers = [logging.StreamHandler(words)]
     config = generate_assignment_config(db_url)
-    config.CourseDirectory.root = str(desk)
+    config.CourseDirectory.root = str(folder)
     config.CourseDirectory.assignment_id = day.slug
     if db_url is not None:
         config.CourseDirectory.db_url = db_url

@@ -40,7 +40,7 @@ def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
         cells = notebook["cells"]
         known = {cell.get("id"): index for index, cell in enumerate(cells)}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        raise CourseError(f"{path} cannot be read: `autograder reset {day.number}` without --exercise gives the whole day back") from None
+        raise CourseError(f"{path} cannot be read: `autograder reset {day.number}` without --exercise resets the whole day") from None
     for place, cell in enumerate(released):
         if _exercise(cell) != exercise:
             continue

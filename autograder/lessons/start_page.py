@@ -115,7 +115,7 @@ def table_of_steps(link: Link = notebook_link, root: Path = ROOT) -> str:
 def table_of_ways(link: Link = notebook_link, root: Path = ROOT) -> str:
     """Return each way with its days and hours, its goal, and the days whose functions come from the course."""
     total = len(syllabus(root))
-    lines = ["| You have | Days | Hours | What you have afterwards | The course stands in for |", "|---|---|---|---|---|"]
+    lines = ["| You have | Days | Hours | What you have afterwards | Provided by the course |", "|---|---|---|---|---|"]
     for way in ways(root):
         days = f"all {total}, in order" if len(way.days) == total else ", ".join(linked(str(day.number), link(day)) for day in way.days)
         spans = [minutes(part) for part in way.timetable]

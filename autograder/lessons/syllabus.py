@@ -69,7 +69,7 @@ def find_day(name: str | int, root: Path = ROOT) -> Day:
         if wanted in (day.slug, day.topic) or (number and int(number[1]) == day.number):
             return day
     known = ", ".join(f"{day.number} {day.topic}" for day in days)
-    raise CourseError(f"there is no day {str(name)!r}; the days are: {known}")
+    raise CourseError(f"{str(name)!r} is not a day; the days are: {known}")
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -90,12 +90,12 @@ def _read(root: Path, stamp: tuple[int, int]) -> tuple[Day, ...]:
         day = _day(row, root, where)
         earlier = {other.topic for other in days}
         if days and day.number <= days[-1].number:
-            raise CourseError(f"{where}: day {day.number} stands after day {days[-1].number}")
+            raise CourseError(f"{where}: day {day.number} comes after day {days[-1].number}")
         if day.topic in earlier:
             raise CourseError(f"{where}: day {day.number}: the topic {day.topic!r} belongs to an earlier day")
         for topic in day.prerequisites:
             if topic not in earlier:
-                raise CourseError(f"{where}: day {day.number}: the prerequisite {topic!r} is no earlier day's topic")
+                raise CourseError(f"{where}: day {day.number}: the prerequisite {topic!r} is not the topic of an earlier day")
         days.append(day)
     return tuple(days)
 

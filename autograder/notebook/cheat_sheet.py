@@ -27,7 +27,7 @@ MADE = "`make generate` writes this page."
 def page() -> str:
     """Return the formulas as Markdown, to be read and printed. Raises CourseError if one names a check that does not exist."""
     formulas = tomllib.loads(FORMULAS.read_text(encoding="utf-8"))["formula"]
-    lines = ["# Cheat sheet", "", "Every formula of the course, day by day, with the check that computes it.", ""]
+    lines = ["# Cheat sheet", "", "This page lists every formula of the course, day by day, with the check that computes it.", ""]
     lines += ["[Numbers](numbers.md) has the numbers that were worked out by hand.", MADE]
     for day in ready():
         lines += ["", *formula_lines(day, [formula for formula in formulas if formula["topic"] == day.topic])]
@@ -36,8 +36,8 @@ def page() -> str:
 
 def numbers_page() -> str:
     """Return the numbers as Markdown."""
-    lines = ["# Numbers worked out by hand", "", "Every number that a check or a test compares with, day by day, and how it was found.", ""]
-    lines += ["The formulas stand on the [cheat sheet](cheat_sheet.md).", MADE]
+    lines = ["# Numbers worked out by hand", "", "This page lists every number that checks and tests compare with, and its derivation.", ""]
+    lines += ["The formulas are on the [cheat sheet](cheat_sheet.md).", MADE]
     for day in ready():
         if hand_computed(day.topic):
             lines += ["", *number_lines(day)]

@@ -12,7 +12,7 @@ from ..checking.runner import reference, run_checks, select
 from ..lessons import Day, lesson, syllabus
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.submission import read_submission
-from .workspace import desk_folder, read_progress, standings, write_progress
+from .workspace import read_progress, standings, workspace_folder, write_progress
 
 OWN = "earlier_"
 """The beginning of the name of a module made from a student's earlier notebook."""
@@ -32,7 +32,7 @@ def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
     The others are the course's; the student's functions call them, too. A function is checked once for each state of its notebook;
     the verdict is stored with the notebook's checksum.
     """
-    folder = desk_folder()
+    folder = workspace_folder()
     if folder is None or not (path := folder / day.slug / f"{day.slug}.ipynb").exists():
         return None
     standing = {name for name, found in standings(folder).items() if found.passed}
@@ -100,7 +100,7 @@ def earlier_module(topic: str) -> tuple[types.ModuleType, str]:
     others = [exercise.name for exercise in lesson(day).exercises if exercise.name not in own] if day.ready else []
     here = f"Day {day.number} ({day.title})"
     if not own:
-        whose, line = "the course's functions", "using the course's functions; each of yours takes its place once its checks pass."
+        whose, line = "the course's functions", "using the course's functions; yours replace them once their checks pass."
     elif not others:
         whose, line = "your own functions", "using your own functions."
     else:

@@ -28,7 +28,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> 
     used = model.num_parameters * model.dtype.itemsize * tokens_per_second / batch
     share = used / machine_bandwidth()
     made = Rung(name, model.config.name, batch, float(tokens_per_second), used, share, time.time())
-    folder = workspace.desk_folder()
+    folder = workspace.workspace_folder()
     table = workspace.read_progress(folder)
     table.setdefault("ladder", {})[name] = asdict(made)
     workspace.write_progress(folder, table)

@@ -32,7 +32,7 @@ def typed(value: Any, *, like: Form) -> Form:
         except Exception:  # whatever was typed may have a __repr__ of its own
             shown = f"an object of type {type(value).__name__}"
         shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
-        raise NotOfTheForm(f"What you typed should be {described(like)}, such as {like!r}; it is {shown}.") from None
+        raise NotOfTheForm(f"Your value should be {described(like)}, such as {like!r}; it is {shown}.") from None
     return formed
 
 

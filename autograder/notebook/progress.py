@@ -9,7 +9,7 @@ from .display import Table, show
 
 def progress() -> None:
     """Show days, exercises and points so far, by the checks that you have run, the next step, and your ladder of tokens per second."""
-    folder = workspace.desk_folder()
+    folder = workspace.workspace_folder()
     standings = workspace.standings(folder)
     rows, lines = [], []
     for day in syllabus():

@@ -3,7 +3,7 @@
     pytest work/day05_samplers                    a day; its ids are <notebook>::<exercise>::<check>
     pytest work -k top_p --lf -x                  pytest's own ways to choose
     pytest autograder/checking/checks/test_samplers.py
-                                                  a file of checks, against the notebook on the desk, --notebook PATH or --course
+                                                  a file of checks, against the notebook in work/, --notebook PATH or --course
 
 Every pytest run in this environment imports this file. Modules that need torch are therefore imported only with a notebook at hand.
 """
@@ -37,8 +37,8 @@ ALONE = "speed is measured alone: run without -n"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("from prompt to token")
-    group.addoption("--notebook", type=Path, help="for files of checks and the fixture `student`; else the desk's")
-    group.addoption("--course", action="store_true", help="the course's own answers in place of a notebook, for files of checks")
+    group.addoption("--notebook", type=Path, help="for files of checks and the fixture `student`; default: the notebook in work/")
+    group.addoption("--course", action="store_true", help="the reference solutions instead of a notebook, for files of checks")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,8 +60,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFi
     if file_path.suffix != ".ipynb" or day_of(file_path) is None:
         return None
     gc_tuning.relax()
-    on_a_desk = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NO_WORKSPACE)
-    return NotebookFile.from_parent(parent, path=file_path) if on_a_desk or parent.session.isinitpath(file_path) else None
+    in_workspace = file_path.stem == file_path.parent.name and not any(file_path.is_relative_to(folder) for folder in NO_WORKSPACE)
+    return NotebookFile.from_parent(parent, path=file_path) if in_workspace or parent.session.isinitpath(file_path) else None
 
 
 class NotebookFile(pytest.File):
@@ -116,7 +116,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
     from ..lessons import find_day
 
     if folder.name == "hidden" and not collector.config.option.course:
-        raise collector.CollectError("hidden checks run when your work is graded; who writes them adds --course")
+        raise collector.CollectError("hidden checks run when your work is graded; authors of checks add --course")
     day = find_day(collector.path.stem.removeprefix("test_"))
     check = next((each for each in load_checks(day.topic) if each.name == name), None)
     if check is None:

@@ -93,7 +93,7 @@ def _html_detail(verdict: Verdict) -> str:
     parts.append(f"<div>{escape(verdict.message)}</div>")
     pairs = [(label, value) for label, value in (("expected", verdict.expected), ("got", verdict.got)) if value is not None]
     if pairs:
-        # One grid, so that the numbers of expected and got stand under each other.
+        # One grid, so that the numbers of expected and got are aligned.
         grid = "".join(f"<span>{label}</span><code>{escape(value)}</code>" for label, value in pairs)
         parts.append(f'<div style="display:grid;grid-template-columns:max-content auto;column-gap:10px;">{grid}</div>')
     parts.append(picture(verdict.expected, verdict.got))

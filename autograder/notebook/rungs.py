@@ -1,4 +1,4 @@
-"""The rungs of a student's ladder, as they are stored on the desk and shown. `ladder.py` defines a rung, and adds one."""
+"""The rungs of a student's ladder, as they are stored in the workspace and shown. `ladder.py` defines a rung, and adds one."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Rung:
 
 
 def rungs() -> list[Rung]:
-    """Return all rungs of this desk, in the order they were first set."""
+    """Return all rungs of this workspace, in the order they were first set."""
     found = []
-    for entry in workspace.read_progress(workspace.desk_folder()).get("ladder", {}).values():
+    for entry in workspace.read_progress(workspace.workspace_folder()).get("ladder", {}).values():
         try:
             found.append(Rung(**entry))
         except TypeError:

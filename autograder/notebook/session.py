@@ -91,7 +91,7 @@ class Sessions:
         return verdict, [f"the same as at “{before}”"] if before else render.text_detail(verdict)
 
     def finish(self) -> list[str]:
-        """End the workers. Return a line for each exercise whose visible checks all ran, and note its standing on the desk."""
+        """End the workers. Return a line for each exercise whose visible checks all ran, and record its state in the workspace."""
         lines = []
         for session in self._sessions.values():
             session.close()

@@ -1,4 +1,4 @@
-"""A student's desk: the folder with their notebooks, and the exercises they have passed."""
+"""A student's workspace: the folder with their notebooks, and the exercises they have passed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..lessons import Day, lesson, syllabus
 PROGRESS = "progress.json"
 
 
-def desk_folder() -> Path | None:
+def workspace_folder() -> Path | None:
     """Return the folder of this student's notebooks: $COURSE_WORK, or the folder of days that one works in or below, or work/.
 
     None inside course/ itself: notebooks there are the release, not a student's.
@@ -35,7 +35,7 @@ def desk_folder() -> Path | None:
 
 def notebook_path(day: Day) -> Path:
     """Return the path of this student's notebook of a day, also before it exists."""
-    return (desk_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
+    return (workspace_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
 
 
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
@@ -89,7 +89,7 @@ def read_progress(folder: Path | None) -> dict[str, Any]:
 
 
 def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
-    """Write the progress whole or not at all; a desk that cannot be written to only loses the progress."""
+    """Write the progress whole or not at all; a workspace that cannot be written to only loses the progress."""
     if folder is None or not folder.is_dir():
         return
     temporary = folder / f".{PROGRESS}.{os.getpid()}"
@@ -101,7 +101,7 @@ def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
 
 
 def note_standing(topic: str, exercise: str, points: float, max_points: float, passed: bool) -> None:
-    folder = desk_folder()
+    folder = workspace_folder()
     table = read_progress(folder)
     entry = {"points": points, "max_points": max_points, "passed": passed, "when": time.time()}
     table.setdefault("exercises", {})[f"{topic}/{exercise}"] = entry

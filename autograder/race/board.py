@@ -131,9 +131,10 @@ th:nth-child(2), td:nth-child(2), th:nth-last-child(-n+3), td:nth-last-child(-n+
 @media (prefers-color-scheme: dark) {{ body {{ color: #eee; background: #161616; }} th, td {{ border-color: #444; }} }}
 </style>
 <h1>The race</h1>
-<p>Score: how many times the load of the course's engine is kept up with, both in the same run. Rates are multiples of that engine's
-capacity. served: of the tokens asked for, those of requests that kept both promises. tokens/s: of them per second of processor time, with
-the course's engine beside it. differs: the course's engine against itself. Scores of different machines are not comparable.</p>
+<p>Score: the load that the engine keeps up with, as a multiple of the load of the course's engine in the same run. Rates are multiples
+of the capacity of the course's engine. served: the share of the requested tokens whose requests kept both promises. tokens/s: these
+tokens per second of processor time, for both engines. differs: the course's engine against itself. Scores of different machines are not
+comparable.</p>
 {tables}
 </html>
 """

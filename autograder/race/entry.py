@@ -28,7 +28,7 @@ ENGINE = "CapstoneEngine"
 
 
 def student_cells(notebook: Path) -> list[Cell]:
-    """Return the setup cell as it was released, and the student's own cells. Raises CourseError for a file that is no such notebook."""
+    """Return the setup cell as it was released, and the student's own cells. Raises CourseError for any other file."""
     released = json.loads(capstone_path(ROOT).read_text(encoding="utf-8"))
     ours = {}
     for cell in released["cells"]:
@@ -51,9 +51,9 @@ def enter(
             outcome.fault = f"there is no {ENGINE}" + (f": its cell did not run to its end: {broken.message}" if broken else "")
             return outcome
         if (used := student.clock()) > SETUP_SECONDS:
-            outcome.fault = f"the cells took {used:.1f} s of processor time, allowed are {SETUP_SECONDS:g}"
+            outcome.fault = f"the cells took {used:.1f} s of processor time, more than {SETUP_SECONDS:g}"
             return outcome
-        say("is it right? four parts")
+        say("correctness: four parts")
         student.baseline = rivals.naive().bytes_at_first(TINY.model, torch.float32, torch.float64)
         outcome.parts = judge(student, seed)
         wrong = next((part for part in outcome.parts if part.fault), None)
@@ -69,7 +69,7 @@ def enter(
 def verified(local: bool) -> str:
     """Return "" if a result can be compared with others: the code had no way around the clock. Otherwise return the reason."""
     if local:
-        return "run with --local, without walls"
+        return "run with --local, without isolation"
     if forkserver_pool.level() not in forkserver_pool.SAFE_LEVELS:
         return f"this machine has isolation level {forkserver_pool.level()} only"
     if cpu_seconds(1) is None:
@@ -79,9 +79,9 @@ def verified(local: bool) -> str:
 
 def notebook_of(path: Path | None) -> Path:
     """Return the path of the notebook to enter. Raises CourseError if there is none."""
-    from ..notebook.workspace import desk_folder
+    from ..notebook.workspace import workspace_folder
 
-    found = path or (desk_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
+    found = path or (workspace_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
     if not found.exists():
         raise CourseError(f"no notebook at {found}: `autograder work` puts the released one there, or name yours with --notebook")
     return found

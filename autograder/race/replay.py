@@ -189,7 +189,7 @@ def _setup_seconds(racer: Racer, clock: Clock) -> float:
     """Return the processor seconds between the run before and this one. Raises Disqualified if they are too many."""
     seconds = clock.start - racer.ended
     if seconds > SETUP_SECONDS:
-        raise Disqualified(f"set-up took {seconds:.1f} s of processor time, allowed are {SETUP_SECONDS:g}")
+        raise Disqualified(f"set-up took {seconds:.1f} s of processor time, more than {SETUP_SECONDS:g}")
     return seconds
 
 
@@ -206,7 +206,7 @@ def _note_growth(played: Played, grown_bytes: int, cache_bytes: int, slack_bytes
     played.grown_bytes = max(played.grown_bytes, grown_bytes)
     if played.grown_bytes > cache_bytes + slack_bytes:
         grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
-        raise Disqualified(f"{grown}, allowed are {cache_bytes:,} for keys and values and {slack_bytes:,} beside them")
+        raise Disqualified(f"{grown}, more than {cache_bytes:,} for keys and values and {slack_bytes:,} for everything else")
 
 
 def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
@@ -220,22 +220,22 @@ def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
 def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:
     """Stamp the tokens that a step returned. Raises Disqualified for a token that no request may get."""
     if not isinstance(new, list):
-        raise Disqualified(f"step gave no list of (request_id, token_id) but {type(new).__name__}")
+        raise Disqualified(f"step returned {type(new).__name__} instead of a list of (request_id, token_id)")
     due: dict[str, Asked] = {}
     for pair in new:
         match pair:
             case (str(request_id), int(token)) if not isinstance(token, bool):
                 pass
             case _:
-                raise Disqualified(f"step gave {ascii(pair)[:60]} where (request_id, token_id) was due")
+                raise Disqualified(f"step returned {ascii(pair)[:60]} instead of (request_id, token_id)")
         each = open_.get(request_id) or due.get(request_id)
         tokens = played.tokens.setdefault(request_id, [])
         if each is None or len(tokens) == each.max_tokens:
-            raise Disqualified(f"step gave a token of {ascii(request_id)[:60]}, which is not open: not there, complete, or aborted")
+            raise Disqualified(f"step returned a token of {ascii(request_id)[:60]}, which is not open: unknown, complete, or aborted")
         due[request_id] = each
         tokens.append(token)
         played.times.setdefault(request_id, []).append(now)
         if len(tokens) == each.max_tokens:
             del open_[request_id]
     if len(due) > max_running:
-        raise Disqualified(f"a step gave tokens of {len(due)} requests, max_running is {max_running}")
+        raise Disqualified(f"a step returned tokens of {len(due)} requests, but max_running is {max_running}")

@@ -158,7 +158,7 @@ class Outcome:
         if self.differs is None:
             return "the reference kept no promise on this machine: nothing can be measured here"
         if self.inconclusive:
-            return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again when less runs beside it"
+            return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again when the machine is less busy"
         return None
 
     def as_data(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ MOST_DIVERGENCE = 0.002
 """The limit in nats of the mean of `least_divergence` over a race's tokens.
 
 Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits 0.0008 and 3 bits 0.009, and their true mean KL divergences are
-0.0001, 0.03 and 0.19: the limit lies where those exceed 0.05.
+0.0001, 0.03 and 0.19: the limit is where those exceed 0.05.
 """
 
 
@@ -63,8 +63,8 @@ class Judge:
     def end(self) -> None:
         """Raise Disqualified if all tokens together are too far."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
-            found = f"an engine that chooses these tokens is {mean:.4f} nats from the model at the least, in the mean"
-            raise Disqualified(f"{found}; allowed are {MOST_DIVERGENCE:g}")
+            found = f"an engine that chooses these tokens is on average at least {mean:.4f} nats from the model"
+            raise Disqualified(f"{found}, more than {MOST_DIVERGENCE:g}")
 
     @property
     def divergence(self) -> float | None:
@@ -98,7 +98,7 @@ def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tens
         if not tokens:
             continue  # nothing was said
         if not all(0 <= token < model.config.vocab_size for token in tokens):
-            raise Disqualified(f"a token of {each.request_id} is no number from 0 to {model.config.vocab_size - 1}")
+            raise Disqualified(f"a token of {each.request_id} is not an integer from 0 to {model.config.vocab_size - 1}")
         logits = model(torch.tensor([each.prompt + tokens[:-1]]))[0, len(each.prompt) - 1 :]
         yield each, torch.tensor(tokens), logits
 

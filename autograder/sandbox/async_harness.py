@@ -88,7 +88,7 @@ class AskedCore:
     def _ask(self, what: str) -> Any:
         self._asked += 1
         if self._asked > MOST_ASKED:
-            raise AskedTooOften(f"the core has been asked {MOST_ASKED:,} times whether there is work: who waits does not ask")
+            raise AskedTooOften(f"the core has been asked {MOST_ASKED:,} times whether there is work: wait instead of asking again")
         return self._tell("ask", now(), what)
 
     @property

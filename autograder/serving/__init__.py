@@ -1,1 +1,1 @@
-"""The processes behind `autograder serve` and `autograder chat`."""
+"""The processes of `autograder serve` and `autograder chat`."""

@@ -32,7 +32,7 @@ TAKEN = {
 """The parts of the chat: {topic: (the module of the course's own answers, the names that the chat uses)}."""
 MAX_LEN = 4096
 """The tokens of a conversation, if the model does not limit it further: SmolLM2's cache has 46,080 bytes for each, in float32."""
-END, ANEW = "/quit", "/new"
+END, RESTART = "/quit", "/new"
 
 
 def parts(mine: bool) -> tuple[Any, list[str]]:
@@ -91,7 +91,7 @@ class Conversation:
         messages = [*self.messages, {"role": "user", "content": question}]
         ids = self.model.tokenizer.encode(self.parts.render_chat(messages))
         if len(ids) >= self.max_len:
-            raise CourseError(f"the conversation has {len(ids)} tokens, and the cache holds {self.max_len}: {ANEW} begins another")
+            raise CourseError(f"the conversation has {len(ids)} tokens, and the cache holds {self.max_len}: {RESTART} starts a new one")
         made = Answer()
         limit = min(self.max_tokens, self.max_len - len(ids))
         stream = self.parts.TextStream(self.model.tokenizer, SamplingParams(max_tokens=limit))
@@ -150,7 +150,7 @@ def chat(
     max_len = min(MAX_LEN, loaded.config.max_position_embeddings)
     begun = Conversation(loaded, given, max_len, temperature, top_p, max_tokens, generator)
     say(f"{model}, {torch.get_num_threads()} threads, float32.\n" + "".join(f"{line}\n" for line in whose))
-    say(f"{ANEW} begins anew, {END} ends; Ctrl-C ends an answer, and the chat where none runs.\n")
+    say(f"{RESTART} starts again, {END} ends; Ctrl-C ends an answer, or the chat if none is running.\n")
     while True:
         try:
             say("\n> ")
@@ -161,7 +161,7 @@ def chat(
         if not line or question == END:
             say("\n" if not line else "")
             return
-        if question == ANEW:
+        if question == RESTART:
             begun.messages = []
         elif question:
             try:

@@ -1,4 +1,4 @@
-"""The command `make serve REPLICAS=2`: several servers on this machine, each a process with its share of the cores, behind a router."""
+"""The command `make serve REPLICAS=2`: a router and several servers on this machine, each a process with its share of the cores."""
 
 from __future__ import annotations
 

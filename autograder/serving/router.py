@@ -30,11 +30,11 @@ balance hash var(txn.beginning)
 }
 """The ways to choose a replica: by a hash of the request's beginning, so that texts that begin alike meet one cache; or each in turn."""
 CONFIGURATION = """\
-# Written by `autograder serve --replicas`, for HAProxy 2.6 and later. What each line means: https://docs.haproxy.org
+# Written by `autograder serve --replicas`, for HAProxy 2.6 and later. Its language: https://docs.haproxy.org
 
 global
-    tune.bufsize 65536  # of a request so much is looked at, and so much can be asked again elsewhere
-    hard-stop-after 2s  # once it is told to end
+    tune.bufsize 65536  # this much of a request is read, and can be sent again to another replica
+    hard-stop-after 2s  # after the signal to end
 
 defaults
     mode http
@@ -43,8 +43,8 @@ defaults
     timeout client 1h  # a stream may wait for its first token as long as the queue is
     timeout server 1h
     option http-buffer-request  # the beginning is in the body
-    option http-no-delay  # an event goes on as it comes
-    option abortonclose  # a client that has left is one for the replica too
+    option http-no-delay  # an event is passed on at once
+    option abortonclose  # a client that has left is reported to the replica
     http-error status 502 content-type application/json hdr Retry-After 1 string '{broken}'
     http-error status 503 content-type application/json hdr Retry-After 1 string '{nobody}'
 
@@ -55,13 +55,13 @@ frontend router
     default_backend replicas
 
 backend replicas
-    # A request begins with its first message, or with its prompt; where neither is a text to be read, with what stands in the body.
+    # A request begins with its first message, or with its prompt; if neither is a text, with its body.
     http-request set-var(txn.beginning) req.body,json_query('$.messages[0].content'),bytes(0,{beginning}) if METH_POST
     http-request set-var(txn.beginning) req.body,json_query('$.prompt'),bytes(0,{beginning}) if METH_POST !{{ var(txn.beginning) -m found }}
     http-request set-var(txn.beginning) req.body,bytes(0,{beginning}) if METH_POST !{{ var(txn.beginning) -m found }}
     {route}
 
-    # Who does not answer, or takes nobody any more (503), is passed over: once, and at another one, for nothing has been answered yet.
+    # A replica that does not answer, or accepts no requests (503), is skipped: another one gets the request, once.
     retries 1
     retry-on conn-failure empty-response 503
     option redispatch 1

@@ -1,4 +1,4 @@
-"""The command `make serve`: the engine behind an OpenAI-compatible server, assembled from the course's parts, or from a student's."""
+"""The command `make serve`: the engine and an OpenAI-compatible server, assembled from the course's parts, or from a student's."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve(
     fd: the descriptor of a socket that listens already, in place of host and port; its opener announces the address. dtype: of NUMBERS.
     """
     try:
-        # first: whoever has to name another port need not wait for a model
+        # first: a user who has to name another port need not wait for a model
         opened = open_port(host, port) if fd is None else socket.socket(fileno=fd)
     except CannotListen as error:
         raise CourseError(str(error)) from None
@@ -64,7 +64,7 @@ def serve(
         if speed is not None:
             print(f"One request alone gets {speed:.0f} tokens a second here, just measured; several at once get more together.", flush=True)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
-        hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # behind a router, that has looked
+        hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # a router has checked already
         server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
         try:
             gc_tuning.restore()
@@ -105,7 +105,7 @@ def own_parts() -> dict[str, Any]:
     if module is None:
         raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
     exercises = {exercise.name for exercise in lesson(day).exercises}
-    print("Holding your notebook against Day 18's checks; this takes some seconds.", flush=True)
+    print("Running Day 18's checks on your notebook; this takes some seconds.", flush=True)
     session = Session(day, path)
     try:
         return {
@@ -121,7 +121,7 @@ def whose(own: dict[str, Any]) -> str:
     """Return one line that says which parts are the student's."""
     rest = [name for name in OWN if name not in own]
     line = f"Yours: {', '.join(own) or 'nothing yet'}."
-    return f"{line} The course's, until their checks pass: {', '.join(rest)}." if rest else line
+    return f"{line} From the course until their checks pass: {', '.join(rest)}." if rest else line
 
 
 def model_name(model: str) -> str:

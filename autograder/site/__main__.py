@@ -15,9 +15,9 @@ from .build import OUT, build
 
 
 def main(
-    answers: Annotated[bool, typer.Option(help="Whether each exercise has an answer folded under it.")] = True,
+    answers: Annotated[bool, typer.Option(help="Fold an answer under each exercise.")] = True,
     day: Annotated[list[str] | None, typer.Option(help="Only this day; may be given more than once.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the site goes.")] = OUT,
+    out: Annotated[Path, typer.Option(help="Output folder of the site.")] = OUT,
 ) -> None:
     """Build the course's site."""
     try:

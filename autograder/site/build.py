@@ -39,19 +39,19 @@ def build(
     start = time.monotonic()
     chosen = [day for day in days or syllabus() if day.ready]
     if not paths.SMOLLM2.is_file():
-        say("SmolLM2 is not here (`make model` fetches it): cells that need it are shown without what they would give")
+        say("SmolLM2 is not installed (`make model` fetches it): cells that need it are shown without their output")
     at_once = min(AT_ONCE, os.cpu_count() or 1)
     # Two kernels with a thread for each core would wait for each other, on a busy machine for longer than they compute.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     ran = executed(chosen, at_once=at_once, say=say)
-    desk = out.with_name(f"{out.name}-work")
-    site = pages.Site(desk / "source", chosen, answers)
-    shutil.rmtree(desk, ignore_errors=True)
+    temporary = out.with_name(f"{out.name}-work")
+    site = pages.Site(temporary / "source", chosen, answers)
+    shutil.rmtree(temporary, ignore_errors=True)
     pages.write(site, ran)
-    made = desk / "html"
-    settings = ["-b", "html", "-c", str(pages.BY_HAND), "-d", str(desk / "doctrees"), "-q", "-W", "--keep-going"]
+    made = temporary / "html"
+    settings = ["-b", "html", "-c", str(pages.BY_HAND), "-d", str(temporary / "doctrees"), "-q", "-W", "--keep-going"]
     if build_main([*settings, str(site.source), str(made)]) != 0:
-        raise CourseError(f"the site has faults, listed above; {out} is as it was")
+        raise CourseError(f"the site has faults, listed above: {out} is unchanged")
     if site.as_is.exists():
         shutil.copytree(site.as_is, made, dirs_exist_ok=True)
     (made / ".nojekyll").touch()  # or a forge that publishes a branch leaves out what begins with an underscore
@@ -60,7 +60,7 @@ def build(
             (made / "days" / f"{day.slug}.zip").write_bytes(packed(day))
     shutil.rmtree(out, ignore_errors=True)
     made.replace(out)
-    shutil.rmtree(desk)
+    shutil.rmtree(temporary)
     files = [path for path in out.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
     with_answers = "answers folded" if answers else "without answers"

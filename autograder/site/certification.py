@@ -86,8 +86,8 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
 def headline(told: dict[str, Any]) -> str:
     attacks = f", and {told['attacks_honest']} of {told['attacks_total']} attacks were held" if "attacks_total" in told else ""
     return (
-        f"**{told['right_passed']:,} of {told['right_total']:,} right versions passed, "
-        f"{told['wrong_killed']:,} of {told['wrong_total']:,} wrong ones were caught{attacks}.**"
+        f"**{told['right_passed']:,} of {told['right_total']:,} correct solutions passed, "
+        f"{told['wrong_killed']:,} of {told['wrong_total']:,} incorrect ones were caught{attacks}.**"
     )
 
 
@@ -99,8 +99,8 @@ def circumstances(told: dict[str, Any], days: list[Day]) -> str:
             places.setdefault(place(told["topics"][day.topic]["run"]), []).append(f"Day {day.number}")
     where = next(iter(places)) if len(places) == 1 else "; ".join(f"{', '.join(judged)}: {here}" for here, judged in places.items())
     return (
-        "The figures are those of `autograder certify`, each day's of its last run, with the date and the commit that the table names: "
-        f"{where}. The command does it again on your machine."
+        "`autograder certify` made these figures, each day's in its last run, at the date and the commit in the table: "
+        f"{where}. Run the command to repeat it on your machine."
     )
 
 
@@ -108,14 +108,14 @@ def place(run: dict[str, Any]) -> str:
     seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
     return (
         f"course version {run['course_version']}, on {run['machine']}, Python {run['python']}, torch {run['torch']}, "
-        f"at isolation level `{run['isolation']}`, with {seeds} for each version"
+        f"at isolation level `{run['isolation']}`, with {seeds} for each solution"
     )
 
 
 def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     """Return a table of days, and one of exercises for each day; each failure is named under it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
-    counted = ["right versions passed | wrong versions caught |", "|---|---|---|"]
+    counted = ["correct solutions passed | incorrect solutions caught |", "|---|---|---|"]
     lines = [f"| day | {counted[0]} mistake named | nearest to a time limit | judged |", f"{counted[1]}---|---|---|"]
     for day, topic in rows:
         cells = (f"Day {day.number}, {day.title}", passed(topic), caught(topic), named(topic), nearest(topic), mutants.when(topic["run"]))
@@ -126,7 +126,7 @@ def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
     for day, topic in rows:
         lines += ["", f"### Day {day.number}, {day.title}", "", f"| exercise | {counted[0]}", counted[1]]
         lines += [f"| `{name}` | {passed(counts)} | {caught(counts)} |" for name, counts in topic["exercises"].items()]
-        entries = {"passed, though wrong": "survivors", "failed, though right": "false_failures", "does not run": "invalid"}
+        entries = {"passed, though incorrect": "survivors", "failed, though correct": "false_failures", "does not run": "invalid"}
         faults = [f"- {what}: `{one['file']}`: {one.get('difference', '')}" for what, name in entries.items() for one in topic[name]]
         lines += ["", *faults] if faults else []
     return lines
@@ -154,7 +154,7 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
     """Return a row for each kind of attack, a column for each level of isolation that was tried."""
     runs = [run for run in runs if run.get("attacks_total")]
     if not runs:
-        return ["This run judged versions only."]
+        return ["This run judged no attacks."]
     levels = " | ".join(f"held at level `{run['attacks_run']['isolation']}`" for run in runs)
     lines = [f"| they try to | {levels} |", f"|---|{'---|' * len(runs)}"]
     for kind, words in KINDS.items():
@@ -184,7 +184,7 @@ def attacks_page(results: Path = RESULTS) -> str:
         "",
         "Each is a submission in `specimens/attacks/`, graded as any other, from the notebook's file to the record.",
         "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
-        "and if the next right submission gets full marks straight afterwards.",
+        "and if the next correct submission gets full marks straight afterwards.",
         "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",
         "Archives of submissions never reach a worker: `tests/gradebook/lms/test_collect.py` attacks `autograder collect` "
         "with zip bombs, paths that lead out, links, devices and damage.",

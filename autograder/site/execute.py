@@ -58,7 +58,7 @@ ended, and the notebook run again.
 """
 ATTEMPTS = 3
 
-# Runs in the kernel before the first cell. A picture of a plot says nothing to who cannot see it; the plot's own words do.
+# Runs in the kernel before the first cell. A plot needs alternative text: its own titles and labels.
 DESCRIBE_PLOTS = '''
 def _describe(figure):
     parts = [figure.get_suptitle()] if figure.get_suptitle() else []
@@ -245,7 +245,7 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
 
 
 def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
-    """Return the day's solved notebook, run at the desk of a student who has solved all earlier days. Raises CourseError."""
+    """Return the day's solved notebook, run in the workspace of a student who has solved all earlier days. Raises CourseError."""
     for _ in range(ATTEMPTS):
         begin = time.monotonic()
         try:
@@ -335,7 +335,7 @@ def _require_passed(day: Day, notebook: NotebookNode, standings: Mapping[str, An
         course = cell.metadata["course"]
         if course["role"] == "check" and not standings[f"{day.topic}/{course['exercise']}"].passed:
             shown = "\n".join(str(o.get("data", {}).get("text/plain") or o.get("text", "")) for o in cell.outputs)
-            raise CourseError(f"{_where(day, notebook, number)}: the course's own answer does not pass its checks here\n{shown}")
+            raise CourseError(f"{_where(day, notebook, number)}: the reference solution does not pass its checks here\n{shown}")
 
 
 class Bars:

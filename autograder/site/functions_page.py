@@ -10,7 +10,7 @@ from autograder.lessons import Day, lesson
 from . import checks_page
 from .lesson_pages import label
 
-INTRO = "What is written in the course, by name. A name leads to its exercise, the last column to the checks that you may read."
+INTRO = "All functions and classes that you write, by name. A name leads to its exercise, the last column to the visible checks."
 
 
 def page(days: Sequence[Day]) -> str:

@@ -21,7 +21,7 @@ STATES = "application/vnd.jupyter.widget-state+json"
 SETUP_SHOWN = "Setup: what this notebook imports"
 SETUP_HIDDEN = "Hide the setup"
 ANSWER = "One way to write it"
-IN_THE_LESSON = "Here the page computes what is drawn, by the same rules. In JupyterLab the sliders run your own functions."
+IN_THE_LESSON = "On this page a script computes the drawing, by the same rules. In JupyterLab the sliders run your own functions."
 NEEDS_KERNEL = "A still picture. In JupyterLab, where a kernel runs, the sliders move."
 
 

@@ -24,7 +24,7 @@ def relink(
     """Return the text of `source`, with its links as the site needs them. External links and code are unchanged.
 
     page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
-    keep: copies a picture and returns its path in the site's source. special: the whole link for a file that is no page, or None.
+    keep: copies a picture and returns its path in the site's source. special: the whole link for a file that is not a page, or None.
     keep_as_is: as keep, for a picture in HTML, which Sphinx does not process; without it HTML is unchanged.
     A file of the repository that is not in the site is named and not linked.
     """

@@ -30,7 +30,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 def page(names: Sequence[str], results: Path = RESULTS) -> str:
     """Return the page as Markdown. names: the pages with all figures of a benchmark, without their ending."""
     told = [decoding(read(results, "engine")), quantized(read(results, "quantized")), grading(read(results, "grading"))]
-    intro = "What follows was measured by the scripts in `benchmarks/`, side by side with its peers on the machine that each line names."
+    intro = "The scripts in `benchmarks/` measured these figures, side by side with other programs, on the machine that each line names."
     return "\n".join(["# Measured", "", intro, "", *told, "## All tables", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
 
 

@@ -51,12 +51,12 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
         alive = [(day.topic, entry) for day, topic in rows for entry in topic["survivors"]]
         lines += [f"- survives: a change in `{topic}/{entry['origin']}`, `{entry['where']}`" for topic, entry in alive]
         lines += [""] if alive else []
-    return [*lines, "[Equivalent mutants](mutants.md) lists each of those that no check can kill, with the reason."]
+    return [*lines, "[Equivalent mutants](mutants.md) lists every mutant that no check can kill, with the reason."]
 
 
 def whose(told: dict[str, Any]) -> str:
     """Return the programs that the mutants were made of; of right versions usually a part is judged, drawn by digest."""
-    what = {"reference": "the reference", "right": "right versions", "all": "the reference and of right versions"}[told["origin"]]
+    what = {"reference": "the reference", "right": "correct solutions", "all": "the reference and of correct solutions"}[told["origin"]]
     if told.get("left_out", 0):
         return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"
     return what
@@ -76,14 +76,16 @@ def inline(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text or ' '}`"
 
 
-SURVIVES = "**Survives**: no check tells it from the program it was made of, and no reason is listed"
+SURVIVES = "**Survives**: no check distinguishes it from its original, and no reason is listed"
 
 INTRO = """# Equivalent mutants
 
-A mutant is a right version with one change, made by a machine: a comparison turned, a constant moved, an argument left out, a tensor
-changed in place. [Nearly all](certification.md#mutants) lose points. Those below do not, and should not: to every caller that the
-rules allow they are the same program. Each stands here with the reason why, as in `specimens/<topic>/equivalent.toml`;
-`autograder certify --mutate` tells of any entry that is killed or matches no mutant any more.
+A mutant is a correct solution with one automatic change: a reversed comparison, another constant, a missing argument,
+a tensor changed in place.
+[Nearly all](certification.md#mutants) lose points.
+The mutants below do not, and should not: for every caller that the rules allow they are the same program.
+Each is listed with the reason, as in `specimens/<topic>/equivalent.toml`.
+`autograder certify --mutate` reports every entry that is killed or no longer matches a mutant.
 """
 
 

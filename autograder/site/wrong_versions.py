@@ -19,7 +19,7 @@ from autograder.sandbox.submission import Cell
 
 from .checks_page import escaped
 
-SUMMARY = "What the checker says to a wrong version"
+SUMMARY = "The checker's report on an incorrect solution"
 FEW = 3
 """The number of checks below which a table shows little."""
 MOST_TRIED = 12
@@ -57,7 +57,7 @@ def chosen(day: Day) -> dict[str, Any]:
             if any(verdict.passed for verdict in verdicts):
                 return as_entry(day, specimen, verdicts)
     if named is None:
-        raise CourseError(f"{day.slug}: the checker names the mistake of none of {MOST_TRIED} wrong versions")
+        raise CourseError(f"{day.slug}: the checker names the mistake of none of {MOST_TRIED} incorrect solutions")
     return named
 
 

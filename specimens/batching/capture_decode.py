@@ -143,7 +143,7 @@ def capture_decode(
 
     On CUDA (keys, values on the current GPU) `static_decode` is recorded once as a graph and each step replays it: one launch in
     place of hundreds. The step keeps alive what the recording reads and writes. On any other device the step calls `static_decode`.
-    keys, values as there. What a step gave stays as it is when the next one runs. Raises ValueError at the step that finds no slot
+    keys, values as there. The logits of a step stay as they are when the next one runs. Raises ValueError at the step that finds no slot
     left, not before.
     """
     max_len = keys.shape[3]

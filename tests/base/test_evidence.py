@@ -19,7 +19,7 @@ def cause_of(call, *arguments, **options):
 @pytest.mark.parametrize(
     ("got", "words"),
     [
-        (ROWS.flip(-1), "wrong places of it"),
+        (ROWS.flip(-1), "wrong places of the row"),
         (ROWS.flip(0).flip(-1), "in the wrong places."),
         (ROWS.T, "dimensions 0 and 1 exchanged"),
         (ROWS / math.log(2), "1 / ln 2 times"),
@@ -34,7 +34,7 @@ def cause_of(call, *arguments, **options):
         (torch.cat([ROWS, ROWS], dim=0), "in dimension 0 the last 3 are too many"),
         (None, "`return`"),
         (torch.max(torch.ones(2, 3), dim=-1), "values and indices"),
-        ([0.1], "A list"),
+        ([0.1], "a list"),
     ],
 )
 def test_what_the_values_show_is_told(got, words):
@@ -63,7 +63,7 @@ def test_where_the_values_show_nothing_nothing_is_told():
         ([1, 2, 3, 4], [1, 2, 3], "1 more"),
         ([2, 1, 3], [1, 2, 3], "another order"),
         ("ab", "abc", "its end is missing: 'c'"),
-        ("abc", "ab", "behind it stands 'c'"),
+        ("abc", "ab", "after it comes 'c'"),
         (1024 * 7, 7, "1,024 times"),
         (7, -7, "sign"),
     ],

@@ -103,7 +103,7 @@ def test_blank_lines_in_an_edit():
         (["# - x = 3", "# + x = 4"], "not 0 times"),
         (["# - x = 1", "# + x = 4"], "not 2 times"),
         (["# - x = 1 "], "not 0 times"),
-        (["# + x = 4"], "no line that stays says where"),
+        (["# + x = 4"], "no unchanged line says where"),
         (["# - y = 2", "# ...", "#   y = 2", "# + z = 2"], "in two places"),
         (["# - y = 2", "y = 3"], "begins with none of"),
         (["# y = 2"], "begins with none of"),
@@ -119,12 +119,12 @@ def test_an_edit_that_does_not_fit_in_exactly_one_way_is_an_error(edit, says):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("# %% wrong_dim, of right_plain", "# %% wrong_dim, of right_other", "right_other is no right version"),
-        ("# %% wrong_dim, of right_plain", "# %% wrong_dim, of wrong_stub", "wrong_stub is no right version"),
+        ("# %% wrong_dim, of right_plain", "# %% wrong_dim, of right_other", "right_other is not a correct version"),
+        ("# %% wrong_dim, of right_plain", "# %% wrong_dim, of wrong_stub", "wrong_stub is not a correct version"),
         ("# %% wrong_dim, of right_plain", "# %% wrong_dim of right_plain", "a head is"),
         ("# %% wrong_dim, of right_plain", "# %% right_dim, of right_plain", "says WRONG"),
         ("# WRONG: over the first dimension\n", "", "the line below the head"),
-        ("# %% wrong_dim,", "# %% wrong_stub,", "stands twice"),
+        ("# %% wrong_dim,", "# %% wrong_stub,", "occurs twice"),
         ("# %% wrong_dim,", "# %% dim,", "a head is"),
         ("/ weights.sum(dim=-1, keepdim=True)\n# +", "/ weights.sum()\n# +", "not 0 times"),
     ],
@@ -151,7 +151,7 @@ def test_code_that_belongs_to_no_version_is_an_error(tmp_path, text):
 
 def test_the_same_name_in_two_files_is_an_error_in_both(tmp_path):
     both = [listed for listed in find_specimens(folder(tmp_path, wrong_stub=ALONE), ["softmax"]) if listed.file == "wrong_stub.py"]
-    assert [listed.fault for listed in both] == ["this name stands twice in its topic"] * 2
+    assert [listed.fault for listed in both] == ["this name occurs twice in its topic"] * 2
 
 
 def test_certification_judges_them_and_tells_where_they_stand(tmp_path):

@@ -128,7 +128,7 @@ def test_the_suite_sees_an_attack_that_succeeds(tmp_path, monkeypatch):
     for name, source in deeds.items():
         (tmp_path / f"{name}.py").write_text(f"# === {name}\n{head}{source}")
     trouble = {r.attack: "; ".join(r.trouble) for r in attack_suite.run()}
-    assert "10 points where 4 were due" in trouble["read_won"]
+    assert "10 points where 4 were expected" in trouble["read_won"]
     assert "next right submission" in trouble["persist_file"]
     assert "arrived over the network" in trouble["network_arrived"]
 
@@ -146,7 +146,7 @@ def test_what_changed_is_named(tmp_path):
 
 def test_certify_attacks_tells_json_and_its_status(monkeypatch, capsys):
     held = attack_suite.Result("read_x", "read", "reads x", 4.0, 4.0, 0.1, "partial")
-    lost = dataclasses.replace(held, attack="read_y", points=10.0, trouble=["10 points where 4 were due"])
+    lost = dataclasses.replace(held, attack="read_y", points=10.0, trouble=["10 points where 4 were expected"])
     for results, status in (([held], 0), ([held, lost], 1)):
         monkeypatch.setattr(attack_suite, "run", lambda progress, results=results: results)
         monkeypatch.setattr(sys, "argv", ["autograder", "certify", "attacks", "--json"])
@@ -354,7 +354,7 @@ def test_a_given_function_is_not_called_with_too_much_nor_with_the_students_obje
             return 0
 
     student.odd(model)
-    assert "where data was due" in seen[0]
+    assert "instead of data" in seen[0]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_published_figures_need_a_commit(tmp_path):
     (here / "new.py").write_text("")
     assert "commit Makefile and 1 more first" in require()
     shutil.rmtree(here / ".git")
-    assert "no git repository" in require()
+    assert "not a git repository" in require()
 
 
 def test_the_published_figures_name_a_commit_of_this_history():

@@ -45,7 +45,7 @@ def test_a_known_mistake_is_named_once_and_the_other_checks_point_to_it():
     verdicts = softmax_verdicts(lambda x: torch.softmax(-x, dim=-1), hidden=False)
     failed = [v for v in verdicts if v.failed]
     assert len(failed) > 1
-    assert sum("this mistake gives" in cause for cause in told(failed)) == 1
+    assert sum("matches a known mistake" in cause for cause in told(failed)) == 1
     assert {v.same_as for v in failed if v.same_as} <= {failed[0].title}
 
 
@@ -59,7 +59,7 @@ def test_a_mistake_nobody_knows_gets_no_cause():
 def test_a_mistake_is_named_with_other_inputs_too():
     checks = select("softmax", exercise="softmax", timing=False)
     verdicts = run_checks("softmax", checks, LocalStudent({"softmax": lambda x: torch.softmax(-x, dim=-1)}), seed=12345)
-    assert sum("this mistake gives" in cause for cause in told(verdicts)) == 1
+    assert sum("matches a known mistake" in cause for cause in told(verdicts)) == 1
 
 
 def test_without_values_nothing_is_known():
@@ -90,9 +90,9 @@ def test_the_tables_hold_what_wrong_versions_give(topic):
     reviewed, _ = mistake_index.read_claims(topic)
     for judgement in judged:
         file = judgement.specimen.file
-        assert all(file in reviewed.get(claim, []) for claim in mistake_index.claims(judgement.desk)), file
+        assert all(file in reviewed.get(claim, []) for claim in mistake_index.claims(judgement.at_notebook_seed)), file
         for hidden in (False, True):
-            found = mistakes.profile(verdict for verdict in judgement.desk if hidden or not verdict.hidden)
+            found = mistakes.profile(verdict for verdict in judgement.at_notebook_seed if hidden or not verdict.hidden)
             rows = [row for row in mistakes.known(topic, hidden).get(judgement.specimen.exercise, []) if file in row["files"]]
             assert len(rows) == mistakes.tells(found), file
             for row in rows:

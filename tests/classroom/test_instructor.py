@@ -182,7 +182,7 @@ def test_the_cheat_is_late_and_ella_handed_in_twice(term):
     notes = Notes(term).entries
     assert notes["mallory", SLUG].lms_late is True
     assert [len(notes[student, SLUG].earlier) for student in ("ada", "ella")] == [0, 1]
-    assert "late, says Canvas" in (term / "report" / "index.html").read_text()
+    assert "late according to Canvas" in (term / "report" / "index.html").read_text()
 
 
 def test_lateness_costs_what_the_rule_says_and_an_extension_is_one_students(term):
@@ -208,7 +208,7 @@ def test_nobody_is_alike_and_the_report_has_an_item_analysis(term):
 def test_a_round_after_all_this_grades_nothing_again_and_keeps_the_correction(term):
     told = printed(term, "autograder round")
     assert "1 of 5, collect: 5 files: new 0, unchanged 4, older 1" in told
-    assert "0 graded now, 4 kept" in told
+    assert "0 graded now, 4 unchanged" in told
     assert "5 of 5, export: 4 graded submissions; " in told
     assert scores(term)["ella", "entropy"] == CORRECTED
 

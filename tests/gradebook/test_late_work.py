@@ -13,14 +13,15 @@ from typer.testing import Result as Ran
 
 from autograder.base.errors import CourseError
 from autograder.cli import app
+from autograder.gradebook.booking import book_penalties
 from autograder.gradebook.books.bulk import ClassFolder
 from autograder.gradebook.books.writer import WriterThread
 from autograder.gradebook.lms.collecting import Entry, Notes
 from autograder.gradebook.policy import deadlines, late
-from autograder.gradebook.policy.deadlines import Lateness, lateness
+from autograder.gradebook.policy.deadlines import Lateness, lateness, lateness_in_place
 from autograder.gradebook.policy.roster import find_roster
 from autograder.gradebook.reports import report
-from autograder.gradebook.results import ClassResults, Result, book_penalties, booked, class_results
+from autograder.gradebook.results import ClassResults, Result, booked, class_results
 from autograder.grading.records import read_record
 from autograder.grading.tasks import find_tasks
 
@@ -35,7 +36,7 @@ NOW = datetime.datetime(2026, 11, 30, tzinfo=datetime.UTC)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> ClassFolder:
-    """The graded class; ada's came in time, bob's a day and a half late, ivan's three days late; eve's was late, says Canvas."""
+    """The graded class; ada's came in time, bob's a day and a half late, ivan's three days late; eve's was late according to Canvas."""
     found = graded_class(tmp_path)
     notes = Notes(found.root)
     for student, days in (("ada", -1.0), ("bob", 1.5), ("ivan", 3.0)):
@@ -173,7 +174,7 @@ def test_who_is_in_time_pays_nothing_and_who_is_late_says_the_platform_pays_a_da
 
 @pytest.mark.parametrize("text", ["", "10", "10% an hour", "-1% a day", "200% a day", "10% a day, at most 500%", "ten % a day"])
 def test_what_is_no_rule_is_one_line(text, tmp_path):
-    with pytest.raises(CourseError, match="is no rule for what is late: give"):
+    with pytest.raises(CourseError, match="is not a valid late policy: give"):
         late.parse_rule(text)
     (tmp_path / "late.txt").write_text(text)
     with pytest.raises(CourseError, match=r"late\.txt: "):
@@ -216,7 +217,7 @@ def test_regrade_keeps_the_rules_penalty_in_the_gradebook(folder):
 
 def test_a_rule_is_taken_back_with_what_it_took(folder):
     command(folder, "late", "10% a day")
-    assert "lateness costs nothing here" in command(folder, "late", "none").stdout
+    assert "late work costs nothing" in command(folder, "late", "none").stdout
     assert not in_gradebook(folder, "bob")[1]
     assert read(folder)["bob"].penalty == 0
 
@@ -248,6 +249,18 @@ def test_a_correction_stays_when_a_second_hand_in_is_graded_and_is_marked_for_a_
     assert booked(folder.db_url, SOFTMAX)["eve"].by_hand == {"softmax": 2.5}
     with Gradebook(folder.db_url) as gradebook:
         assert gradebook.find_grade("check_softmax", SLUG, SLUG, "eve").needs_manual_grade
+
+
+def test_the_time_of_a_submission_that_was_never_collected_is_not_known_after_its_due_date(folder):
+    assert lateness_in_place(DUE, DUE + 2 * DAY, DUE + 3 * DAY) == Lateness(False, unknown=DAY, collected=False)
+    assert lateness_in_place(DUE, DUE + 2 * DAY, DUE + DAY) is None
+    assert lateness_in_place(None, None, DUE) is None
+    deadlines.set_due(folder.root, SOFTMAX, NOW - 2000 * DAY)
+    results = class_results(folder, [SOFTMAX])
+    assert {r.record.student: r.late for r in results.results}["blank"] == "not collected; the time of submission is unknown"
+    soup = BeautifulSoup(report.html(results, NOW), "html.parser")
+    heading = next(h for h in soup.find_all("h3") if h.get_text() == "Unknown time of submission")
+    assert [li.get_text() for li in heading.find_next("ul").find_all("li")] == ["blank: not collected", "cut: not collected"]
 
 
 def test_who_handed_in_nothing_is_named_in_the_report(folder):

@@ -168,7 +168,7 @@ def test_pages_say_it_with_two_decimals(folder, due):
     for student in CLASS:
         text = BeautifulSoup((folder.feedback / student / SLUG / f"{SLUG}.html").read_text(), "html.parser").get_text(" ", strip=True)
         worth = re.search(rf"{SLUG}, {student}: (not graded|[\d.]+ of)", text)
-        late = re.search(r"handed in late: ([\d.]+) less", text)
+        late = re.search(r"late: minus ([\d.]+) points", text)
         assert worth is not None, text[:300]
         if due[student] is None:
             assert (worth[1], late) == ("not graded", None)

@@ -212,7 +212,7 @@ def test_what_is_no_gradebook_is_one_line(database, tmp_path, monkeypatch, capsy
     ask("create table something (n int)")
     status, said = command(monkeypatch, capsys, tmp_path, "grade", "softmax", "--db", url)
     assert status == 2
-    assert "is a database but no gradebook" in said
+    assert "is a database, but not a gradebook" in said
     assert not (tmp_path / "records").exists()
 
 

@@ -82,7 +82,7 @@ def test_who_has_handed_in_keeps_the_folder_s_name(tmp_path):
 def test_a_file_that_is_no_list_is_one_line_and_changes_nothing(tmp_path):
     ran = imported(tmp_path, "a,b\n1,2\n")
     assert isinstance(ran.exception, CourseError)
-    assert "is no list of a platform that is known here. Canvas: the gradebook's export" in str(ran.exception)
+    assert "is not a list of a supported platform. Canvas: the gradebook's export" in str(ran.exception)
     assert "\n" not in str(ran.exception)
     assert not (tmp_path / "roster.csv").exists()
 
@@ -114,7 +114,7 @@ def test_a_new_class_has_a_source_of_every_day_without_which_formgrader_lists_no
     ("text", "says"),
     [
         ("ada,101,Lovelace, Ada,a@x.org\n", "line 2: more fields than the first line names; put a name with a comma in quotes"),
-        ("ada,1,Ada,a@x.org\nbea,2,Bea,A@x.org\n", "line 3: the email A@x.org stands in line 2 already, but for upper and"),
+        ("ada,1,Ada,a@x.org\nbea,2,Bea,A@x.org\n", "line 3: the email A@x.org is already in line 2, apart from upper and"),
     ],
     ids=["a comma in a name", "one address twice"],
 )

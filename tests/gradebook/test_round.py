@@ -73,7 +73,7 @@ def test_a_round_does_all_five_steps_with_a_line_each(done):
     assert result.exit_code == 0, result.output
     assert tuple(steps(result)) == NAMES
     assert steps(result)["collect"] == "2 files: new 2"
-    assert steps(result)["grade"].endswith("2 graded now, 0 kept")
+    assert steps(result)["grade"].endswith("2 graded now, 0 unchanged")
     assert booked(ClassFolder.of(root / "submitted").db_url, SOFTMAX).keys() == {"ada_101", "bob_102"}
     for path in ("report/index.html", f"feedback/ada_101/{SLUG}/{SLUG}.html", "exports/canvas.csv"):
         assert (root / path).exists(), path
@@ -90,7 +90,7 @@ def test_run_again_it_does_nothing_and_needs_no_torch(done):
         env={**os.environ, "COURSE_WORK": str(root / "work")},
     )  # fmt: skip
     assert again.returncode == 0, again.stdout + again.stderr
-    assert again.stdout.count("nothing new; it was: ") == 5
+    assert again.stdout.count("nothing new; the last result: ") == 5
     assert {path: kept for path, kept in files(root).items() if path.parts[0] != "work"} == before
 
 
@@ -101,7 +101,7 @@ def test_a_new_hand_in_is_graded_alone_and_told_everywhere(done, tmp_path):
     result = run(root, more, "--from", "canvas", "--to", "canvas")
     assert result.exit_code == 0, result.output
     assert steps(result)["collect"] == "3 files: new 1, unchanged 2"
-    assert steps(result)["grade"].endswith("1 graded now, 2 kept")
+    assert steps(result)["grade"].endswith("1 graded now, 2 unchanged")
     after = files(root)
     for path in (Path("records") / SLUG / "ada_101.json", Path("autograded") / "ada_101" / SLUG / f"{SLUG}.ipynb"):
         assert after[path] == before[path], path
@@ -179,7 +179,7 @@ def test_neither_a_pasted_picture_nor_half_a_character_keeps_a_class_from_its_pa
 def test_a_changed_helper_of_the_checks_makes_a_round_grade_again(done, tmp_path, monkeypatch):
     root = copy(done, tmp_path)
     monkeypatch.setattr("autograder.grading.verdict_inputs.of_day", lambda day: "a helper has changed")
-    assert steps(run(root))["grade"].endswith("2 graded now, 0 kept")
+    assert steps(run(root))["grade"].endswith("2 graded now, 0 unchanged")
     assert steps(run(root))["grade"].startswith("nothing new")
 
 
@@ -200,7 +200,7 @@ def test_what_a_killed_round_left_is_not_graded_again(done, tmp_path):
     before = files(root)
     result = run(root, root / "a.zip", "--from", "canvas", "--to", "canvas")
     assert steps(result)["collect"] == "2 files: new 0, unchanged 2"
-    assert steps(result)["grade"].endswith("0 graded now, 2 kept")
+    assert steps(result)["grade"].endswith("0 graded now, 2 unchanged")
     after = files(root)
     assert all(after[path] == kept for path, kept in before.items() if path.parts[0] in ("records", "autograded", "submitted"))
 
@@ -209,7 +209,7 @@ def test_a_record_without_its_rows_is_stored(done, tmp_path):
     root = copy(done, tmp_path)
     (root / "gradebook.db").unlink()  # or killed between the record and the gradebook
     (root / "rounds" / f"{SLUG}.json").unlink()
-    assert steps(run(root))["grade"].endswith("0 graded now, 2 kept")
+    assert steps(run(root))["grade"].endswith("0 graded now, 2 unchanged")
     assert booked(ClassFolder.of(root / "submitted").db_url, SOFTMAX).keys() == {"ada_101", "bob_102"}
 
 
@@ -241,7 +241,7 @@ def test_nothing_handed_in_is_one_line(tmp_path):
     result = run(tmp_path)
     assert result.exit_code == 1
     assert "the round stopped at grade: no submission under" in str(result.exception)
-    assert "Done and kept: collect." in str(result.exception)
+    assert "Finished steps: collect." in str(result.exception)
 
 
 def test_a_due_date_set_between_two_rounds_is_in_the_report(done, tmp_path):

@@ -50,7 +50,7 @@ def test_each_step_is_done_once_and_again_when_what_it_is_made_from_changes(day,
     assert capsys.readouterr().out.splitlines()[1] == "2 of 3, grade: grade is done"
     assert not day.run()
     assert day.done == []
-    assert capsys.readouterr().out.splitlines()[1] == "2 of 3, grade: nothing new; it was: grade is done"
+    assert capsys.readouterr().out.splitlines()[1] == "2 of 3, grade: nothing new; the last result: grade is done"
     day.of["report"] = "second"
     day.run()
     assert day.done == ["report"]
@@ -69,7 +69,7 @@ def test_a_step_that_fails_stops_the_round_and_says_what_is_done_and_what_comes_
     with pytest.raises(kind) as stopped:
         day.run()
     assert str(stopped.value) == (
-        f"the round stopped at grade: {said}. Done and kept: collect. Mend it and give the same command: it goes on with grade"
+        f"the round stopped at grade: {said}. Finished steps: collect. Fix this and run the same command again: it continues with grade"
     )
     assert day.done == ["collect"]
     day.fails.clear()

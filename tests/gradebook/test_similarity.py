@@ -333,7 +333,7 @@ def test_the_evidence_stands_side_by_side_and_is_text(tmp_path):
     assert [side.h4.get_text() for side in sides] == ["ada", "eve"]
     for side, word in zip(sides, ("height", "acc"), strict=True):
         assert any(word in mark.get_text() for mark in side.find_all("mark"))
-    assert "no verdict" in soup.get_text()
+    assert "not a verdict" in soup.get_text()
 
 
 def test_the_page_needs_no_network_and_has_its_landmarks(tmp_path):

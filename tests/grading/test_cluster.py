@@ -269,7 +269,7 @@ def test_the_level_in_a_record_is_its_workers_and_one_below_the_wanted_level_ref
         assert (record.status, record.isolation) == ("pass", "landlock")
         with on(address, "namespaces") as grader, pytest.raises(InfrastructureFault) as refused:
             grade_all([task], OPTIONS, tmp_path / "records", executor=grader)
-    assert "does not grade: no worker could be started: namespaces: bubblewrap is not installed" in str(refused.value)
+    assert "cannot grade: no worker could be started: namespaces: bubblewrap is not installed" in str(refused.value)
     assert forkserver_pool.level() == "namespaces"
 
 
@@ -286,7 +286,7 @@ def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path
         _, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert run.returncode == 2
     assert err.startswith("autograder: worker tcp://127.0.0.1:")
-    assert "does not grade: its lesson, answers, checks or grader of day01_softmax differ from those here: " in err
+    assert "cannot grade: its lesson, answers, checks or grader of day01_softmax differ from those here: " in err
     assert "give every worker the same checkout" in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.glob("records/*/*.json"))
@@ -302,7 +302,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         ({"course_sha256": "other"}, "differ from those here"),
         ({"environment": {**terms["environment"], "torch": "9.9"}}, ", not 9.9: give every worker the same checkout"),
         ({"options": {**terms["options"], "unheard": 1}}, "does not know the options"),
-        ({"slug": "day99_none"}, "there is no day 'day99_none'"),
+        ({"slug": "day99_none"}, "'day99_none' is not a day"),
         ({"isolation": "steel"}, "no isolation level 'steel'"),
     ):
         refused = dask_worker.grade(order | {"terms": terms | change})
@@ -324,7 +324,7 @@ def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypa
     broken = dask_worker.agree(dask_worker.terms(SOFTMAX, Options(seed=33), "auto"))
     assert broken["ours"] is True
     assert broken["refused"].startswith("the reference of day01_softmax got 0.0 points where 10")
-    with pytest.raises(InfrastructureFault, match="does not grade: the reference of day01_softmax"):
+    with pytest.raises(InfrastructureFault, match="cannot grade: the reference of day01_softmax"):
         dask_worker.heed(broken, "worker tcp://x:1")
 
 
@@ -401,7 +401,7 @@ def test_a_scheduler_that_ends_in_mid_run_is_one_line_and_the_records_stay(tmp_p
         server.kill()
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert run.returncode == 1, (out, err)
-    assert err == f"autograder: infrastructure: the scheduler at {address} is gone; what is graded is kept: go on with --resume\n"
+    assert err == f"autograder: infrastructure: the scheduler at {address} is gone; graded submissions are saved: continue with --resume\n"
     assert records.read_records(tmp_path / "records")
 
 

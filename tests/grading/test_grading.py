@@ -142,7 +142,7 @@ def test_a_record_that_cannot_be_kept_stops_nobody(tmp_path):
     for resume in (False, True):
         found = grade_all(tasks, QUICK, kept, resume=resume)
         assert [r.infrastructure is None for r in found] == [True, False, True]
-        assert "its record cannot be kept: Is a directory" in (found[1].infrastructure or "")
+        assert "its record cannot be written: Is a directory" in (found[1].infrastructure or "")
     assert sorted(p.name for p in kept.glob("*/*")) == ["ada.json", "eve.json", "zoe.json"]
 
 
@@ -155,7 +155,7 @@ def test_a_disk_that_takes_nothing_is_a_line_for_each_and_no_traceback(number, t
 
     monkeypatch.setattr(records, "write_whole", refused)
     found = grade_all(tasks, QUICK, tmp_path / "records")
-    assert {r.infrastructure for r in found} == {f"its record cannot be kept: {os.strerror(number)}"}
+    assert {r.infrastructure for r in found} == {f"its record cannot be written: {os.strerror(number)}"}
 
 
 # Who may be a student
@@ -317,7 +317,14 @@ def test_a_syntax_error_costs_its_exercise_and_says_where(tmp_path):
     assert only_lost(record, "softmax")
     verdict = record.exercise("softmax")[0]
     assert "did not run" in verdict.message
-    assert "SyntaxError" in verdict.message
+    assert verdict.message.endswith("SyntaxError: invalid syntax (cell softmax, line 1)")
+    assert verdict.lines == ["line 1: dfe softmax(logits):"]
+
+
+def test_a_syntax_error_in_a_cell_without_a_definition_names_the_cell_by_its_number(tmp_path):
+    record = graded(tmp_path, with_cell(solved(), "x = = 3"))
+    assert record.cells == {"cell 2": "error: SyntaxError: invalid syntax (cell 2, line 1)"}
+    assert record.status == "pass"
 
 
 def test_a_cell_that_never_ends_costs_what_it_defines(tmp_path):
@@ -535,6 +542,13 @@ def test_what_is_odd_about_an_exercises_cells_is_told_to_student_and_staff(tmp_p
     assert points(record)["log_softmax"] > 0
 
 
+def test_a_deleted_cell_is_noted_where_one_of_our_cells_has_a_parameter_of_its_name(tmp_path):
+    samplers = find_day("samplers")
+    notebook = solved(samplers)
+    notebook["cells"].remove(exercise_cell(notebook, "top_k_probs"))
+    assert list(grade.read_task(hand_in(tmp_path, "ada", notebook, samplers)).notes) == ["top_k_probs"]
+
+
 @pytest.mark.parametrize("change", [again(STUB, above=True), again(OWN_SOFTMAX.replace("def softmax", "def other")), lambda notebook: None])
 def test_cells_that_cost_nothing_are_not_spoken_of(tmp_path, change):
     notebook = solved()
@@ -746,13 +760,13 @@ def test_a_fault_of_ours_ends_with_status_1_and_leaves_no_zero_in_the_gradebook(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["grade", "day99"], "there is no day 'day99'"),
+        (["grade", "day99"], "'day99' is not a day"),
         (["grade", "--submitted", "nowhere"], "no folder"),
         (["grade", "--student", "../ada"], "student id '../ada' cannot be used"),
         (["grade", "--student", "zoe"], "no submission of zoe"),
         (["grade", "--db", "nowhere/gradebook.db"], "cannot be a gradebook"),
         (["grade", "--db", "submitted"], "cannot be a gradebook"),
-        (["grade", "--db", "made-up://x"], "cannot be reached|is no database"),
+        (["grade", "--db", "made-up://x"], "cannot be reached|is not a database"),
         (["grade", "--isolation", "wishes"], "no isolation level 'wishes'"),
         (["feedback"], "nothing graded"),
     ],
@@ -797,11 +811,11 @@ def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(
         assert not (tmp_path / "records").exists()
 
     book.write_text("student,score\nada,10\n" * 100)
-    refused("no gradebook")
+    refused("not a gradebook")
     book.unlink()
     with sqlite3.connect(book) as connection:
         connection.execute("create table recipes (name text)")
-    refused("no gradebook")
+    refused("not a gradebook")
     with sqlite3.connect(book) as connection:
         connection.execute("create table submitted_assignment (id text)")
         connection.execute("create table alembic_version (version_num text)")
@@ -956,7 +970,7 @@ def test_what_the_disk_refuses_is_one_line(number, monkeypatch, capsys):
         cli.main()
     said = capsys.readouterr().err.strip()
     assert ended.value.code == 1
-    assert said == f"autograder: /there/x: {os.strerror(number)}: mend that and run it again"
+    assert said == f"autograder: /there/x: {os.strerror(number)}: fix that and run it again"
 
 
 def _refuse(number: int) -> str:

@@ -250,13 +250,13 @@ def test_ctrl_c_says_how_to_go_on_in_one_line(runs, undisturbed):
     status, said = runs.stop_when(lambda: runs.graded() > 1, 0, signal.SIGINT, "--jobs", "1")
     assert status == 130, said
     assert len(said.splitlines()) == 1
-    assert "of 6 submissions are graded and kept" in said
+    assert "of 6 submissions are graded and saved" in said
     assert "autograder grade softmax --jobs 1 --resume" in said
     runs.assert_nothing_left()
 
 
 def test_two_runs_do_not_grade_into_the_same_records(tmp_path):
-    with alone(tmp_path), pytest.raises(CourseError, match="another `autograder grade` is at work"), alone(tmp_path):
+    with alone(tmp_path), pytest.raises(CourseError, match="another `autograder grade` is running"), alone(tmp_path):
         pass
 
 

@@ -143,10 +143,10 @@ def test_what_was_never_defined_is_told_why(day_1):
     ("body", "words"),
     [
         ("while True: pass", "does it end?"),
-        ("return input('what?')", "It asks for input, and nobody answers while a check runs"),
+        ("return input('what?')", "which nobody answers while a check runs"),
         ("import sys; sys.exit(3)", "your code raised SystemExit: 3"),
         ("exit()", "your code raised SystemExit"),
-        ("quit()", "A function ends by"),
+        ("quit()", "End a function with"),
         ("return None", "None"),
         ("return logits.max(dim=-1)", "max"),
         ("return [1.0, 2.0]", "list"),

@@ -39,8 +39,8 @@ def test_what_has_the_form_comes_in_it(value, like, formed):
 @pytest.mark.parametrize(
     ("value", "like", "said"),
     [
-        (None, [3], "What you typed should be a list of whole numbers, such as [3]; it is None."),
-        (True, 3, "What you typed should be a whole number, such as 3; it is True."),
+        (None, [3], "Your value should be a list of whole numbers, such as [3]; it is None."),
+        (True, 3, "Your value should be a whole number, such as 3; it is True."),
         (3.0, 3, "a whole number, such as 3; it is 3.0."),
         ("12", 0.5, "a number, such as 0.5; it is '12'."),
         ("ab", ["a word"], "a list of texts, such as ['a word']; it is 'ab'."),
@@ -71,7 +71,7 @@ def test_a_repr_that_raises_or_runs_over_lines_does_not_get_out():
             raise RuntimeError
 
     for value, said in ((Odd(), "an object of type Odd"), (torch.zeros(3, 3), "tensor("), (["a" * 500], "...")):
-        with pytest.raises(CourseError, match="What you typed") as refused:
+        with pytest.raises(CourseError, match="Your value") as refused:
             typed(value, like=3)
         assert said in str(refused.value)
         assert "\n" not in str(refused.value)

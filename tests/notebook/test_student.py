@@ -138,7 +138,7 @@ def test_a_mistake_underneath_is_named_before_the_checks_that_show_it(work, caps
     call(namespace, 'check("softmax")')
     capsys.readouterr()
     call(namespace, 'check("log_softmax")')
-    assert capsys.readouterr().out.strip().startswith("log_softmax uses softmax, which has failing checks: mend that first")
+    assert capsys.readouterr().out.strip().startswith("log_softmax uses softmax, which has failing checks: fix that first")
 
 
 def test_what_lies_beneath_a_method_and_beneath_that_is_found(work):
@@ -293,7 +293,7 @@ def test_a_verdict_of_a_notebook_is_asked_once_for_each_of_its_states(work, monk
 def test_earlier_says_whose_functions_they_are_once_a_cell(work, capsys, monkeypatch):
     notebook = types.SimpleNamespace(execution_count=1)
     monkeypatch.setattr(student, "shell", lambda: notebook)
-    line = "Day 1 (Softmax): using the course's functions; each of yours takes its place once its checks pass.\n"
+    line = "Day 1 (Softmax): using the course's functions; yours replace them once their checks pass.\n"
     for count in (1, 2):
         notebook.execution_count = count
         call(names(), '[earlier("softmax"), earlier("softmax")]')
@@ -349,7 +349,7 @@ def test_check_takes_a_path_a_day_or_stands_in_a_days_folder(work):
     assert len(set(told)) == 1
     lost = terminal("check", folder=work, cwd=work)
     assert (lost.returncode, lost.stderr) == (
-        2, "autograder: which day? Give one (day05, 5, samplers) or a notebook, or stand in a day's folder\n",
+        2, "autograder: no day given: give one (day05, 5, samplers) or a notebook, or run this in a day's folder\n",
     )  # fmt: skip
 
 
@@ -431,7 +431,7 @@ def test_the_desk_is_the_folder_of_days_that_one_stands_in_or_beside(tmp_path, m
     day.mkdir()
     for here, desk_is in ((tmp_path, tmp_path), (day, tmp_path), (tmp_path.parent, WORK)):
         monkeypatch.chdir(here)
-        assert workspace.desk_folder() == desk_is
+        assert workspace.workspace_folder() == desk_is
 
 
 WITHOUT_UNIX = """

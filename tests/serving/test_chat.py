@@ -71,7 +71,7 @@ def test_an_answer_that_is_interrupted_counts_as_it_stands_and_the_chat_goes_on(
 
 def test_a_conversation_that_is_too_long_says_what_to_do_and_forgets_the_question(tiny):
     talk = conversation(tiny, max_len=64)
-    with pytest.raises(CourseError, match="the cache holds 64: /new begins another"):
+    with pytest.raises(CourseError, match="the cache holds 64: /new starts a new one"):
         talk.ask("word " * 100, lambda piece: None)
     assert talk.messages == []
 

@@ -234,7 +234,7 @@ def test_what_of_a_students_own_passes_its_checks_serves(tmp_path):
     nbformat.write(notebook, path)
     with command("--model", "tiny", "--engine", "mine", env={"COURSE_WORK": str(tmp_path / "work")}) as served:
         assert "this is my own AsyncEngine" in served.printed
-        line = "Yours: AsyncEngine, TextStream, sse_event, send_events. The course's, until their checks pass: parse_params."
+        line = "Yours: AsyncEngine, TextStream, sse_event, send_events. From the course until their checks pass: parse_params."
         assert line in served.printed
         with pytest.raises(openai.BadRequestError):  # the course's own looks
             client(served.base).completions.create(model="tiny", prompt="O", temperature=3)
@@ -254,6 +254,6 @@ def test_without_a_notebook_there_is_nothing_of_ones_own(tmp_path, capsys, monke
 
 def test_one_line_says_whose_the_parts_are():
     assert whose({}) == (
-        "Yours: nothing yet. The course's, until their checks pass: AsyncEngine, TextStream, parse_params, sse_event, send_events."
+        "Yours: nothing yet. From the course until their checks pass: AsyncEngine, TextStream, parse_params, sse_event, send_events."
     )
     assert whose(dict.fromkeys(OWN)) == "Yours: AsyncEngine, TextStream, parse_params, sse_event, send_events."

@@ -325,7 +325,7 @@ def test_what_the_pages_say_of_mutants(tmp_path):
     section = "\n".join(mutants.section([told, told | {"origin": "right", "left_out": 2345}], syllabus()))
     words = "judged: 1,198 killed, 1 equivalent, 1 surviving**."
     assert f"**1,200 mutants of the reference were {words}" in section
-    assert f"**1,200 mutants of right versions (one of 12, drawn by digest; 2,345 more were not judged) were {words}" in section
+    assert f"**1,200 mutants of correct solutions (one of 12, drawn by digest; 2,345 more were not judged) were {words}" in section
     assert "| Day 1, Softmax | 1,200 | 1,198 | 1 | 1 | today, commit abc |" in section
     assert "- survives: a change in `softmax/reference`, `softmax`" in section
     page = mutants.page([told], syllabus())
@@ -352,12 +352,12 @@ def test_a_certification_that_fell_short_says_so(tmp_path):
     path.write_text(certification.json.dumps(told))
     page = certification.page(path)
     for words in (
-        "2 of 3 wrong ones were caught, and 1 of 2 attacks were held",
-        "- passed, though wrong: `wrong_dim.py`: over the first dimension",
+        "2 of 3 incorrect ones were caught, and 1 of 2 attacks were held",
+        "- passed, though incorrect: `wrong_dim.py`: over the first dimension",
         "| forge points | 1 of 2 |",
         "- not held at `landlock` (today): `forge_points`, 10 points, 4 were due",
         "| Day 1, Softmax | 2 of 2 | 2 of 3 |  |  | today |",
-        "with 3 seeds for each version. The command does it again",
+        "with 3 seeds for each solution. Run the command to repeat it",
     ):
         assert words in page
     path.write_text("{}")
@@ -380,7 +380,7 @@ def test_a_topic_certified_anew_takes_its_place_among_the_others():
     assert whole["attacks_run"]["date"] == "then"
     told = certification.circumstances(whole, syllabus())
     assert "Day 1: course version 0, on this" in told
-    assert "one seed for each version; Day 2, Day 3: course version 0" in told
+    assert "one seed for each solution; Day 2, Day 3: course version 0" in told
     again = certification.joined(whole, {"run": run | {"date": "later"}, "seeds": 1, "topics": {}, **counts, **held})
     assert again["attacks_run"]["date"] == "later"
     assert again["wrong_total"] == 10

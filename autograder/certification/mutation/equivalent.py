@@ -66,7 +66,7 @@ def read(topic: str, folder: Path = SPECIMENS) -> dict[Identity, str]:
 def not_a_reason(text: str) -> str | None:
     """Return the problem with a reason, or None. A reason says why no caller can tell, not that none can."""
     if len(text.split()) < FEWEST_WORDS or NO_REASON.fullmatch(text):
-        return f"{text!r} is no reason: say why no caller can tell the two apart"
+        return f"{text!r} is not a reason: say why no caller can tell the two apart"
     return None
 
 

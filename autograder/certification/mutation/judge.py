@@ -153,7 +153,7 @@ def stale_entries(
     for identity in listed:
         mine = exercise is None or (is_of(identity, REFERENCE) and identity.where.split(".")[0] == exercise)
         if is_of(identity, origin) and mine and identity not in exist:
-            stale.append((identity, "no mutant of this description"))
+            stale.append((identity, "no mutant matches this entry"))
     return stale
 
 
@@ -197,7 +197,7 @@ def hold_the_unchanged(topic: str, exercises: set[str]) -> None:
     cells = [Cell("reference", solution_source(topic))]
     checks = [check for exercise in sorted(exercises) for check in untimed(topic, exercise)]
     if (fails := first_failing(topic, cells, checks)) is not None:
-        raise CourseError(f"{topic}: the reference itself fails {fails}: put that right first")
+        raise CourseError(f"{topic}: the reference fails {fails}: fix that first")
 
 
 class Memory:
@@ -261,7 +261,7 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
         was := tuple(older.get(name, newer[name]) for name in ("origin", "share"))
     ):
         raise CourseError(
-            f"earlier results are of --origin {was[0]} --share {was[1]}, not of {asked[0]} {asked[1]}: they cannot stand in one file"
+            f"earlier results are of --origin {was[0]} --share {was[1]}, not of {asked[0]} {asked[1]}: give another file"
         )
     topics = {name: {"run": run["run"], **told} for run in (older, newer) for name, told in run["topics"].items()}
     order = known_topics()

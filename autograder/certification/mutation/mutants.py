@@ -64,7 +64,7 @@ def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFEREN
     if origin != REFERENCE:
         chosen = [each for each in find_specimens(folder, [topic]) if (each.right if origin in ("right", "all") else each.file == origin)]
         if not chosen and origin not in ("right", "all"):
-            raise CourseError(f"no right version {origin!r} in {folder / topic}; origins are reference, right, all, or `right_NAME.py`")
+            raise CourseError(f"no correct solution {origin!r} in {folder / topic}; origins are reference, right, all, or `right_NAME.py`")
         for specimen in map(read_specimen, chosen):
             found += mutate(topic, specimen.source, origin=specimen.file, exercise=specimen.exercise)
     return [m for m in found if exercise in (None, m.exercise)]

@@ -24,7 +24,7 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
     def take(name: str, value: Any) -> None:
         if name == exercise:
             repeated = "A test that repeats your function repeats its mistakes."
-            raise CourseError(f"it uses your own {exercise}: write down what is due, or a rule for it. {repeated}")
+            raise CourseError(f"it uses your own {exercise}: write down the expected value, or a rule for it. {repeated}")
         if name in taken or name in given or (name not in namespace and hasattr(builtins, name)):
             return
         taken[name] = ""  # it may use itself
@@ -44,11 +44,11 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
             return f"{name} = {value!r}"
         if isinstance(own, str) and importable(own, getattr(value, "__qualname__", "")):
             return f"from {own} import {value.__qualname__} as {name}"
-        raise CourseError(f"it uses `{name}` of your notebook, which cannot be taken along: make it inside the test.")
+        raise CourseError(f"it uses `{name}` of your notebook, which cannot be copied: define it inside the test.")
 
     name = getattr(test, "__name__", "")
     if not isinstance(test, types.FunctionType) or not name.isidentifier():
-        raise CourseError("what is judged is a function: `def test_...(x):`, without brackets when you hand it over.")
+        raise CourseError("the second argument must be a function, `def test_...(x):`: pass its name without brackets.")
     main = source_of(test, name)
     for used in sorted(free_names(main)):
         if used in namespace and used != name:
@@ -60,7 +60,7 @@ def source_of(function: Any, name: str) -> str:
     try:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError):
-        raise CourseError(f"the text of `{name}` cannot be found: define it in a cell, run that, and then this one.") from None
+        raise CourseError(f"the source of `{name}` cannot be found: define it in a cell, run that, and then this one.") from None
 
 
 def is_literal(value: Any) -> bool:

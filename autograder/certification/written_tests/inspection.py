@@ -14,9 +14,9 @@ ATTRIBUTES = frozenset({
     "__code__", "__closure__", "__globals__", "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__wrapped__",
     "_getframe",
 })  # fmt: skip
-PEEKS = "What it is handed is a stand-in, the same for every version, whose code is in another process: that tells it nothing."
-KEEPS = "Each version meets it in a process of its own: nothing is left there of the last one."
-PATCHES = "The version runs in another process and meets it as it always is."
+PEEKS = "Its argument is a proxy, the same for every version, and the version's code is in another process: it learns nothing from that."
+KEEPS = "It runs in a new process for each version: nothing of the previous one remains."
+PATCHES = "The version runs in another process, where the change has no effect."
 
 
 def remarks(source: str) -> list[str]:
@@ -31,7 +31,7 @@ def remarks(source: str) -> list[str]:
             found.setdefault(PEEKS, f"The test looks at more than what it is given (`{what}`, line {line_of(node)}). {PEEKS}")
         if isinstance(node, ast.Global):
             kept = ", ".join(node.names)
-            found.setdefault(KEEPS, f"The test keeps `{kept}` from one call to the next (line {line_of(node)}). {KEEPS}")
+            found.setdefault(KEEPS, f"The test stores `{kept}` from one call to the next (line {line_of(node)}). {KEEPS}")
         if (what := patches(node)) is not None:
             found.setdefault(PATCHES, f"The test changes `{what}` (line {line_of(node)}). {PATCHES}")
     return list(found.values())

@@ -131,7 +131,7 @@ def judge(
                     if made is not None:
                         note(judged, version, made)
             finally:
-                stop.set()  # whoever waits no longer waits for nothing
+                stop.set()  # no thread waits in vain any longer
     return judged
 
 
@@ -185,7 +185,7 @@ def one_run(tester: RemoteStudent, passing_on: PassingOn, test_name: str, exerci
 class PassingOn:
     """A proxy that passes a test's requests on to the process with the version.
 
-    late: the test has called for too long.
+    late: the calls of the test took too long.
     """
 
     def __init__(self, tested: RemoteStudent, exercise: str) -> None:
@@ -198,7 +198,7 @@ class PassingOn:
         self.num_calls += 1
         self.late |= time.monotonic() > self.until
         if self.late:
-            return {"raised": ["TimeoutError"], "message": "the test has called for too long"}
+            return {"raised": ["TimeoutError"], "message": "the calls of the test took too long"}
         try:
             refuse_objects(request)
             return self.answer(**request)
@@ -252,14 +252,14 @@ class NotPublic(Exception):
 def public(target: Handle, name: str) -> str:
     """Return the name, if it can only be the object's. Raises NotPublic for a private one and for those of the handle itself."""
     if name.startswith("_") or name in Handle.OWN or hasattr(type(target), name):
-        raise NotPublic(f"{name!r} is no public attribute of a {target.type_name}")
+        raise NotPublic(f"{name!r} is not a public attribute of a {target.type_name}")
     return name
 
 
 def refuse_objects(value: Any) -> None:
     """Raise TypeError for an object: only data goes from a test to a version, and back."""
     if isinstance(value, Handle):
-        raise TypeError(f"only data can be given or returned here: a {value.type_name} is none")
+        raise TypeError(f"only data can be passed or returned here, and a {value.type_name} is not data")
     if isinstance(value, torch.Tensor | str | bytes):
         return
     for each in (*value.keys(), *value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():

@@ -1,6 +1,6 @@
-"""What a test is handed in place of a version. This text runs as a cell in the test's own process; it is not imported there.
+"""The proxy that a test gets in place of a version. This text runs as a cell in the test's own process; it is not imported there.
 
-The version is in another process, and between the two stands the judge, who passes on calls, attributes and results. So a test sees
+The version is in another process, and between the two is the judge, which passes on calls, attributes and results. So a test sees
 what a caller sees: results, exceptions, and arguments that were changed in place. It sees neither code nor name of a version.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def judged_test_run(ask: Any, test_name: str, exercise: str, seed: int) -> Any:
-    """Run a test against the version behind `ask`. Return "returned" if the test returns a value, and raise what it raises.
+    """Run a test against the version that `ask` reaches. Return "returned" if the test returns a value, and raise what it raises.
 
     The test's cells share this namespace and may redefine its names. All helpers therefore have a prefix, and imports are in functions.
     """

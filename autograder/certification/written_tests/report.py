@@ -15,7 +15,7 @@ from .judging import Judged, Run, TestDoesNotRun, judge
 from .tasks import Task, task
 
 NUDGES = 3
-"""The number of rules that are named at once: those that most of the accepted wrong versions break."""
+"""The number of rules that are named at once: those that most of the accepted incorrect versions break."""
 SEED = "draw from a generator with a seed of its own."
 ENDED = {
     "timeout": "it did not end in time. Does every loop of the test end?",
@@ -52,20 +52,21 @@ def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
     if judged.refused is not None:
         if judged.refused.kind == "NotImplementedError" and judged.refused.message == name:
             return [f"{name}: not written yet. Write it in the cell above, run that, then this one."]
-        luck = [f"Another time it accepted the same version: {SEED}"] if judged.unsure else []
+        luck = [f"In another run it accepted the same version: {SEED}"] if judged.unsure else []
         return [why_refused(judged.refused, name), *luck, *remarked]
     lines = [
-        f"{name} accepts {judged.right_accepted} of {judged.right_total} right versions; "
-        f"rejects {judged.rejected} of {judged.wrong_total} wrong ones. Score: {judged.score:.0%}."
+        f"{name} accepts {judged.right_accepted} of {judged.right_total} correct versions; "
+        f"rejects {judged.rejected} of {judged.wrong_total} incorrect ones. Score: {judged.score:.0%}."
     ]
     if judged.returned:
-        lines.append("It returns a value, which nobody looks at: a test rejects by raising, as `assert` does.")
+        lines.append("It returns a value, which is ignored: a test rejects by raising, as `assert` does.")
     if judged.unsure:
         versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
-        lines.append(f"Of {versions} it did not say the same twice, which does not count as rejected: {SEED}")
+        count = "it does" if judged.unsure == 1 else "they do"
+        lines.append(f"Its two runs disagreed on {versions}, so {count} not count as rejected: {SEED}")
     if judged.through:
         which = "one of these promises" if len(judged.through) > 1 else "this promise"
-        lines.append(f"What got through breaks {which} of the docstring:")
+        lines.append(f"The accepted incorrect versions break {which} of the docstring:")
         most = sorted(judged.through.items(), key=lambda each: (-each[1], judged.rules.index(each[0])))
         lines += [f"- {rule} ({count})" for rule, count in most[:NUDGES]]
         left = len(judged.through) - NUDGES
@@ -86,7 +87,7 @@ def shown(lines: list[str]) -> Table:
 
 
 def why_refused(run: Run, name: str) -> str:
-    head = f"{name} does not accept a right version, so its score is 0%"
+    head = f"{name} does not accept a correct version, so its score is 0%"
     if run.outcome != "rejects":
         return f"{head}: {ENDED.get(run.outcome, run.message)}"
     place = f" at `{run.line.partition(': ')[2]}` ({run.line.partition(': ')[0]})" if run.line else ""

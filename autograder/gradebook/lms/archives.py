@@ -96,7 +96,7 @@ def _folder_members(folder: Path) -> Iterator[Member | Refused]:
             if IGNORED.search(shown):
                 continue
             if not stat.S_ISREG(path.lstat().st_mode):
-                yield Refused(shown, "a link or a device, no plain file")
+                yield Refused(shown, "a link or a device, not a plain file")
             elif (problem := name_problem(shown)) is not None:
                 yield Refused(shown, problem)
             elif path.suffix.lower() != ".ipynb":
@@ -150,9 +150,9 @@ def _refusal(entry: zipfile.ZipInfo, names: Counter[str]) -> str | None:
     if (problem := name_problem(entry.orig_filename)) is not None:
         return problem
     if kind not in (0, stat.S_IFREG):
-        return "a link or a device, no plain file"
+        return "a link or a device, not a plain file"
     if names[entry.orig_filename] > 1:
-        return f"this name stands {names[entry.orig_filename]} times in the archive: which is meant cannot be known"
+        return f"this name occurs {names[entry.orig_filename]} times in the archive, so the right file is unknown"
     if not entry.orig_filename.lower().endswith(".ipynb"):
         return "not a notebook (.ipynb); an archive inside an archive is not opened"
     if entry.flag_bits & ENCRYPTED:
@@ -160,7 +160,7 @@ def _refusal(entry: zipfile.ZipInfo, names: Counter[str]) -> str | None:
     if entry.file_size > MAX_BYTES:
         return f"{entry.file_size / 1e6:,.0f} MB, more than {MAX_BYTES / 1e6:.0f}"
     if entry.file_size > RATIO_FROM_BYTES and entry.file_size > MAX_RATIO * entry.compress_size:
-        return f"packed to less than a {MAX_RATIO}th: no notebook packs so well"
+        return f"compressed to less than 1/{MAX_RATIO}: no notebook compresses so well"
     return None
 
 
@@ -188,4 +188,4 @@ def _opened(path: Path) -> zipfile.ZipFile:
             raise CourseError(f"{path} has a table of contents of {end[zipfile._ECD_SIZE] / 1e6:.0f} MB: no class hands in so much")  # type: ignore[attr-defined]
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, UnicodeDecodeError, ValueError, OSError) as error:
-        raise CourseError(f"{path} is no zip that can be read ({error}): download it again") from None
+        raise CourseError(f"{path} is not a readable zip ({error}): download it again") from None

@@ -31,8 +31,8 @@ UNPACKED = "from-prompt-to-token"
 TEMPLATES = Path(__file__).parent / "templates"
 SECTION = re.compile(r"^\[(\w+)\.(\w+)\]$", re.MULTILINE)
 STUB = re.compile(r"^( *)raise NotImplementedError\(.*\)$", re.MULTILINE)
-STUB_HEAD = '"""What is to be written on day {number}: names and descriptions, no answers."""\n\nfrom __future__ import annotations\n'
-ANSWERS_ARE_LEFT_OUT = "ANSWERS_ARE_LEFT_OUT = True  # checks that compare with the course's own answer are skipped"
+STUB_HEAD = '"""The exercises of day {number}: names and descriptions, no answers."""\n\nfrom __future__ import annotations\n'
+ANSWERS_ARE_LEFT_OUT = "ANSWERS_ARE_LEFT_OUT = True  # checks that compare with the reference solution are skipped"
 """The line by which the runner recognises a module of stubs."""
 
 
@@ -49,8 +49,8 @@ def bundle_bytes(day: Day) -> bytes:
     """Return the zip of a day. Raises CourseError if the day has no release notebook."""
     if not release_notebook_path(day).exists():
         raise CourseError(f"{day.slug} is not released: run `autograder release {day.number}`")
-    with tempfile.TemporaryDirectory(prefix="bundle-") as desk:
-        place = Path(desk)
+    with tempfile.TemporaryDirectory(prefix="bundle-") as temporary:
+        place = Path(temporary)
         _lay_out(day, place)
         packed = io.BytesIO()
         # Stored, not deflated: compressors of different versions give different bytes.

@@ -8,6 +8,7 @@ from typing import Any
 from ...base.verdicts import Verdict
 from ...grading.records import FLOAT32, RaceScore, Record
 from ...notebook.render import text_detail
+from ...sandbox.protocol.text import cell_title
 from ..books.pages import shown, without_repeats
 from ..results import ExerciseResult, Result, lost
 
@@ -26,13 +27,13 @@ def results(result: Result) -> dict[str, Any]:
     if result.penalty:
         tests.append({"name": "handed in late", "score": -result.penalty, "max_score": 0, "output": result.late, "visibility": "visible"})
     head = [f"This file could not be graded: {record.problem}"] if record.problem is not None else []
-    head += [f"The cell {name} did not run to its end: {text}" for name, text in record.cells.items()]
+    head += [f"The {cell_title(name)} did not run to its end: {text}" for name, text in record.cells.items()]
     if record.race is not None:
         head.append(f"the race: {record.race.fault}" if record.race.score is None else f"the race: score {record.race.score:.2f}")
     made: dict[str, Any] = {
         "score": result.points or 0.0,  # Gradescope wants a number, and takes an unreadable file again at once
         "execution_time": round(record.seconds, 2),
-        "output": "\n".join(head) or "Each check says what it tried; checks with fresh inputs are told by number only.",
+        "output": "\n".join(head) or "Each check says what it tried; checks with fresh inputs are only counted.",
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",

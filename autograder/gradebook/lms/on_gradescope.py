@@ -69,7 +69,7 @@ def main(slug: str, base: Path = Path("/autograder")) -> int:
     except NoNotebook as error:
         made = {"score": 0, "output": str(error), "tests": []}
     except (CourseError, InfrastructureFault) as error:
-        print(f"This is no fault of the submission: {error}")
+        print(f"This is not a fault of the submission: {error}")
         return 1
     (base / "results").mkdir(exist_ok=True)
     (base / "results" / "results.json").write_text(json.dumps(made, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -104,7 +104,7 @@ def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes
             continue
         points = (number(by_slug[day.slug].points) if day.slug in by_slug else "" for day in results.days)
         rows.append(_canvas_row(person, points))
-    # Who handed in nothing: the cells stay as they are in Canvas, and an instructor sees that nobody was forgotten.
+    # Students who handed in nothing: their cells stay as they are in Canvas, and the instructor sees that nobody was forgotten.
     handed_in = set(results.students)
     nothing = [person for person in results.people if person.id not in handed_in and _canvas_knows(person)]
     rows += [_canvas_row(person, [""] * len(titles)) for person in nothing]
@@ -156,7 +156,7 @@ def comment(result: Result) -> str:
     if result.record.problem is not None:
         parts.append(f"this file could not be graded: {result.record.problem}")
     if result.penalty:
-        parts.append(f"handed in late: {number(result.penalty)} less")
+        parts.append(f"late: minus {number(result.penalty)} points")
     return harmless("; ".join(parts))
 
 

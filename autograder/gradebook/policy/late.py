@@ -46,7 +46,7 @@ def parse_rule(text: str) -> Rule:
     found = RULE.fullmatch(text.strip())
     rule = Rule(float(found[1]), float(found[2] or 100)) if found else None
     if rule is None or not (rule.per_day <= 100 and rule.at_most <= 100):
-        raise CourseError(f"{text.strip()!r} is no rule for what is late: give {FORM}")
+        raise CourseError(f"{text.strip()!r} is not a valid late policy: give {FORM}")
     return rule
 
 

@@ -86,8 +86,8 @@ def read_roster(path: Path) -> Roster:
         for kind, same in (("id", id_key), ("lms_id", str), ("email", str.lower)):
             key = f"{kind} {same(values[kind])}"
             if values[kind] and key in taken:
-                but_for = "" if values[kind] == getattr(people[taken[key][1]], kind) else ", but for upper and lower case"
-                raise CourseError(f"{path}, line {number}: the {kind} {values[kind]} stands in line {taken[key][0]} already{but_for}")
+                but_for = "" if values[kind] == getattr(people[taken[key][1]], kind) else ", apart from upper and lower case"
+                raise CourseError(f"{path}, line {number}: the {kind} {values[kind]} is already in line {taken[key][0]}{but_for}")
             taken[key] = number, len(people)
         people.append(Person(**values))
     return Roster(people)
@@ -111,7 +111,7 @@ def people_of_platform(path: Path, root: Path) -> list[Person]:
     platform = next((name for name, (needs, _) in PLATFORMS.items() if needs <= set(columns)), None)
     if platform is None:
         known = "; ".join(f"{name}: {what}, with {', '.join(sorted(needs))}" for name, (needs, what) in PLATFORMS.items())
-        raise CourseError(f"{path} is no list of a platform that is known here. {known}")
+        raise CourseError(f"{path} is not a list of a supported platform. {known}")
     found = []
     for row in rows:
         of = {key: value.strip() for key, value in row.items() if isinstance(value, str)}

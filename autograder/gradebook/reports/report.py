@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from ... import __version__
-from ...base.verdicts import NOT_RUN, Verdict
+from ...base.verdicts import NO_CELL, NOT_RUN, NOT_WRITTEN, Verdict
 from ...lessons import Day
 from ...notebook.render import WORDS
+from ...sandbox.protocol.text import cell_title
 from ..lms.tables import harmless, written
 from ..results import ClassResults, Result, lost, need_person
-from .items import MIN_SIDE, MIN_TRIED, ItemLine, MistakeLine, all_say, has_run, is_begun, item_lines, mistake_lines, readable
+from .items import MIN_SIDE, MIN_TRIED, ItemLine, MistakeLine, item_lines, mistake_lines, readable, why_untried
 from .speeds import SpeedLine, axis, place, speed_lines
 from .templating import rendered
 
@@ -35,6 +36,7 @@ class ExerciseLine:
     partly: int
     zero: int
     not_written: int
+    no_cell: int
     not_run: int
     corrected: int
 
@@ -128,16 +130,16 @@ def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
         mine = [(r, e) for r in graded for e in r.exercises if e.exercise == name]
         full = sum(e.points >= e.max_points - 1e-6 for _, e in mine)
         zero = sum(e.points <= 1e-6 for _, e in mine)
+        reasons = Counter(why_untried(r.record.exercise(name)) for r, _ in mine)
         lines.append(ExerciseLine(
             name, mine[0][1].max_points, mean(e.points for _, e in mine), full, len(mine) - full - zero, zero,
-            sum(not is_begun(r.record.exercise(name)) for r, _ in mine),
-            sum(all_say(NOT_RUN, r.record.exercise(name)) for r, _ in mine), sum(e.by_hand for _, e in mine),
+            reasons[NOT_WRITTEN], reasons[NO_CELL], reasons[NOT_RUN], sum(e.by_hand for _, e in mine),
         ))  # fmt: skip
     return lines
 
 
 def check_lines(read: Sequence[Result]) -> list[CheckLine]:
-    """Return the checks that wrong answers fail, the most common first, without unbegun exercises and cells that did not run."""
+    """Return the checks that wrong answers fail, the most common first, without exercises that have no answer."""
     attempts: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = {}
@@ -145,7 +147,7 @@ def check_lines(read: Sequence[Result]) -> list[CheckLine]:
     for result in read:
         for exercise in result.exercises:
             verdicts = result.record.exercise(exercise.exercise)
-            if not has_run(verdicts):
+            if why_untried(verdicts):
                 continue
             for v in verdicts:
                 attempts[v.check] += v.outcome != "skipped"
@@ -175,7 +177,7 @@ def stopped_lines(result: Result) -> list[StoppedLine]:
     for name, text in record.cells.items():
         outcome, _, message = text.partition(": ")
         if outcome in STOPPED and name not in named:
-            lines.append(StoppedLine(record.student, f"cell {name}", WORDS.get(outcome, outcome), message.split("\n")[0]))
+            lines.append(StoppedLine(record.student, cell_title(name), WORDS.get(outcome, outcome), message.split("\n")[0]))
     return lines
 
 
@@ -184,8 +186,9 @@ def html(results: ClassResults, now: datetime.datetime) -> str:
     days = [day_report(day, results.by_day[day]) for day in results.days]
     matrix = {student: {r.record.slug: r for r in results.results if r.record.student == student} for student in results.students}
     return rendered(
-        "report.html.j2", days=days, missing=results.missing, matrix=matrix, damaged=results.damaged, version=__version__,
-        when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost, ratios=axis(), place=place, min_tried=MIN_TRIED, min_side=MIN_SIDE,
+        "report.html.j2", days=days, missing=results.missing, matrix=matrix, damaged=results.damaged, left_out=results.left_out,
+        version=__version__, when=now.strftime("%Y-%m-%d %H:%M %z"), lost=lost, ratios=axis(), place=place,
+        min_tried=MIN_TRIED, min_side=MIN_SIDE,
         status=lambda result: "needs a person" if result.record.needs_person else result.record.status,
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ from ...sandbox.submitted_file import collect
 K, WINDOW = 12, 8
 """The tokens of a k-gram, which is most of a line, and the k-grams of a window."""
 RUN = K + WINDOW - 1
-"""The tokens in a row that two must have in common to count: as many as are always found. Shorter runs happen by chance."""
+"""The tokens in a row that two must have in common to count: runs of this length are always found. Shorter runs happen by chance."""
 MIN_TOKENS = 60
 """The fewest common tokens of a reported pair: four lines happen by chance."""
 MIN_FINGERPRINTS = 3

@@ -62,7 +62,7 @@ class SpeedLine:
             return f"One ratio: {self.ratios[0]:.2f}; the limit is {self.limit:.2f}."
         low, middle, high = self.quartiles
         return (
-            f"{len(self.ratios)} ratios from {self.ratios[0]:.2f} to {self.ratios[-1]:.2f}; the middle half lies between {low:.2f} and "
+            f"{len(self.ratios)} ratios from {self.ratios[0]:.2f} to {self.ratios[-1]:.2f}; the middle half is between {low:.2f} and "
             f"{high:.2f}, the median is {middle:.2f}; the limit is {self.limit:.2f}."
         )
 

@@ -109,7 +109,7 @@ class Dask:
 
     def gone(self, reason: str) -> InfrastructureFault:
         what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster made here ended ({reason})"
-        return InfrastructureFault(f"{what}; what is graded is kept: go on with --resume")
+        return InfrastructureFault(f"{what}; graded submissions are saved: continue with --resume")
 
     def await_workers(self, client: Client) -> None:
         """Return when there is a worker: in a queueing system the first may need hours."""
@@ -179,7 +179,7 @@ class Dask:
                     future.cancel()
 
     def send(self, client: Client, name: str, order: dask_worker.Table) -> Future:
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is no mistake
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is not a mistake
             return client.submit(dask_tasks.grade_there, order, key=f"{self.run}-{name}", pure=False)
 
     def record(self, future: Future, task: Task, options: Options) -> Record:
@@ -204,7 +204,7 @@ class Dask:
                 return finished.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
                 if not told and client.status == "running" and not self.workers(client):
-                    self.say(f"no worker is left at {self.address}: waiting for one; what is graded is kept")
+                    self.say(f"no worker is left at {self.address}: waiting for one; graded submissions are saved")
                     told = True
 
     def close(self) -> None:

@@ -84,7 +84,7 @@ def heed(answer: Table, who: str) -> None:
     """Raise the error of a station that refused. who: its name in the message."""
     if "refused" in answer:
         kind = InfrastructureFault if answer["ours"] else CourseError
-        raise kind(f"{who} does not grade: {answer['refused']}")
+        raise kind(f"{who} cannot grade: {answer['refused']}")
 
 
 def warm_up(level: str) -> None:

@@ -78,7 +78,7 @@ class Processes:
                     keep(record)
                     yield number, record
         except BrokenProcessPool:
-            raise InfrastructureFault("a grader's process ended (killed, or no memory left); what is graded is kept: --resume") from None
+            raise InfrastructureFault("a grader's process ended (killed, or out of memory): --resume continues with the others") from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -60,8 +60,8 @@ class Budget:
         for used, limit, what in (
             (self.seconds, self.limits.submission_seconds, "the submission has used {:g} s in all"),
             (self.check.seconds, self.limits.check_seconds, "the calls of this check have used {:g} s together"),
-            (self.check.requests, MAX_REQUESTS, "the check has asked {:,} times: does what was returned end?"),
-            (self.check.num_bytes, MAX_CHECK_BYTES, "the check has been given {:,} bytes: does what was returned end?"),
+            (self.check.requests, MAX_REQUESTS, "the check has asked {:,} times: does the iterator end?"),
+            (self.check.num_bytes, MAX_CHECK_BYTES, "the check has received {:,} bytes: does the iterator end?"),
         ):
             if used > limit:
                 raise WorkerDied("timeout", f"stopped: {what.format(limit)}")

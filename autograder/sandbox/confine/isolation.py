@@ -37,7 +37,7 @@ class Launch:
     folder: str
 
 
-EXPOSED = "the course's answers lie among Python's packages, in {}"
+EXPOSED = "the course's answers are among Python's packages, in {}"
 REMEDY = "`pip uninstall from-prompt-to-token`, then install it from its folder with `pip install -e .`"
 
 
@@ -105,7 +105,7 @@ def bubblewrap(fonts: Path | None) -> list[str]:
         command += ["--cap-drop", "ALL", *(part for cap in CAPABILITIES for part in ("--cap-add", cap))]
     else:
         command += ["--unshare-user"]
-    # First, so that a course or a Python that lies under /tmp is bound over it and not hidden by it.
+    # First, so that a course or a Python that is under /tmp is bound over it and not hidden by it.
     command += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", *(f"/scratch/disk-{number}" for number in range(SCRATCH_DISKS))):
         command += ["--size", str(SCRATCH_BYTES), "--tmpfs", folder]

@@ -36,7 +36,7 @@ PLAIN = tuple(_NAMES.split())
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)
 # prctl: names, the dumpable flag's reading, names of memory, speculation's reading.
 PRCTLS = (15, 16, 3, 0x53564D41, 52, 39, 21)
-# fcntl: duplicates, flags, sizes and seals. Not who is sent which signal when a file is ready (F_SETOWN, F_SETSIG), not leases, for which
+# fcntl: duplicates, flags, sizes and seals. No signals when a file is ready (F_SETOWN, F_SETSIG), no leases, for which
 # everybody else who opens the file has to wait, and no locks: those of a file that all may read are a blackboard for all.
 F_SETFL = 4
 FCNTLS = (0, 1, 2, 3, 9, 11, 16, 1030, 1032, 1033, 1034)

@@ -22,7 +22,7 @@ from .limits import stopped_after
 TICK_SECONDS = 0.1
 """Seconds between looks at the clock."""
 SAY_SECONDS = 5.0
-"""Seconds after which a person is told how to stop code that cannot be stopped from within."""
+"""Seconds after which a message says how to stop code that cannot be stopped from within."""
 MAX_LINES, MAX_FRAMES = 6, 100
 
 

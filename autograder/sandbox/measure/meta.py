@@ -117,7 +117,7 @@ class _Noting(TorchDispatchMode):
         for tensor in tree_leaves(out):
             if isinstance(tensor, Tensor) and _is_stray(tensor):
                 line = self._line_of(strays[0]) if strays else self.line
-                self._made.setdefault(id(tensor), (tensor, line))  # the tensor is kept, so that its id stays its own
+                self._made.setdefault(id(tensor), (tensor, line))  # the tensor is stored, so that its id stays unique
         return out
 
     def born_elsewhere(self, result: Any) -> str:

@@ -29,7 +29,7 @@ aten = torch.ops.aten
 class Work:
     """The counts of one measurement.
 
-    flops: of matrix products, two for each multiply and add. written_bytes: of every result that is no view, and of every write in place.
+    flops: of matrix products, two for each multiply and add. written_bytes: of every result that is not a view, and every write in place.
     positions: rows read out of the embedding tables of named models, which is one for each token fed. grad_flops: the flops that ran while
     gradients were on. waits: how often Python asked a tensor for its value, or for all of them at once: each time it would wait for a GPU.
     clock_reads: looks at the clock of a simulated machine (`simulated_machine.py`).
@@ -216,7 +216,7 @@ class counting(TorchDispatchMode):
             grown = storage.nbytes() - sizes.get(storage_of(tensor), 0)
             if grown > 0:
                 self._living.note(storage, grown)
-                sizes = {**sizes, storage_of(tensor): storage.nbytes()}  # two results may lie in one storage
+                sizes = {**sizes, storage_of(tensor): storage.nbytes()}  # two results may share one storage
         self.work.peak_bytes, self.work.largest_bytes = self._living.peak_bytes, self._living.largest_bytes
 
     @staticmethod

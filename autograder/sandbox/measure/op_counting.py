@@ -53,7 +53,7 @@ def counting_on(
             counted = line.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
     _in_one_thread(start, end)
     if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
-        raise line.nonsense("counts that are no numbers")
+        raise line.nonsense("counts that are not numbers")
     vars(work).update({name: counted[name] for name in vars(work)})
 
 

@@ -59,7 +59,7 @@ class Clocked(counting):
 
     def _disturbance(self, kind: str, given: list[Tensor]) -> float:
         if not given:
-            return 1.0  # making an array is no round
+            return 1.0  # making an array is not a round
         self.times_done[kind] += 1
         return 1.0 if self.times_done[kind] % 4 == 0 else DISTURBED
 

@@ -368,7 +368,7 @@ def _order_in_memory(data: Tensor) -> list[int] | None:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise WireError("a list was due")
+        raise WireError("expected a list")
     return value
 
 

@@ -68,17 +68,17 @@ def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
 def _writes_into(argument: Any) -> str:
     """Name the operations that write into an argument of this kind: the change is proved, the line that made it is not."""
     if isinstance(argument, Tensor):
-        return "The caller's tensor is another one now. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
+        return "The caller's tensor has changed. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
     if isinstance(argument, list):
-        return "The caller's list is another one now. `append`, `insert`, `sort`, `x[i] = ...` and `x += ...` write into it."
+        return "The caller's list has changed. `append`, `insert`, `sort`, `x[i] = ...` and `x += ...` write into it."
     if isinstance(argument, dict):
-        return "The caller's dict is another one now. `x[key] = ...`, `pop` and `update` write into it."
-    return "What the caller gave is another one now: work on a copy."
+        return "The caller's dict has changed. `x[key] = ...`, `pop` and `update` write into it."
+    return "The caller's argument has changed: work on a copy."
 
 
 def compare_random_states(name: str, before: Any, after: Any) -> None:
     if not same(before, after):
-        raise CheckFailed(f"{name} moved torch's global random state", cause="It is another one now.", fact=True)
+        raise CheckFailed(f"{name} moved torch's global random state", cause="It is not the same as before the call.", fact=True)
 
 
 def error_parts(error: Any) -> tuple[list[str], str, list[str]]:

@@ -85,7 +85,7 @@ def test_KVCache(x):
 
 
 # %% wrong_gives_an_object
-# WRONG: says "only data can be given": an object of the test's own cannot go to the version
+# WRONG: says "only data can be passed": an object of the test's own cannot go to the version
 class Sizes:
     num_hidden_layers, num_key_value_heads, head_dim = 2, 2, 3
 

@@ -52,13 +52,13 @@ def test_causal_mask(x):
 
 
 # %% wrong_returns
-# WRONG: says "It returns a value, which nobody looks at": returns the verdict instead of raising
+# WRONG: says "It returns a value, which is ignored": returns the verdict instead of raising
 def test_causal_mask(x):
     return x(3, 3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
 
 # %% wrong_assert_false
-# WRONG: says "does not accept a right version, so its score is 0%. It raises at `assert False, 'no'` (test_causal_mask, line 2): AssertionError: no.": rejects everything
+# WRONG: says "does not accept a correct version, so its score is 0%. It raises at `assert False, 'no'` (test_causal_mask, line 2): AssertionError: no.": rejects everything
 def test_causal_mask(x):
     assert False, 'no'
 
@@ -156,7 +156,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_keeps_count
-# WRONG: says "The test keeps `MET` from one call to the next (line 5)": accepts the first versions that it meets, and rejects all others; 0 of 20
+# WRONG: says "The test stores `MET` from one call to the next (line 5)": accepts the first versions that it meets, and rejects all others; 0 of 20
 MET = 0
 
 

@@ -60,7 +60,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_pads_see_nothing
-# WRONG: says "does not accept a right version, so its score is 0%": a pad must see itself
+# WRONG: says "does not accept a correct version, so its score is 0%": a pad must see itself
 def test_positions_and_mask(x):
     _, mask = x(torch.tensor([2]), 0, 3)
     assert mask[0, 0].sum() == 1
@@ -80,7 +80,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_returns
-# WRONG: says "It returns a value, which nobody looks at": returns the verdict instead of raising
+# WRONG: says "It returns a value, which is ignored": returns the verdict instead of raising
 def test_positions_and_mask(x):
     return x(torch.tensor([1, 0]), 0, 3)[0].tolist() == [[0, 0, 1], [0, 1, 2]]
 

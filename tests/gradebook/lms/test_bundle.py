@@ -144,7 +144,7 @@ def check(place, slug, notebook):
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.metadata.course.role in ("setup", "exercise", "check"):
             exec(compiler(cell.source, "<cell>", "exec"), scope)
-    print(json.dumps({name: entry.points for name, entry in workspace.standings(workspace.desk_folder()).items()}))
+    print(json.dumps({name: entry.points for name, entry in workspace.standings(workspace.workspace_folder()).items()}))
 
 def one(place, slug, notebook, into):
     with open(into, "w") as printed:
@@ -203,7 +203,7 @@ def test_from_the_bundle_right_answers_pass_every_visible_check(
     assert told == {e.name for e in lesson(day).exercises}
     assert points == {f"{day.topic}/{e.name}": e.points for e in lesson(day).exercises}, printed
     if any(asked(c) & {"reference", "race"} for c in select(day.topic, hidden=False)):
-        assert "it compares with the course's own answer" in printed
+        assert "it compares with the reference solution" in printed
 
 
 def asked(check: Check) -> set[str]:

@@ -1,4 +1,4 @@
-"""Copies the notebooks that are not there yet to work/, and opens JupyterLab on day {day}. With --copy-only it opens nothing."""
+"""Copy missing notebooks to work/ and open JupyterLab on day {day}. With --copy-only it opens nothing."""
 
 import os
 import sys
