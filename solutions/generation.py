@@ -8,7 +8,7 @@ from torch import Tensor
 
 from solutions.samplers import sample_next_token
 
-Model = Any  # a callable: token ids (B, T) -> logits (B, T, V); a torch module, or any other
+Model = Any  # a callable: token ids (B, T) -> logits (B, T, V)
 
 
 def generate(
@@ -23,37 +23,26 @@ def generate(
     eos_token_id: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """The prompt and up to max_new_tokens new tokens of each row.
+    """Return the prompt and up to max_new_tokens new tokens of each row.
 
-    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows
-    together (those that have ended may be left out), and sees the last block_size tokens at most. A row
-    that has emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has
-    ended. The model runs without gradients and, if it is a torch module, in evaluation mode. Afterwards,
-    also after an exception, gradient mode and the training flags of the model and of each of its parts
-    are as they were. idx is not changed; what is made lies on its device.
+    idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows together
+    (those that have ended may be left out), and sees the last block_size tokens at most. A row that has
+    emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has ended. The
+    model runs without gradients. Afterwards, also after an exception, gradient mode is as it was. idx is not
+    changed; new tensors are on its device.
     """
     ### BEGIN SOLUTION
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []  # the model itself and all inside it
-    were_training = [part.training for part in parts]
     ended = torch.zeros_like(idx[:, :1], dtype=torch.bool)  # (B, 1), where idx is
-    try:
-        for part in parts:
-            part.training = False
-        with torch.no_grad():
-            for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last predicts the next
-                token = sample_next_token(
-                    logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
-                )
-                if eos_token_id is not None:
-                    token = token.masked_fill(ended, eos_token_id)
-                    ended = ended | (token == eos_token_id)
-                idx = torch.cat((idx, token), dim=1)
-                if eos_token_id is not None and ended.all():
-                    break
-    finally:
-        for part, was_training in zip(parts, were_training, strict=True):
-            part.training = was_training
+    with torch.no_grad():
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]  # (B, T, V) -> (B, V): the last predicts the next
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
     return idx
     ### END SOLUTION
 
@@ -70,10 +59,10 @@ def stream(
     eos_token_id: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Iterator[int]:
-    """The new tokens of one sequence, each as soon as it is there: what `generate` appends, EOS included.
+    """Yield the new tokens of one sequence, each as soon as it is there: what `generate` appends, EOS included.
 
-    idx (1, T) int64 -> ints. The model is called once for each token that is asked for, and not before, as
-    `generate` calls it. Between two tokens its training flags, and gradient mode, are the caller's.
+    idx (1, T) int64 -> ints. The model is called once for each token that is asked for, and not before, in
+    the same way as `generate` calls it. Between two tokens gradient mode is the caller's.
     """
     ### BEGIN SOLUTION
     for _ in range(max_new_tokens):

@@ -4,26 +4,9 @@
 # %% right_generate_plain
 # RIGHT: step by step; most of the wrong versions are edits of it
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    with torch.no_grad(), evaluating(model):
+    with torch.no_grad():
         for _ in range(max_new_tokens):
             logits = model(idx[:, -block_size:])[:, -1]
             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
@@ -37,55 +20,30 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 
 # %% right_generate_inference_mode
-# RIGHT: inference_mode; the flags through train(mode), parents before their parts
+# RIGHT: inference_mode
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    try:
-        if parts:
-            model.eval()
-        with torch.inference_mode():
-            for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]
-                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-                if eos_token_id is not None:
-                    token = token.masked_fill(ended, eos_token_id)
-                    ended = ended | (token == eos_token_id)
-                idx = torch.cat((idx, token), dim=1)
-                if ended.all():
-                    break
-    finally:
-        for part, flag in zip(parts, flags):
-            part.train(flag)
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
     return idx
 
 
 # %% right_generate_own_sampler
 # RIGHT: filters and draws by itself, with multinomial
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     ended = torch.zeros(len(idx), dtype=torch.bool, device=idx.device)
     for _ in range(max_new_tokens):
-        with torch.no_grad(), evaluating(model):
+        with torch.no_grad():
             logits = model(idx[:, -min(block_size, idx.shape[1]):])[:, -1].float()
         if temperature == 0 or top_k == 1:
             token = logits.argmax(dim=-1)
@@ -110,56 +68,13 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
     return idx
 
 
-# %% right_generate_only_what_trains
-# RIGHT: switches off only the parts that are training, and on again the same ones, by apply
-
-def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    training = {part for part in parts if part.training}
-    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    try:
-        for part in training:
-            part.training = False
-        with torch.no_grad():
-            for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]
-                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-                if eos_token_id is not None:
-                    token = token.masked_fill(ended, eos_token_id)
-                    ended = ended | (token == eos_token_id)
-                idx = torch.cat((idx, token), dim=1)
-                if ended.all():
-                    break
-    finally:
-        if parts:
-            model.apply(lambda part: setattr(part, "training", part in training))
-    return idx
-
-
 # %% right_generate_active_rows
 # RIGHT: rows that have ended leave the batch
-
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     grown = idx.clone()
     active = torch.arange(len(idx), device=idx.device)
-    with torch.no_grad(), evaluating(model):
+    with torch.no_grad():
         for _ in range(max_new_tokens):
             if len(active) == 0:
                 break
@@ -174,67 +89,32 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 
 # %% right_generate_decorated
-# RIGHT: no_grad as a decorator, the loop inside the flags' context, append first and ask afterwards
-
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
+# RIGHT: no_grad as a decorator
 
 @torch.no_grad()
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    with evaluating(model):
-        for _ in range(max_new_tokens):
-            logits = model(idx[:, -block_size:])[:, -1]
-            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-            if eos_token_id is not None:
-                token = token.masked_fill(ended, eos_token_id)
-                ended = ended | (token == eos_token_id)
-            idx = torch.cat((idx, token), dim=1)
-            if ended.all():
-                break
+    for _ in range(max_new_tokens):
+        logits = model(idx[:, -block_size:])[:, -1]
+        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+        if eos_token_id is not None:
+            token = token.masked_fill(ended, eos_token_id)
+            ended = ended | (token == eos_token_id)
+        idx = torch.cat((idx, token), dim=1)
+        if ended.all():
+            break
     return idx
 
 
 # %% right_generate_preallocated
 # RIGHT: one tensor of full length, filled with EOS beforehand, cut at the end
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     rows, t = idx.shape
     out = torch.full((rows, t + max_new_tokens), -1 if eos_token_id is None else eos_token_id, device=idx.device)
     out[:, :t] = idx
     open_rows = torch.ones(rows, dtype=torch.bool, device=idx.device)
-    with torch.no_grad(), evaluating(model):
+    with torch.no_grad():
         for end in range(t, t + max_new_tokens):
             window = out[:, max(0, end - block_size) : end]
             token = sample_next_token(model(window)[:, -1, :], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)[:, 0]
@@ -250,29 +130,12 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # %% right_generate_python_lists
 # RIGHT: lists of ids, a tensor made for each call
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     rows = idx.tolist()
     done = [False] * len(rows)
     n = 0
     while n < max_new_tokens and not all(done):
-        with torch.no_grad(), evaluating(model):
+        with torch.no_grad():
             logits = model(torch.tensor([row[-block_size:] for row in rows], device=idx.device))
         tokens = sample_next_token(logits[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
         for i, token in enumerate(tokens.flatten().tolist()):
@@ -284,23 +147,6 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 # %% right_generate_recursive
 # RIGHT: one token, then the rest by itself
-
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     options = dict(block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
@@ -315,20 +161,17 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
             ended = ended.logical_or(token == eos_token_id)
         return grow(torch.cat((ids, token), 1), ended, left - 1)
 
-    with torch.no_grad(), evaluating(model):
+    with torch.no_grad():
         result = grow(idx, torch.zeros_like(idx[:, :1], dtype=torch.bool), max_new_tokens)
     return result
 
 
 # %% right_generate_switches_gradients
-# RIGHT: set_grad_enabled by hand, put back in the end; columns collected and joined once; flags by name
+# RIGHT: set_grad_enabled by hand, put back in the end; columns collected and joined once
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     grad = torch.is_grad_enabled()
-    flags = {name: part.training for name, part in model.named_modules()} if hasattr(model, "named_modules") else {}
     torch.set_grad_enabled(False)
-    if flags:
-        model.eval()
     try:
         columns = list(idx.unbind(dim=1))
         ended = torch.zeros(len(idx), device=idx.device).bool()
@@ -344,81 +187,28 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
         return torch.stack(columns, dim=1)
     finally:
         torch.set_grad_enabled(grad)
-        for name, flag in flags.items():
-            model.get_submodule(name).training = flag
-
-
-# %% wrong_generate_eval_if_early_end
-# WRONG: puts the flags back at the end of the function, but returns earlier when every row has ended
-
-def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    if True:
-        for part in parts:
-            part.training = False
-        with torch.no_grad():
-            for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]
-                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-                if eos_token_id is not None:
-                    token = token.masked_fill(ended, eos_token_id)
-                    ended = ended | (token == eos_token_id)
-                idx = torch.cat((idx, token), dim=1)
-                if ended.all():
-                    return idx
-    if True:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-    return idx
-
-
-# %% wrong_generate_flags_of_none
-# WRONG: empties the training flags instead of switching them off: dropout asks for True or False, and None is neither
-reference_generate = generate
-
-def generate(model, idx, **options):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = None
-
-    def quiet(ids):
-        return model(ids)
-
-    try:
-        return reference_generate(quiet, idx, **options)
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
 
 
 # %% wrong_generate_gradients_early_end
 # WRONG: puts gradient mode back after the loop, but returns earlier when every row has ended
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
     before = torch.is_grad_enabled()
     torch.set_grad_enabled(False)
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
     try:
-        for part in parts:
-            part.training = False
-        if True:
-            for _ in range(max_new_tokens):
-                logits = model(idx[:, -block_size:])[:, -1]
-                token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-                if eos_token_id is not None:
-                    token = token.masked_fill(ended, eos_token_id)
-                    ended = ended | (token == eos_token_id)
-                idx = torch.cat((idx, token), dim=1)
-                if ended.all():
-                    return idx
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                return idx
+    except BaseException:
+        torch.set_grad_enabled(before)
+        raise
     torch.set_grad_enabled(before)
     return idx
 
@@ -542,7 +332,7 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 # %% wrong_generate_looks_ahead, of right_generate_plain
 # WRONG: calls the model once more at the end, for logits that nobody uses
-#       with torch.no_grad(), evaluating(model):
+#       with torch.no_grad():
 # +         logits = model(idx[:, -block_size:])[:, -1]
 #           for _ in range(max_new_tokens):
 # -             logits = model(idx[:, -block_size:])[:, -1]
@@ -552,7 +342,7 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 # %% wrong_generate_prompt_first, of right_generate_plain
 # WRONG: runs the prompt through the model once before the loop
-#       with torch.no_grad(), evaluating(model):
+#       with torch.no_grad():
 # +         model(idx[:, -block_size:])
 
 # %% wrong_generate_at_least_one, of right_generate_plain
@@ -826,272 +616,86 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # -     return idx
 # +     return idx.tolist()
 
-# %% wrong_generate_default_temperature, of right_generate_inference_mode
+# %% wrong_generate_default_temperature, of right_generate_plain
 # WRONG: the temperature is 1.01 when none is given
 # - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
 # + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.01, top_k=None, top_p=None, eos_token_id=None, generator=None):
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
 
-# %% wrong_generate_default_top_k, of right_generate_inference_mode
+# %% wrong_generate_default_top_k, of right_generate_plain
 # WRONG: top_k is 50 when none is given
 # - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
 # + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=50, top_p=None, eos_token_id=None, generator=None):
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
 
-# %% wrong_generate_default_top_p, of right_generate_inference_mode
+# %% wrong_generate_default_top_p, of right_generate_plain
 # WRONG: top_p is 0.999 when none is given
 # - def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
 # + def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=0.999, eos_token_id=None, generator=None):
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
 
-# %% wrong_generate_children_only, of right_generate_inference_mode
-# WRONG: switches the model and its direct parts to evaluation mode, but not the parts of the parts
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     parts = [model, *model.children()] if isinstance(model, torch.nn.Module) else []
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# %% wrong_generate_calls_eval, of right_generate_plain
+# WRONG: calls model.eval(), which a plain function does not have
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     model.eval()
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
 
-# %% wrong_generate_needs_flag, of right_generate_inference_mode
-# WRONG: asks every callable for its parts, but a plain function has none
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     parts = list(model.modules())
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_outer_flag, of right_generate_inference_mode
-# WRONG: sets model.training on the outside only: the parts go on dropping out
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     parts = [model] if isinstance(model, torch.nn.Module) else []
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_parts_without_the_model, of right_generate_inference_mode
-# WRONG: switches the parts to evaluation mode, but not the model itself
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     parts = list(model.modules())[1:] if isinstance(model, torch.nn.Module) else []
-# ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_gradients_off_in_exception, of right_generate_inference_mode
+# %% wrong_generate_gradients_off_in_exception, of right_generate_plain
 # WRONG: puts gradient mode back after the loop, which an exception never reaches
-#       flags = [part.training for part in parts]
+#       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
 # +     before = torch.is_grad_enabled()
 # +     torch.set_grad_enabled(False)
+# -     with torch.no_grad():
+# +     if True:
 # ...
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         if True:
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     return idx
 # +     torch.set_grad_enabled(before)
+# +     return idx
 
-# %% wrong_generate_on_the_cpu, of right_generate_inference_mode
+# %% wrong_generate_on_the_cpu, of right_generate_plain
 # WRONG: remembers the ended rows in a tensor without `device=`: with ids on a GPU it lies on the CPU
 # -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
 # +     ended = torch.zeros(len(idx), 1, dtype=torch.bool)
 
-# %% wrong_generate_flags_lost_in_exception, of right_generate_inference_mode
-# WRONG: puts the flags back after the loop, which an exception never reaches
-# -     try:
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +     if True:
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -     finally:
-# +     if True:
-#           for part, flag in zip(parts, flags):
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_always_train, of right_generate_inference_mode
-# WRONG: the model is in training mode afterwards, whatever it was
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = True
-
-# %% wrong_generate_asks_the_outside, of right_generate_inference_mode
-# WRONG: calls eval only if model.training is set: a part of its own mind goes on training
-# -         if parts:
-# +         if parts and model.training:
-#               model.eval()
-# -         with torch.inference_mode():
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_eval_after_first_step, of right_generate_inference_mode
-# WRONG: evaluation mode begins with the second step
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         with torch.no_grad():
-#               for _ in range(max_new_tokens):
-#                   logits = model(idx[:, -block_size:])[:, -1]
-# +                 for part in parts:
-# +                     part.training = False
-# ...
-# -             part.train(flag)
-# +             part.training = flag
-
-# %% wrong_generate_gradients, of right_generate_inference_mode
+# %% wrong_generate_gradients, of right_generate_plain
 # WRONG: gradients are recorded
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         if True:
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     with torch.no_grad():
+# +     if True:
 
-# %% wrong_generate_gradients_after_first, of right_generate_inference_mode
+# %% wrong_generate_gradients_after_first, of right_generate_plain
 # WRONG: only the first call of the model is without gradients
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# -             for _ in range(max_new_tokens):
-# -                 logits = model(idx[:, -block_size:])[:, -1]
-# +         for part in parts:
-# +             part.training = False
-# +         if True:
-# +             for step in range(max_new_tokens):
-# +                 with torch.set_grad_enabled(step > 0):
-# +                     logits = model(idx[:, -block_size:])[:, -1]
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     with torch.no_grad():
+# -         for _ in range(max_new_tokens):
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +     if True:
+# +         for step in range(max_new_tokens):
+# +             with torch.set_grad_enabled(step > 0):
+# +                 logits = model(idx[:, -block_size:])[:, -1]
 
-# %% wrong_generate_gradients_detached, of right_generate_inference_mode
+# %% wrong_generate_gradients_detached, of right_generate_plain
 # WRONG: detaches the logits, but the model ran with gradients on
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         if True:
-#               for _ in range(max_new_tokens):
-# -                 logits = model(idx[:, -block_size:])[:, -1]
-# +                 logits = model(idx[:, -block_size:])[:, -1].detach()
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     with torch.no_grad():
+# +     if True:
+#           for _ in range(max_new_tokens):
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, -1].detach()
 
-# %% wrong_generate_gradients_forced_on, of right_generate_inference_mode
+# %% wrong_generate_gradients_forced_on, of right_generate_plain
 # WRONG: gradients are on afterwards, whatever they were
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     return idx
 # +     torch.set_grad_enabled(True)
+# +     return idx
 
-# %% wrong_generate_gradients_left_off, of right_generate_inference_mode
+# %% wrong_generate_gradients_left_off, of right_generate_plain
 # WRONG: switches gradients off for the rest of the program
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         torch.set_grad_enabled(False)
-# +         if True:
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -     with torch.no_grad():
+# +     torch.set_grad_enabled(False)
+# +     if True:
 
-# %% wrong_generate_swallows_the_exception, of right_generate_inference_mode
+# %% wrong_generate_swallows_the_exception, of right_generate_plain
 # WRONG: an exception of the model ends the text in silence
-# -         if parts:
-# -             model.eval()
-# -         with torch.inference_mode():
-# +         for part in parts:
-# +             part.training = False
-# +         with torch.no_grad():
-# ...
-#                       break
-# +     except RuntimeError:
-# +         pass
-# ...
-# -             part.train(flag)
-# +             part.training = flag
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             try:
+# +                 logits = model(idx[:, -block_size:])[:, -1]
+# +             except RuntimeError:
+# +                 break
 
 # %% wrong_generate_bfloat16_logits, of right_generate_own_sampler
 # WRONG: turns the logits to bfloat16 before it draws
@@ -1122,57 +726,12 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # -                 values[before >= top_p] = 0.0
 # +                 values[before > top_p] = 0.0
 
-# %% wrong_generate_never_eval, of right_generate_only_what_trains
-# WRONG: never switches the model to evaluation mode: dropout goes on
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# -     training = {part for part in parts if part.training}
-# ...
-# -         for part in training:
-# -             part.training = False
-# ...
-# -         if parts:
-# -             model.apply(lambda part: setattr(part, "training", part in training))
-# +         pass
-
-# %% wrong_generate_flag_max0, of right_generate_only_what_trains
-# WRONG: with max_new_tokens = 0 it returns before it puts the flags back
-# -     training = {part for part in parts if part.training}
-# +     flags = [part.training for part in parts]
-# +     for part in parts:
-# +         part.training = False
+# %% wrong_generate_gradients_off_max0, of right_generate_plain
+# WRONG: with max_new_tokens = 0 it returns before it puts gradient mode back
+#   def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
 # +     if max_new_tokens == 0:
+# +         torch.set_grad_enabled(False)
 # +         return idx.clone()
-# ...
-# -         for part in training:
-# +         for part in parts:
-# ...
-# -         if parts:
-# -             model.apply(lambda part: setattr(part, "training", part in training))
-# +         for part, flag in zip(parts, flags):
-# +             part.training = flag
-
-# %% wrong_generate_left_in_eval, of right_generate_only_what_trains
-# WRONG: the model stays in evaluation mode
-# -     training = {part for part in parts if part.training}
-# +     flags = [part.training for part in parts]
-# ...
-# -         for part in training:
-# +         for part in parts:
-# ...
-# -         if parts:
-# -             model.apply(lambda part: setattr(part, "training", part in training))
-# +         pass
-
-# %% wrong_generate_train_by_the_outside, of right_generate_only_what_trains
-# WRONG: puts the flags back with model.train(was_training): a part that had another flag loses it
-# -     training = {part for part in parts if part.training}
-# +     flags = [part.training for part in parts]
-# ...
-# -         for part in training:
-# +         for part in parts:
-# ...
-# -             model.apply(lambda part: setattr(part, "training", part in training))
-# +             model.train(flags[0])
 
 # %% wrong_generate_one_memory_for_all, of right_generate_plain
 # WRONG: answers of one shape come in one memory: the next one is written over the last
@@ -1182,34 +741,41 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # -     return idx
 # +     return kept.setdefault((idx.shape, idx.device), idx.clone()).copy_(idx)
 
-# %% wrong_generate_flags_lost_in_other_errors, of right_generate_inference_mode
-# WRONG: puts the flags back after a RuntimeError only; other exceptions leave the parts in evaluation mode
-# -     finally:
-# -         for part, flag in zip(parts, flags):
-# -             part.train(flag)
-# +     except RuntimeError:
-# +         for part, flag in zip(parts, flags):
-# +             part.train(flag)
-# +         raise
-# +     for part, flag in zip(parts, flags):
-# +         part.train(flag)
-
-# %% wrong_generate_flags_lost_in_sampler
-# WRONG: puts the flags back where the model raises, not where the sampler does
+# %% wrong_generate_gradients_off_in_other_errors
+# WRONG: puts gradient mode back after a RuntimeError only; after other exceptions it stays off
 
 def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
-    for part in parts:
-        part.training = False
+    try:
+        for _ in range(max_new_tokens):
+            logits = model(idx[:, -block_size:])[:, -1]
+            token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+            if eos_token_id is not None:
+                token = token.masked_fill(ended, eos_token_id)
+                ended = ended | (token == eos_token_id)
+            idx = torch.cat((idx, token), dim=1)
+            if ended.all():
+                break
+    except RuntimeError:
+        torch.set_grad_enabled(before)
+        raise
+    torch.set_grad_enabled(before)
+    return idx
+
+# %% wrong_generate_gradients_off_in_sampler
+# WRONG: puts gradient mode back where the model raises, not where the sampler does
+
+def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
     for _ in range(max_new_tokens):
         try:
-            with torch.no_grad():
-                logits = model(idx[:, -block_size:])[:, -1]
+            logits = model(idx[:, -block_size:])[:, -1]
         except BaseException:
-            for part, flag in zip(parts, flags):
-                part.training = flag
+            torch.set_grad_enabled(before)
             raise
         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
         if eos_token_id is not None:
@@ -1218,8 +784,7 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
         idx = torch.cat((idx, token), dim=1)
         if ended.all():
             break
-    for part, flag in zip(parts, flags):
-        part.training = flag
+    torch.set_grad_enabled(before)
     return idx
 
 # %% wrong_generate_own_fresh_generator, of right_generate_plain

@@ -2,28 +2,11 @@
 
 
 # %% right_stream_own_loop
-# RIGHT: its own loop, gradients and flags put back before each token is handed over
-
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
+# RIGHT: its own loop, gradient mode put back before each token is handed over
 
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     for _ in range(max_new_tokens):
-        with torch.no_grad(), evaluating(model):
+        with torch.no_grad():
             logits = model(idx[:, -block_size:])[:, -1]
         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
         idx = torch.cat((idx, token), dim=1)
@@ -33,30 +16,12 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 
 
 # %% right_stream_decorated
-# RIGHT: a generator function decorated with no_grad, which torch switches off at each yield; flags around each call
-
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
+# RIGHT: a generator function decorated with no_grad, which torch switches off at each yield
 
 @torch.no_grad()
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     for _ in range(max_new_tokens):
-        with evaluating(model):
-            logits = model(idx[:, -block_size:])[:, -1]
+        logits = model(idx[:, -block_size:])[:, -1]
         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
         idx = torch.cat((idx, token), dim=1)
         yield token.item()
@@ -67,27 +32,10 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # %% right_stream_eos_known_before_yield
 # RIGHT: yields from an inner generator, which asks for EOS before it hands the token over
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     def tokens(ids):
         for left in range(max_new_tokens, 0, -1):
-            with torch.no_grad(), evaluating(model):
+            with torch.no_grad():
                 logits = model(ids[:, -block_size:])
             new = sample_next_token(logits[:, -1], temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
             ids = torch.cat([ids, new], dim=1)
@@ -128,23 +76,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # %% right_stream_iterator_closes
 # RIGHT: an object with __next__ and a with of its own for each token; ids in a list
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     class Tokens:
         def __init__(self):
@@ -156,7 +87,7 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
         def __next__(self):
             if not self.left:
                 raise StopIteration
-            with torch.no_grad(), evaluating(model):
+            with torch.no_grad():
                 logits = model(torch.tensor([self.ids[-block_size:]]))[:, -1]
             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator).item()
             self.ids.append(token)
@@ -169,23 +100,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # %% right_stream_window_only
 # RIGHT: keeps no more than the window; inference_mode for the call and the draw
 
-from contextlib import contextmanager
-
-
-@contextmanager
-def evaluating(model):
-    """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    for part in parts:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 from collections import deque
 
 
@@ -193,7 +107,7 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
     window = deque(idx[0].tolist(), maxlen=block_size)
     left = max_new_tokens
     while left > 0:
-        with torch.inference_mode(), evaluating(model):
+        with torch.inference_mode():
             logits = model(torch.tensor([list(window)]))[:, -1]
             token = int(sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator))
         window.append(token)
@@ -209,20 +123,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     out = generate(model, idx, max_new_tokens=max_new_tokens, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
     return out[0, idx.shape[1]:].tolist()
-
-
-# %% wrong_stream_always_train
-# WRONG: the model is in training mode afterwards
-
-def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    for _ in range(max_new_tokens):
-        idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        token = int(idx[0, -1])
-        if isinstance(model, torch.nn.Module):
-            model.train()
-        yield token
-        if token == eos_token_id:
-            return
 
 
 # %% wrong_stream_default_temperature
@@ -286,24 +186,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
     return rest(generate(model, idx, max_new_tokens=1, **options) if max_new_tokens else idx)
 
 
-# %% wrong_stream_flags_at_the_end
-# WRONG: when it ends or is dropped, it writes the flags of its beginning over what the caller has set since
-
-def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    flags = [part.training for part in parts]
-    try:
-        for _ in range(max_new_tokens):
-            idx = generate(model, idx, max_new_tokens=1, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-            token = int(idx[0, -1])
-            yield token
-            if token == eos_token_id:
-                return
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
-
-
 # %% wrong_stream_gradients_forced_on
 # WRONG: gradients are on after each token, whatever they were
 
@@ -358,22 +240,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
                 return
 
 
-# %% wrong_stream_left_in_eval
-# WRONG: the model stays in evaluation mode
-
-def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    for _ in range(max_new_tokens):
-        if isinstance(model, torch.nn.Module):
-            model.eval()
-        with torch.no_grad():
-            logits = model(idx[:, -block_size:])[:, -1]
-        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        idx = torch.cat((idx, token), dim=1)
-        yield token.item()
-        if token.item() == eos_token_id:
-            return
-
-
 # %% wrong_stream_mode_of_the_beginning
 # WRONG: remembers gradient mode when the stream begins, and sets it again after each token
 
@@ -385,20 +251,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
         torch.set_grad_enabled(before)
         yield token
         if token == eos_token_id:
-            return
-
-
-# %% wrong_stream_never_eval
-# WRONG: its own loop never switches the model to evaluation mode
-
-def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    for _ in range(max_new_tokens):
-        with torch.no_grad():
-            logits = model(idx[:, -block_size:])[:, -1]
-        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        idx = torch.cat((idx, token), dim=1)
-        yield token.item()
-        if token.item() == eos_token_id:
             return
 
 
@@ -448,43 +300,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
             return
 
 
-# %% wrong_stream_train_by_the_outside
-# WRONG: puts the flags back with model.train(was_training): a part that had another flag loses it
-
-def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-    for _ in range(max_new_tokens):
-        was_training = getattr(model, "training", False)
-        if isinstance(model, torch.nn.Module):
-            model.eval()
-        try:
-            with torch.no_grad():
-                logits = model(idx[:, -block_size:])[:, -1]
-        finally:
-            if isinstance(model, torch.nn.Module):
-                model.train(was_training)
-        token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        idx = torch.cat((idx, token), dim=1)
-        yield token.item()
-        if token.item() == eos_token_id:
-            return
-
-# %% wrong_stream_outer_flag, of right_stream_own_loop
-# WRONG: sets model.training on the outside only: the parts go on dropping out
-# -     """The model and its parts in evaluation mode; afterwards each has its own flag again."""
-# -     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     parts = [model] if isinstance(model, torch.nn.Module) else []
-
-# %% wrong_stream_flags_lost_in_exception, of right_stream_own_loop
-# WRONG: puts the flags back after the model's call, which an exception never reaches
-# -     try:
-# -         yield
-# -     finally:
-# -         for part, flag in zip(parts, flags):
-# -             part.training = flag
-# +     yield
-# +     for part, flag in zip(parts, flags):
-# +         part.training = flag
-
 # %% wrong_stream_copies_generator, of right_stream_own_loop
 # WRONG: draws from a copy of the generator
 #   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
@@ -496,16 +311,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 #   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
 # +     if eos_token_id is not None and int(idx[0, -1]) == eos_token_id:
 # +         return
-
-# %% wrong_stream_flags_of_the_beginning, of right_stream_own_loop
-# WRONG: remembers the flags when the stream begins, and writes them over what the caller has set since
-#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
-# +     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     flags = [part.training for part in parts]
-# ...
-#               logits = model(idx[:, -block_size:])[:, -1]
-# +         for part, flag in zip(parts, flags):
-# +             part.training = flag
 
 # %% wrong_stream_own_seed, of right_stream_own_loop
 # WRONG: a fixed seed when no generator is given
@@ -535,41 +340,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # -     for _ in range(max_new_tokens):
 # +     for _ in range(max(1, max_new_tokens)):
 
-# %% wrong_stream_eval_held, of right_stream_own_loop
-# WRONG: the model stays in evaluation mode while the stream waits; only the end of the stream puts the flags back
-# -     for _ in range(max_new_tokens):
-# -         with torch.no_grad(), evaluating(model):
-# -             logits = model(idx[:, -block_size:])[:, -1]
-# -         token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-# -         idx = torch.cat((idx, token), dim=1)
-# -         yield token.item()
-# -         if token.item() == eos_token_id:
-# -             return
-# +     with evaluating(model):
-# +         for _ in range(max_new_tokens):
-# +             with torch.no_grad():
-# +                 logits = model(idx[:, -block_size:])[:, -1]
-# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-# +             idx = torch.cat((idx, token), dim=1)
-# +             yield token.item()
-# +             if token.item() == eos_token_id:
-# +                 return
-
-# %% wrong_stream_eval_if_early_end, of right_stream_own_loop
-# WRONG: puts the flags back only when max_new_tokens is reached, not at an EOS
-# -     for _ in range(max_new_tokens):
-# +     parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-# +     flags = [part.training for part in parts]
-# +     for step in range(max_new_tokens):
-# ...
-#           idx = torch.cat((idx, token), dim=1)
-# +         if token.item() == eos_token_id and parts:
-# +             model.eval()
-# ...
-#               return
-# +     for part, flag in zip(parts, flags):
-# +         part.training = flag
-
 # %% wrong_stream_one_too_few, of right_stream_own_loop
 # WRONG: one token too few
 # -     for _ in range(max_new_tokens):
@@ -585,17 +355,6 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 # WRONG: never stops by itself
 # -     for _ in range(max_new_tokens):
 # +     while True:
-
-# %% wrong_stream_evaluates_first_only, of right_stream_own_loop
-# WRONG: its own loop switches to evaluation mode for the first token only
-# -         with torch.no_grad(), evaluating(model):
-# -             logits = model(idx[:, -block_size:])[:, -1]
-# +         with torch.no_grad():
-# +             if _ == 0:
-# +                 with evaluating(model):
-# +                     logits = model(idx[:, -block_size:])[:, -1]
-# +             else:
-# +                 logits = model(idx[:, -block_size:])[:, -1]
 
 # %% wrong_stream_crop_one_long, of right_stream_own_loop
 # WRONG: hands the model the last block_size + 1 tokens

@@ -117,7 +117,7 @@ def test_what_is_not_done_is_in_the_books(student, plan, told):
 
 def test_an_idle_loop_that_asks_without_end_is_ended(student_of):
     student = student_of(SOURCE, limits=Limits())
-    with pytest.raises(RuntimeError, match="who waits does not ask"):
+    with pytest.raises(RuntimeError, match="wait instead of asking again"):
         student.scene("serve", student.Spins, Books(1), 1, [reader("a", 1.0, 2)])
 
 

@@ -245,7 +245,7 @@ else:
         assert said[1:] == ["FileNotFoundError"] * 2, done.stderr
     else:
         assert len(said) == 2
-        assert "the course's answers lie among Python's packages" in said[1]
+        assert "the course's answers are among Python's packages" in said[1]
         assert "pip uninstall from-prompt-to-token" in said[1]
 
 

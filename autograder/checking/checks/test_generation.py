@@ -1,8 +1,7 @@
 """Checks of the loop that students may read.
 
-The models here are toys that keep a record: how often they were called, with how many tokens, whether gradients were on,
-and whether they or a part of them were training. Most of them put all of their trust in one token, so that every right
-loop takes the same one. A toy that is training trusts in another: dropout that can be predicted.
+The models here are toys that keep a record: how often they were called, with how many tokens, and whether gradients were on.
+Most of them put all of their trust in one token, so that every right loop takes the same one.
 
 A frequency test fails a right loop with probability at most 1e-10: Chernoff's bound says that something of probability
 q takes a share of at least (or at most) f of n independent draws with probability at most exp(-n KL(f, q)), where KL
@@ -28,43 +27,25 @@ ROOMY = 100  # a block_size that nothing here reaches
 # ---- toy models ----------------------------------------------------------------------------------------------------
 
 
-class Toy(torch.nn.Module):
-    """A model with parts that keeps a record. `logits_of` turns ids (B, T) into logits (B, T, V).
+class Toy:
+    """A model that keeps a record. `logits_of` turns ids (B, T) into logits (B, T, V).
 
-    training: the flag of all its parts, or one flag for each, the model itself first. breaks_at: the call, counted from 1, that raises.
+    breaks_at: the call, counted from 1, that raises.
     """
 
-    def __init__(
-        self, logits_of: Callable[[Tensor], Tensor], training: bool | list[bool] = False, *, breaks_at: int | None = None
-    ) -> None:
-        super().__init__()
-        self.body = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Dropout())
+    def __init__(self, logits_of: Callable[[Tensor], Tensor], *, breaks_at: int | None = None) -> None:
         self.logits_of, self.breaks_at = logits_of, breaks_at
-        self.flags = [training] * 4 if isinstance(training, bool) else training
         self.lengths: list[int] = []  # T of each call
         self.with_gradients = 0  # calls that recorded gradients
-        self.in_training = 0  # calls while a part was training
 
-    @property
-    def flags(self) -> list[bool]:
-        """The training flags of the model and of its parts."""
-        return [part.training for part in self.modules()]
-
-    @flags.setter
-    def flags(self, flags: list[bool]) -> None:
-        for part, flag in zip(self.modules(), flags, strict=True):
-            part.training = flag
-
-    def forward(self, ids: Tensor) -> Tensor:
+    def __call__(self, ids: Tensor) -> Tensor:
         if ids.dim() != 2 or ids.dtype != torch.int64:
             raise ValueError(f"the model takes int64 ids of shape (B, T), got {ids.dtype} of shape {tuple(ids.shape)}")
         self.lengths.append(ids.shape[1])
         self.with_gradients += torch.is_grad_enabled()
-        self.in_training += any(flag is not False for flag in self.flags)
         if self.calls == self.breaks_at:
             raise RuntimeError(BROKEN)
-        logits = self.logits_of(ids)
-        return logits.roll(1, dims=-1) if any(self.flags) else logits
+        return self.logits_of(ids)
 
     @property
     def calls(self) -> int:
@@ -72,12 +53,6 @@ class Toy(torch.nn.Module):
 
 
 BROKEN = "the model broke down, as it was told to"
-ALL_FLAGS = {  # of the model, of its body, and of the two parts of the body
-    "all in training mode": [True, True, True, True],
-    "all in evaluation mode": [False, False, False, False],
-    "training, with one part that is not": [True, True, False, True],
-    "not training, with one part that is": [False, False, False, True],
-}
 
 
 def sure_of(tokens: Tensor, vocab: int) -> Tensor:
@@ -179,25 +154,18 @@ def caller(student: Any, *, gradients: bool) -> Iterator[None]:
         student.gradients(before != "off")
 
 
-def as_the_caller_has_it(student: Any, model: Toy, flags: list[bool], gradients: bool, when: str) -> None:
-    """Fails unless the flags of the model's parts, and gradient mode, are the caller's."""
-    equal(model.flags, flags, what=f"training flags {when}, of the model and of its three parts")
+def as_the_caller_has_it(student: Any, gradients: bool, when: str) -> None:
+    """Fails unless gradient mode is the caller's."""
     equal(student.gradients(), "on" if gradients else "off", what=f"gradient mode {when}")
 
 
 def ran_quietly(model: Toy, what: str) -> None:
-    """Fails if a call recorded gradients, or found a part in training mode."""
+    """Fails if a call recorded gradients."""
     that(
         model.with_gradients == 0,
         f"{what}: the model ran with gradients on",
         got=f"{model.with_gradients} of {model.calls} calls",
         cause="Put the model's call under `with torch.no_grad():`.",
-    )
-    that(
-        model.in_training == 0,
-        f"{what}: the model ran while it, or a part of it, was in training mode",
-        got=f"{model.in_training} of {model.calls} calls",
-        cause="`model.eval()` sets the flag of the model and of all its parts.",
     )
 
 
@@ -312,42 +280,29 @@ def test_no_gradient(student):
 
 
 @checks("generate")
-def test_evaluation_mode(student):
-    """the model runs in evaluation mode, with all its parts, and no flag is lost"""
-    for name, flags in ALL_FLAGS.items():
-        for steps, eos, want in ((2, None, [[1, 2]]), (9, 2, [[1, 2]]), (0, None, [[]])):
-            model = Toy(after_last([1, 2, 0]), flags)
-            idx = torch.tensor([[0]])
-            got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
-            ran_quietly(model, name)
-            equal(got, torch.tensor(want, dtype=torch.int64))
-            equal(model.flags, flags, what=f"{name}: the flags afterwards, of the model and of its three parts")
-
-
-@checks("generate")
 def test_gradient_mode_of_the_caller(student):
     """gradient mode is afterwards as the caller had it"""
     for gradients in (True, False):
-        model = Toy(after_last([1, 2, 0]))
-        with caller(student, gradients=gradients):
-            got = generated(student, model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
-            as_the_caller_has_it(student, model, [False] * 4, gradients, "afterwards")
-        equal(got, torch.tensor([[1, 2]]))
+        for steps, eos, want in ((2, None, [[1, 2]]), (9, 2, [[1, 2]]), (0, None, [[]])):
+            model, idx = Toy(after_last([1, 2, 0])), torch.tensor([[0]])
+            with caller(student, gradients=gradients):
+                got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+                as_the_caller_has_it(student, gradients, f"after {len(want[0])} tokens")
+            equal(got, torch.tensor(want, dtype=torch.int64))
 
 
 @checks("generate")
 def test_after_an_exception(student):
-    """a model that raises: the error comes out, flags and gradient mode are as before"""
-    for name, flags in ALL_FLAGS.items():
-        for gradients in (True, False):
-            model = Toy(after_last([1, 2, 0]), flags, breaks_at=2)
-            with caller(student, gradients=gradients):
-                raises(
-                    RuntimeError,
-                    lambda m=model: student.generate(m, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0),
-                )
-                as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
-            equal(model.calls, 2, what="wrong number of calls: the second raised")
+    """a model that raises: the error comes out, gradient mode is as before"""
+    for gradients in (True, False):
+        model = Toy(after_last([1, 2, 0]), breaks_at=2)
+        with caller(student, gradients=gradients):
+            raises(
+                RuntimeError,
+                lambda m=model: student.generate(m, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0),
+            )
+            as_the_caller_has_it(student, gradients, "after an exception")
+        equal(model.calls, 2, what="wrong number of calls: the second raised")
 
 
 @checks("generate")
@@ -377,9 +332,7 @@ def test_default_draws_from_the_model(student):
     idx = torch.zeros(4_000, 1, dtype=torch.int64)
     got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(1))
     that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
-    frequencies(
-        got[:, 0], probabilities(FOUR)
-    )
+    frequencies(got[:, 0], probabilities(FOUR))
 
 
 @checks("generate")
@@ -526,68 +479,64 @@ def test_stream_ends(student):
 
 @checks("stream")
 def test_stream_runs_quietly(student):
-    """the model runs in evaluation mode, with all its parts, and without gradients"""
+    """no gradient is recorded"""
     with caller(student, gradients=True):
-        for name, flags in ALL_FLAGS.items():
-            for eos, want in ((None, [1, 2, 0, 1]), (2, [1, 2])):
-                model = Toy(after_last([1, 2, 0]), flags)
-                got = streamed(student, model, [0], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
-                ran_quietly(model, name)
-                equal(got, want)
-                as_the_caller_has_it(student, model, flags, True, f"after the last token ({name})")
+        for eos, want in ((None, [1, 2, 0, 1]), (2, [1, 2])):
+            model = Toy(after_last([1, 2, 0]))
+            got = streamed(student, model, [0], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
+            ran_quietly(model, "gradients on before the call")
+            equal(got, want)
+            as_the_caller_has_it(student, True, "after the last token")
 
 
 @checks("stream")
 def test_stream_between_two_tokens(student):
-    """between two tokens the flags and gradient mode are the caller's"""
-    for name, flags in ALL_FLAGS.items():
-        for gradients in (True, False):
-            model = Toy(after_last([1, 2, 0]), flags)
-            with caller(student, gradients=gradients):
-                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
-                as_the_caller_has_it(student, model, flags, gradients, f"before the first token ({name})")
-                for count, want in enumerate((1, 2), start=1):
-                    equal(next(tokens), want, what=f"wrong token number {count}")
-                    as_the_caller_has_it(student, model, flags, gradients, f"after token {count} ({name})")
-                ran_quietly(model, name)
-                student.forget(tokens)
-                del tokens
-                as_the_caller_has_it(student, model, flags, gradients, f"after the stream was dropped midway ({name})")
-                equal(model.calls, 2, what="wrong number of calls for two tokens, after the stream was dropped")
+    """between two tokens gradient mode is the caller's"""
+    for gradients in (True, False):
+        model = Toy(after_last([1, 2, 0]))
+        with caller(student, gradients=gradients):
+            tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
+            as_the_caller_has_it(student, gradients, "before the first token")
+            for count, want in enumerate((1, 2), start=1):
+                equal(next(tokens), want, what=f"wrong token number {count}")
+                as_the_caller_has_it(student, gradients, f"after token {count}")
+            ran_quietly(model, "two tokens")
+            student.forget(tokens)
+            del tokens
+            as_the_caller_has_it(student, gradients, "after the stream was dropped midway")
+            equal(model.calls, 2, what="wrong number of calls for two tokens, after the stream was dropped")
 
 
 @checks("stream")
 def test_stream_while_the_caller_trains(student):
-    """what the caller sets between two tokens stays set"""
-    model = Toy(after_last([1, 2, 0]), False)
+    """the gradient mode that the caller sets between two tokens stays set"""
+    model = Toy(after_last([1, 2, 0]))
     with caller(student, gradients=False):
         tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
         got = []
-        for flags, gradients in (([True] * 4, True), ([True, True, False, True], True), ([False] * 4, False)):
-            model.flags = flags
+        for gradients in (True, True, False):
             student.gradients(gradients)
             got.append(next(tokens))
-            as_the_caller_has_it(student, model, flags, gradients, f"after token {len(got)}")
+            as_the_caller_has_it(student, gradients, f"after token {len(got)}")
         equal(next(tokens, None), None, what="a token came after the last one")
-        as_the_caller_has_it(student, model, [False] * 4, False, "after the last token")
+        as_the_caller_has_it(student, False, "after the last token")
         student.forget(tokens)
         del tokens
-    ran_quietly(model, "set anew before each token")
+    ran_quietly(model, "gradients set before each token")
     equal(got, [1, 2, 0])
 
 
 @checks("stream")
 def test_stream_after_an_exception(student):
-    """a model that raises: the error comes out, flags and gradient mode are as before"""
-    for name, flags in ALL_FLAGS.items():
-        for gradients in (True, False):
-            model = Toy(after_last([1, 2, 0]), flags, breaks_at=2)
-            with caller(student, gradients=gradients):
-                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
-                equal(next(tokens), 1, what="wrong token number 1")
-                raises(RuntimeError, lambda t=tokens: next(t))
-                as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
-                student.forget(tokens)
+    """a model that raises: the error comes out, gradient mode is as before"""
+    for gradients in (True, False):
+        model = Toy(after_last([1, 2, 0]), breaks_at=2)
+        with caller(student, gradients=gradients):
+            tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
+            equal(next(tokens), 1, what="wrong token number 1")
+            raises(RuntimeError, lambda t=tokens: next(t))
+            as_the_caller_has_it(student, gradients, "after an exception")
+            student.forget(tokens)
 
 
 @checks("stream")

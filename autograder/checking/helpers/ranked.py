@@ -192,7 +192,8 @@ def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
         return place.where((place >= 0) & (place < size), torch.zeros_like(place))
 
     kinds = (lambda place: place.clamp(0, size - 1), lambda place: place % size, first)
-    return [(torch.stack([part[kind(place)] for part, place in local]).sum(dim=0), told) for kind in kinds]
+    found = [torch.stack([part[kind(place)] for part, place in local]).sum(dim=0) for kind in kinds]
+    return [(rows, told) for rows in found if not torch.equal(rows, table[ids])]  # one rank has every row: there is none to add
 
 
 def fed(x: Tensor, layer: LayerWeights) -> Tensor:

@@ -6,7 +6,6 @@ import torch
 
 from autograder.authoring import checks, equal, that
 from autograder.checking.checks.test_generation import (
-    ALL_FLAGS,
     FOUR,
     ROOMY,
     Toy,
@@ -86,20 +85,18 @@ def test_end_at_the_limit(student):
 
 @checks("generate")
 def test_one_call_a_step(student, rng):
-    """one call of the model a step for the whole batch, gradients off, flag put back"""
-    for training in (True, False):
-        idx = prompts(rng, 5, 3, 10)
-        model = Toy(after_all(10), training)
-        got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
-        equal(got, torch.tensor([unroll(after_all(10), row, 7, ROOMY) for row in idx.tolist()]))
-        that(
-            model.calls <= 7,
-            "more calls of the model than steps",
-            expected=7,
-            got=model.calls,
-        )
-        equal(model.flags, [training] * 4, what="the training flags of the model and of its parts")
-        ran_quietly(model, "five rows")
+    """one call of the model a step for the whole batch, gradients off"""
+    idx = prompts(rng, 5, 3, 10)
+    model = Toy(after_all(10))
+    got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([unroll(after_all(10), row, 7, ROOMY) for row in idx.tolist()]))
+    that(
+        model.calls <= 7,
+        "more calls of the model than steps",
+        expected=7,
+        got=model.calls,
+    )
+    ran_quietly(model, "five rows")
 
 
 @checks("generate")
@@ -144,17 +141,6 @@ def test_logits_of_any_precision(student):
             model = Toy(lambda ids, dtype=dtype: logits_of(ids).to(dtype))
             got = generated(student, model, idx, max_new_tokens=3, block_size=ROOMY, temperature=temperature)
             equal(got, want, what=f"wrong tokens of a model in {dtype} at temperature {temperature}")
-
-
-@checks("generate")
-def test_any_callable_and_no_step(student):
-    """a plain function is a model; with max_new_tokens 0 the flag stays too"""
-    logits = after_last([1, 2, 0])
-    got = generated(student, logits, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
-    equal(got, torch.tensor([[1, 2, 0]]))
-    model = Toy(logits, training=True)
-    student.generate(model, torch.tensor([[0]]), max_new_tokens=0, block_size=ROOMY)
-    equal(model.flags, [True] * 4, what="the training flags of the model and of its parts")
 
 
 @checks("generate")
@@ -257,13 +243,11 @@ def test_drawn_ends(student, rng):
 def test_after_an_error_of_the_loop_itself(student):
     """what raises need not be the model: settings that the sampler refuses, logits that are none"""
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({"top_p": -1.0}, always(FOUR)), ({}, lambda ids: None)):
-        for name, flags in ALL_FLAGS.items():
-            for gradients in (True, False):
-                model = Toy(logits_of, flags)
-                with caller(student, gradients=gradients):
-                    with suppress(Exception):  # of which kind is not said
-                        student.generate(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
-                    as_the_caller_has_it(student, model, flags, gradients, f"after an exception ({name})")
+        for gradients in (True, False):
+            with caller(student, gradients=gradients):
+                with suppress(Exception):  # of which kind is not said
+                    student.generate(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
+                as_the_caller_has_it(student, gradients, "after an exception")
     greedy = generated(student, Toy(always(FOUR)), torch.tensor([[3]]), max_new_tokens=1, block_size=ROOMY, top_k=1)
     equal(greedy, torch.tensor([[0]]))
 
@@ -404,11 +388,10 @@ def test_stream_of_a_vocabulary_of_fifty_thousand(student):
 
 @checks("stream")
 def test_stream_leaves_no_trace_under_any_setting(student):
-    """between two tokens flags and gradient mode are the caller's, with a generator, filters and an EOS too; and after an error"""
-    flags = ALL_FLAGS["training, with one part that is not"]
+    """between two tokens gradient mode is the caller's, with a generator, filters and an EOS too; and after an error"""
     for options in ({"generator": 1}, {"top_k": 1}, {"top_p": 0.05}, {"eos_token_id": 0}, {"temperature": 0.0}, {"block_size": 1}):
         for gradients in (True, False):
-            model = Toy(after_last([1, 2, 0]), flags)
+            model = Toy(after_last([1, 2, 0]))
             given = {"block_size": ROOMY, **options}
             if "generator" in given:
                 given["generator"] = student.generator(given["generator"])
@@ -416,13 +399,12 @@ def test_stream_leaves_no_trace_under_any_setting(student):
                 tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, **given))
                 for count, want in enumerate((1, 2), start=1):
                     equal(next(tokens), want, what=f"wrong token number {count} with {sorted(options)}")
-                    as_the_caller_has_it(student, model, flags, gradients, f"after token {count} ({', '.join(options)} given)")
+                    as_the_caller_has_it(student, gradients, f"after token {count} ({', '.join(options)} given)")
                 ran_quietly(model, f"{', '.join(options)} given")
                 student.forget(tokens)
                 del tokens
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({}, lambda ids: None)):
-        model = Toy(logits_of, flags)
         with caller(student, gradients=True):
             with suppress(Exception):  # of which kind is not said
-                next(iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
-            as_the_caller_has_it(student, model, flags, True, "after an exception")
+                next(iter(student.stream(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
+            as_the_caller_has_it(student, True, "after an exception")

@@ -215,8 +215,7 @@ class WorkerChannel:
     def _answer(self, reply: dict[str, Any]) -> dict[str, Any]:
         """Answer a callback, in the gradient mode of the student's call.
 
-        Calls a function that stayed here, takes the next item of an iterator, or reads or sets the training flag of a module or of one of
-        its parts.
+        Calls a function that stayed here, or takes the next item of an iterator.
         """
         function = self.callables.get(reply["callback"]) if isinstance(reply["callback"], int) else None
         args, kwargs, method = reply.get("args"), reply.get("kwargs"), reply.get("method")
@@ -229,11 +228,6 @@ class WorkerChannel:
                         return {"ok": at_once(function(*args, **kwargs))}
                     case "__next__":
                         return {"ok": next(function)}  # type: ignore[call-overload]
-                    case "training":
-                        return {"ok": bool(getattr(function, "training", False))}
-                    case "train" if isinstance(function, torch.nn.Module):
-                        function.training = args[0] is True
-                        return {"ok": None}
         except StopIteration:
             return {"stop": True}
         except Exception as error:
@@ -248,18 +242,10 @@ class WorkerChannel:
         if data is not None:
             return data
         if callable(value) or hasattr(value, "__next__"):
-            parts = self._parts(value) if isinstance(value, torch.nn.Module) else None
-            return {"$": "callable", "id": self._give(value), "parts": parts, "waits": inspect.iscoroutinefunction(value)}
+            self.given += 1
+            self.callables[self.given] = value
+            return {"$": "callable", "id": self.given, "waits": inspect.iscoroutinefunction(value)}
         return None
-
-    def _give(self, value: Any) -> int:
-        self.given += 1
-        self.callables[self.given] = value
-        return self.given
-
-    def _parts(self, module: torch.nn.Module) -> list[Any]:
-        """Return [name, number, parts] of each part of a module: each has a training flag of its own."""
-        return [[name, self._give(part), self._parts(part)] for name, part in module.named_children()]
 
     def _send(self, value: Any, deadline: Deadline) -> None:
         self._send_bytes(wire.encode(value, self._extra), deadline)

@@ -157,7 +157,7 @@ def warm_up() -> None:
 
     from ..protocol.shared_objects import kit_dataclasses
 
-    kit_dataclasses()  # what they come from lies outside the walls
+    kit_dataclasses()  # their source is outside the isolation
     for name in course.kit.__all__:
         getattr(course.kit, name)  # it is imported when it is asked for
 

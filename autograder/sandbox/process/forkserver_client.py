@@ -113,7 +113,7 @@ class ForkServer:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        remove(str(self.scratch), patience=REMOVE_SECONDS)  # a worker's folder may still lie in it
+        remove(str(self.scratch), patience=REMOVE_SECONDS)  # a worker's folder may still be in it
 
     def _line(self, seconds: float) -> bytes:
         line, until = b"", time.monotonic() + seconds
@@ -121,7 +121,7 @@ class ForkServer:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.control], [], [], left)[0]:
                 raise InfrastructureFault(f"the process that forks workers did not answer in {seconds:.0f} s\n{self._log_tail()}")
-            piece = self.control.recv(4096)  # nothing comes behind the line: it answers, and then waits
+            piece = self.control.recv(4096)  # nothing follows the line: it answers, and then waits
             if not piece:
                 raise InfrastructureFault(f"the process that forks workers ended\n{self._log_tail()}")
             line += piece

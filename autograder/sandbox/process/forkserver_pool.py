@@ -63,7 +63,7 @@ class Source:
         """Return the fork server at the best available level. Raises InfrastructureFault if none can be started."""
         with self._lock:
             levels = self._candidates()
-            # levels[0]: where any level will do, one that was once asked for by name is not kept in place of a better one.
+            # levels[0]: where any level will do, one that was once asked for by name does not replace a better one.
             if (it := self.running) is not None and not (it.alive and it.level == levels[0] and limits in (None, it.limits)):
                 self._close()
             if self.running is None:

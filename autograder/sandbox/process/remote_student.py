@@ -41,7 +41,7 @@ class Named:
 
 
 class RemoteStudent:
-    """The student's functions in a worker process. An attribute that is no method here is a name of the student's."""
+    """The student's functions in a worker process. An attribute that is not a method here is a name of the student's."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class RemoteStudent:
         return RemoteFunction(self._line, name)
 
     def value(self, name: str) -> Any:
-        """Return the value of a name of the student's that is no function: data, or a handle of a class or an object."""
+        """Return the value of a name of the student's that is not a function: data, or a handle of a class or an object."""
         return self._line.ask("value", function=name, name=name)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
@@ -117,7 +117,7 @@ class RemoteStudent:
             self._line.counts = False
             noted = None if self._line.connection is None else self._line.ask("watching", on=False)
         if not isinstance(noted, list) or not all(is_print(one) for one in noted):
-            raise self._line.nonsense("prints that are no numbers")
+            raise self._line.nonsense("fingerprints that are not numbers")
         prints += noted
 
     def clock(self) -> float:

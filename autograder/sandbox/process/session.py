@@ -160,7 +160,7 @@ class WorkerSession:
     def _refused(self, cell: Cell) -> CellOutcome | None:
         """Return an outcome with the reason if a cell must not run, else None."""
         if len(cell.source) > MAX_CELL_CHARS:
-            return CellOutcome("error", f"not run: {len(cell.source):,} characters are more than a cell may have ({MAX_CELL_CHARS:,})")
+            return CellOutcome("error", f"not run: the cell has {len(cell.source):,} characters, more than {MAX_CELL_CHARS:,}")
         if self._deaths > MAX_DEATHS:
             return CellOutcome("crashed", f"not run: {MAX_DEATHS} cells before it ended the process")
         if self.budget.is_spent:
@@ -234,7 +234,7 @@ class WorkerSession:
         if function in self._hung:
             raise self._hung[function]
         if self.connection is not None and self.connection.answering:
-            raise TypeError("an object of the submission's was given where data was due")
+            raise TypeError("an object of the submission was given instead of data")
         if self.connection is None:
             self.start()
         assert self.connection is not None

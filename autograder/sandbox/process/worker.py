@@ -1,7 +1,7 @@
 """The worker: the process that runs a student's code and answers calls. It holds no answer, no clock and no score.
 
 Requests arrive one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error". While a call runs,
-the worker may call back ("callback") a function that stayed with the grader, or ask for its training flag.
+the worker may call back ("callback") a function or iterator that stayed with the grader.
 
     start     earlier: {topic: source}, seed, threads,       -> None
               load: modules that take long to load
@@ -64,6 +64,7 @@ from ..measure.simulated_machine import SimulatedMachine
 from ..measure.trace_fingerprints import Fingerprint, watching
 from ..protocol import wire
 from ..protocol.shared_objects import holds_tensors, kit_dataclasses, named
+from ..protocol.text import cell_title
 
 
 def _set_item(target: Any, key: Any, value: Any) -> None:
@@ -283,6 +284,8 @@ class Worker:
         """Run a cell as a notebook would: magics, displays and a top-level await work; printed output is discarded."""
         result = self.shell.run_cell(source, store_history=False, silent=True)
         error = result.error_before_exec or result.error_in_exec
+        if isinstance(error, SyntaxError) and is_student_file(str(error.filename)):
+            error.filename = cell_title(name)  # IPython's own name for the cell means nothing to the student
         if error is not None:
             raise error
 
@@ -413,8 +416,6 @@ class Worker:
         match tree["$"]:
             case "handle":
                 return self.handles[tree["id"]]
-            case "callable" if tree["parts"] is not None:
-                return Module(self, tree["id"], tree["parts"])
             case "callable":
                 return (AsyncCallback if tree["waits"] else Callback)(self, tree["id"])
             case "result":
@@ -461,38 +462,6 @@ class AsyncCallback(Callback):
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs)
-
-
-class Module(torch.nn.Module, GivenByTheChecks):
-    """A torch module that stayed with the grader, as the student's code sees it.
-
-    Each of its parts is a `Module` too, and their training flags stay with the grader: `eval`, `train`, `modules` and a flag that is set by
-    hand act there as they act on any module.
-    """
-
-    _worker: Worker | None = None
-
-    def __init__(self, worker: Worker, number: int, parts: list[Any]) -> None:
-        super().__init__()
-        for name, part, its_parts in parts:
-            self.add_module(name, Module(worker, part, its_parts))
-        self._number = number
-        self._worker = worker
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        assert self._worker is not None
-        return self._worker.ask_back(self._number, "__call__", args, kwargs)
-
-    @property
-    def training(self) -> bool:
-        return bool(self._worker and self._worker.ask_back(self._number, "training", (), {}))
-
-    @training.setter
-    def training(self, mode: bool) -> None:
-        if self._worker is not None:  # torch sets a flag of its own before there is anybody to ask
-            if not isinstance(mode, bool):  # torch takes any flag, and dropout fails at its next call
-                raise TypeError(f"a training flag is True or False, got {mode!r}")
-            self._worker.ask_back(self._number, "train", (mode,), {})
 
 
 def awaited(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -543,7 +512,7 @@ def overwritten(old: Any, new: Any) -> Any:
 
 
 def _leave() -> None:
-    raise SystemExit("exit() ends the notebook: leave it out")
+    raise SystemExit("exit() ends the notebook: remove it")
 
 
 def make_shell() -> Any:

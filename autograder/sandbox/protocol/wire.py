@@ -21,8 +21,7 @@ else is an object {"$": kind, ...}:
     dtype      {"v": "float32"}             device {"v": "cpu"}
     data       {"type": "Config", "v": {field: value}}      a dataclass of course.kit, or `Scenario`
     handle     {"id": n, "type": name, "callable": bool}    an object that stays with the worker
-    callable   {"id": n, "parts": null | [[name, n, parts], ...], "waits": bool}    a function that stays with the grader; a torch module
-               has parts; one that waits is a coroutine function
+    callable   {"id": n, "waits": bool}     a function that stays with the grader; one that waits is a coroutine function
     result     {"id": n}                    the result of step n of a batch
     named      {"kind": "model" | "tokenizer", "v": {...}}  a model or tokenizer that the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
