@@ -94,7 +94,7 @@ def test_the_lesson_asks_for_the_test_and_shows_a_weak_one(exercise: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("exercise", "count"), [("causal_mask", "twenty wrong ones"), ("StopStrings", "55 wrong ones"), ("KVCache", "do count are 61")]
+    ("exercise", "count"), [("causal_mask", "twenty wrong ones"), ("StopStrings", "55 wrong ones"), ("KVCache", "61 versions do count")]
 )
 def test_the_lesson_says_how_many_wrong_versions_there_are(exercise: str, count: str) -> None:
     which = task(exercise)
