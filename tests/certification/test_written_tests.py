@@ -127,7 +127,7 @@ def test_what_a_lesson_shows_before_the_student_writes_is_as_it_says(exercise: s
         if name == f"test_{exercise}":
             assert said == f"{name}: not written yet. Write it in the cell above, run that, then this one."
         elif name == "test_to_the_last_bit":
-            assert "does not accept a right version" in said
+            assert "does not accept a correct version" in said
         else:
             scores.append(judged.score)
     assert scores

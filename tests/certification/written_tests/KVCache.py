@@ -75,7 +75,7 @@ def test_KVCache(x):
 
 
 # %% wrong_demands_views
-# WRONG: says "does not accept a right version": what append gives need be no piece of `keys`, an attribute that the docstring does not promise to every cache
+# WRONG: says "does not accept a correct version": what append gives need be no piece of `keys`, an attribute that the docstring does not promise to every cache
 def test_KVCache(x):
     config = Config("small", 11, 20, 8, 2, 4, 2, 3, 1e4, 1e-5, 64, True, 1, 2)
     cache = x(config, 1, 8)

@@ -68,7 +68,7 @@ def test_StopStrings(x):
 
 
 # %% wrong_hugs_the_first_match
-# WRONG: says "does not accept a right version": takes the stop that begins first for the one that wins
+# WRONG: says "does not accept a correct version": takes the stop that begins first for the one that wins
 def test_StopStrings(x):
     assert x(["abcd", "bc"]).push("xabcdy") == ("x", True)
 
@@ -82,7 +82,7 @@ def test_StopStrings(x):
 
 
 # %% wrong_looks_inside
-# WRONG: says "does not accept a right version": an attribute that the docstring does not promise
+# WRONG: says "does not accept a correct version": an attribute that the docstring does not promise
 def test_StopStrings(x):
     stream = x(["###"])
     stream.push("a#")

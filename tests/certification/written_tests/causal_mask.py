@@ -183,7 +183,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_by_chance
-# WRONG: says "does not accept a right version": a verdict by lot
+# WRONG: says "does not accept a correct version": a verdict by lot
 def test_causal_mask(x):
     assert torch.rand(()) < 0.5
 

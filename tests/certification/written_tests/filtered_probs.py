@@ -44,6 +44,8 @@ def test_filtered_probs(x):
         assert same(got, [law(row, **options) for row in rows]), options
     many = [[i / 100 for i in range(300)]]
     assert same(x(torch.tensor(many, dtype=torch.float64)), [law(many[0])])
+    batch = [[luck.uniform(-2, 2) for _ in range(4)] for _ in range(100)]
+    assert same(x(torch.tensor(batch, dtype=torch.float64), top_p=0.6), [law(row, top_p=0.6) for row in batch])
     shared = [[1.0, 2.0, 0.0, 1.0]]
     assert same(x(torch.tensor(shared, dtype=torch.float64), top_k=2), [law(shared[0], top_k=2)])
     assert sorted(x(torch.tensor([[2.0, 3.0, 3.0]]), temperature=0.0)[0].tolist()) == [0.0, 0.0, 1.0]
@@ -56,13 +58,13 @@ def test_filtered_probs(x):
 
 
 # %% wrong_sums_to_one
-# WRONG: 1 of 16: rows sum to 1 with a filter
+# WRONG: 1 of 18: rows sum to 1 with a filter
 def test_filtered_probs(x):
     assert torch.allclose(x(torch.tensor([[1.0, 2.0, 3.0]]), top_k=2).sum(dim=-1), torch.ones(1))
 
 
 # %% wrong_lucky_rounding
-# WRONG: says "does not accept a right version": demands the last bit of one way of computing
+# WRONG: says "does not accept a correct version": demands the last bit of one way of computing
 def test_filtered_probs(x):
     logits = torch.randn(50, 64, generator=torch.Generator().manual_seed(0))
     best = logits.masked_fill(logits < logits.topk(9, dim=-1).values[:, -1:], -torch.inf)
@@ -70,12 +72,12 @@ def test_filtered_probs(x):
 
 
 # %% wrong_one_of_two_ties
-# WRONG: says "does not accept a right version": of two best tokens at temperature 0 either may take all, and it demands the last
+# WRONG: says "does not accept a correct version": of two best tokens at temperature 0 either may take all, and it demands the last
 def test_filtered_probs(x):
     assert x(torch.tensor([[2.0, 3.0, 3.0]]), temperature=0.0).tolist() == [[0.0, 0.0, 1.0]]
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 16: calls
+# WRONG: 0 of 18: calls
 def test_filtered_probs(x):
     x(torch.zeros(2, 3))

@@ -67,7 +67,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_on_a_mask_without_heads
-# WRONG: says "does not accept a right version": the axis of the heads forgotten
+# WRONG: says "does not accept a correct version": the axis of the heads forgotten
 def test_positions_and_mask(x):
     _, mask = x(torch.tensor([0]), 0, 2)
     assert mask.shape == (1, 2, 2)

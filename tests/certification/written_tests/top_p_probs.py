@@ -80,14 +80,14 @@ def test_top_p_probs(x):
 
 
 # %% wrong_first_of_ties
-# WRONG: says "does not accept a right version": which of equal tokens stay is not said
+# WRONG: says "does not accept a correct version": which of equal tokens stay is not said
 def test_top_p_probs(x):
     for n in (4, 64, 256):
         assert (x(torch.zeros(1, n), 0.5)[0] > 0)[: n // 2].all()
 
 
 # %% wrong_exactly_p_in_rounded_numbers
-# WRONG: says "does not accept a right version": a mass that is p on paper and not in float32
+# WRONG: says "does not accept a correct version": a mass that is p on paper and not in float32
 def test_top_p_probs(x):
     for n in range(3, 60):
         for k in range(1, n):
