@@ -558,7 +558,7 @@ def test_prefill_in_any_chunks(student):
 
 
 @checks("prefill_flash")
-def test_a_long_prompt(student):
+def test_a_prompt_of_real_length(student):
     """600 tokens in chunks of 560 and 40: the logits of the model without a cache"""
     written(student.prefill_flash)
     ids = torch.randint(3, 1000, (1, 600), generator=torch.Generator().manual_seed(3))

@@ -222,26 +222,26 @@ def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: 
     return new
 
 
+@torch.no_grad()
 def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) -> list[tuple[list[int], str]]:
     """Return greedy texts of loops that leave refused guesses in the cache, all of them or one, with the sentence that says so."""
-    texts = []
+    texts, end = [], idx.shape[1] + limit
     for too_many, told in (
         (None, "The keys of refused guesses are still in the cache: truncate it after every round."),
         (1, "After a refused guess the cache holds 1 token too many: it has to hold the text but its newest token."),
     ):
-        ids, goal = idx[0].tolist(), idx.shape[1] + limit
-        cache = KVCache(model.config, 1, goal + limit * (k + 1), torch.float64)
-        with torch.no_grad():
-            while len(ids) < goal:
-                n = min(k, goal - len(ids) - 1) if cache.length else 0
-                guess = draft.guess(ids, n)[0] if n > 0 else []
-                fed = ids[-1:] + guess if cache.length else ids
-                best = forward_cached(model, torch.tensor([fed]), cache)[0, -len(guess) - 1 :].argmax(dim=-1).tolist()
-                kept = next((i for i, token in enumerate(guess) if token != best[i]), len(guess))
-                ids += best[: kept + 1]
-                if too_many:
-                    cache.counts = [min(cache.length, len(ids) - 1 + too_many)] * len(cache.counts)
-        texts.append((ids[idx.shape[1] : goal], told))
+        ids = idx[0].tolist()
+        cache = KVCache(model.config, 1, end + limit * (k + 1), torch.float64)
+        while len(ids) < end:
+            n = min(k, end - len(ids) - 1) if cache.length else 0
+            guess = draft.guess(ids, n)[0] if n > 0 else []
+            fed = ids[-1:] + guess if cache.length else ids
+            best = forward_cached(model, torch.tensor([fed]), cache)[0, -len(guess) - 1 :].argmax(dim=-1).tolist()
+            kept = next((i for i, token in enumerate(guess) if token != best[i]), len(guess))
+            ids += best[: kept + 1]
+            if too_many:
+                cache.counts = [min(cache.length, len(ids) - 1 + too_many)] * len(cache.counts)
+        texts.append((ids[idx.shape[1] : end], told))
     return texts
 
 
