@@ -218,7 +218,7 @@ def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(page, d
     """The pool's figure steps without a kernel's help; a fork that writes into a shared block is told as the shortest story."""
     slip = ("PagedSequence", "if self.tail_is_shared:", "if False:")
     with_a_slip(page, desk, "paging", slip, until="blocks_in_use()", right=("BlockPool",))
-    assert "BlockPool: 4 of 4" in scroll_to_all(page, "BlockPool:")
+    assert re.search(r"BlockPool: (\d+) of \1\b", scroll_to_all(page, "BlockPool:"))
     table = scroll_to_all(page, "PagedSequence:")
     page.screenshot(path=shots / "day13_wrong.png")
     assert "fail" in table
@@ -241,7 +241,7 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
     table = scroll_to_all(page, "preempt:")
     page.screenshot(path=shots / "day14_wrong.png")
     assert "fail" in table
-    assert "admit: 5 of 5" in scroll_to_all(page, "admit:")
+    assert re.search(r"admit: (\d+) of \1\b", scroll_to_all(page, "admit:"))
     scroll_until(page, ".course-stepper")
     figure = page.locator(".course-stepper").first
     words = figure.locator("[data-part=words]")
