@@ -87,7 +87,7 @@ def judged_otherwise(specimens: list[Specimen]) -> list[str]:
         for number, specimen in enumerate(specimens):
             if differences(specimen, None):
                 doubtful.append(specimen)
-            if number % 8 == 0:  # a version that runs in this process leaves caches and tracebacks behind; a collection takes half a second
+            if number % 8 == 0:  # versions that run in this process leave caches and tracebacks; a collection takes 0.1 s or more
                 collect_garbage()
         return [line for specimen in doubtful for line in differences(specimen, PATIENT)]
 
