@@ -308,7 +308,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         refused = dask_worker.grade(order | {"terms": terms | change})
         assert reason in refused["refused"]
         assert refused["ours"] is False
-        with pytest.raises(CourseError, match="worker tcp://x:1 does not grade"):
+        with pytest.raises(CourseError, match="worker tcp://x:1 cannot grade"):
             dask_worker.heed(refused, "worker tcp://x:1")
     forkserver_pool.want("auto")
 
