@@ -168,7 +168,7 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
     given: dict[str, Any] = {}
     try:
         if check.gpu:
-            torch.zeros(1, device="cuda")  # the first use of CUDA in a process takes seconds, and a call has three
+            wake_gpu()
         given = fixtures(topic, check, student, seed, patient)
         check.function(**given)
     except CheckFailed as failed:
@@ -193,6 +193,11 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
         verdict.ratio, verdict.ratio_limit, verdict.ratio_of = round(statistics.median(race.ratios), 4), round(race.limit, 4), race.of
         verdict.times = {size: {whose: round(value, 2) for whose, value in of.items()} for size, of in race.times.items()}
     return verdict
+
+
+def wake_gpu() -> None:
+    """Use CUDA for the first time in this process, which takes seconds: a student's call has three."""
+    torch.zeros(1, device="cuda")
 
 
 def why_skipped(topic: str, check: Check, student: Student) -> str | None:

@@ -351,5 +351,6 @@ def test_a_gpu_check_is_skipped_with_its_reason_and_costs_nothing(monkeypatch):
     assert failed.failed
     far = far_with("")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(runner, "wake_gpu", lambda: None)
     assert "make gpu" in runner.run_check(TOPIC, check, far).message
     assert runner.run_check(TOPIC, check, LocalStudent({})).outcome == PASS
