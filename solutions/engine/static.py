@@ -126,7 +126,7 @@ class StaticEngine:
         """
         if not self.model.products.plain:
             raise ValueError("weights in a library's own order cannot be compiled: make the engine of PackedModel(model, way='linear')")
-        self._fixed = torch.compile(self._step, fullgraph=True, dynamic=False)  # every shape is fixed
+        self._fixed = torch.compile(self._step, fullgraph=True)
         self._decode = self._decode_all_slots
 
     def capture_decode(self) -> None:

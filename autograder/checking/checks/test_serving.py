@@ -463,7 +463,7 @@ def test_an_id_comes_again(student):
 
 @checks("AsyncEngine")
 def test_it_drains(student):
-    """draining: 503 for whoever comes, all tokens for those who are there, who wait too; then `run` returns, whoever still reads"""
+    """draining: 503 for later requests, all tokens for the running and the waiting ones; then `run` returns, even if readers still read"""
     plan = [reader("a", 0.0, 5), reader("b", 0.001, 4), {"do": "drain", "at": 0.0301}, reader("c", 0.0405, 5), reader("d", 3.0, 2)]
     played(student, Books(1), 4, plan)
     twice = [{"do": "drain", "at": at} for at in (0.5, 0.6)]
