@@ -18,7 +18,7 @@ def expected_tokens(alpha, k):
 # RIGHT: guess by guess
 
 def expected_tokens(alpha, k):
-    if alpha < 0 or alpha > 1 or k < 0:
+    if not 0 <= alpha <= 1 or k < 0:
         raise ValueError(f"no share of guesses, or no number of them: alpha {alpha}, k {k}")
     tokens, chance = 1.0, 1.0
     for _ in range(k):

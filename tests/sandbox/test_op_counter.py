@@ -9,6 +9,7 @@ from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
 from autograder.authoring import CheckFailed
 from autograder.base.course_table import earlier_sources, solution_source
+from autograder.checking import mistakes
 from autograder.sandbox.confine import limits
 from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.process.local import LocalStudent
@@ -212,8 +213,9 @@ def softmax(logits):
 @pytest.mark.skipif(limits.main_thread_seconds(os.getpid()) is None, reason="this system does not tell the time of a thread")
 def test_work_in_another_thread_is_seen_by_the_processors_time():
     far = RemoteStudent("softmax", [Cell("cell", IN_A_THREAD)], {})
-    with pytest.raises(CheckFailed, match="other threads"), far.counting():
+    with pytest.raises(CheckFailed, match="other threads") as failed, far.counting():
         far.softmax(torch.ones(500, 1000))
+    assert not mistakes.tells({"check": mistakes.what_was_seen("fail", failed.value.what, failed.value.values)}), "a time names no mistake"
     far.close()
 
 
