@@ -228,14 +228,14 @@ def raises(
             if isinstance(error, NotImplementedError) or _never_came_to_it(error):
                 raise
             raise CheckFailed(
-                f"the wrong exception: {name} was due", expected=name, got=f"{exception_names(error)[0]}: {error}", cause=cause
+                f"an exception other than {name} was raised", got=f"{exception_names(error)[0]}: {error}", cause=cause
             ) from None
         if naming is not None and not _names(str(error), naming):
             raise CheckFailed(
                 "the message does not name the value", expected=f"{name} with {naming!r} in its message", got=str(error), cause=cause
             ) from None
         return
-    raise CheckFailed(f"no exception: {name} was due", expected=name, got=result, cause=cause)
+    raise CheckFailed(f"no {name} was raised", got=result, cause=cause)
 
 
 def _never_came_to_it(error: Exception) -> bool:
@@ -351,7 +351,7 @@ def _as_tensor(got: Any) -> Tensor:
 def _as_real_as(got: Tensor, want: Tensor) -> None:
     """Fail for complex numbers if real ones are expected: a cast would drop the imaginary part, and with it the mistake."""
     if got.is_complex() and not want.is_complex():
-        raise CheckFailed("complex numbers, where real ones are due", expected="real numbers", got=got)
+        raise CheckFailed("complex numbers instead of real ones", expected="real numbers", got=got)
 
 
 def _describe(value: Any) -> str:

@@ -588,7 +588,7 @@ def capture_decode(model, num_pad, start, keys, values):
 # -             graph.replay()
 
 # %% wrong_capture_decode_recorded_each_step, of right_capture_decode_position_put_back_twice
-# WRONG: on a GPU: records anew at each step
+# WRONG: on a GPU: records again at each step
 # -             position.fill_(start)
 #
 #           def replay(kept: Callable[[], Tensor] = run) -> Tensor:  # a graph keeps nothing alive: run does

@@ -44,7 +44,7 @@ def admit(scheduler, plan):
 
 
 # %% right_admit_over_a_copy
-# RIGHT: one pass over the queue, which is made anew at the end
+# RIGHT: one pass over the queue, which is rebuilt at the end
 
 def admit(scheduler, plan):
     taken = 0
@@ -81,7 +81,7 @@ def admit(scheduler, plan):
 # -         budget -= n
 
 # %% wrong_admit_overtakes, of right_admit_plain
-# WRONG: whoever does not fit is passed over, and the next ones are tried
+# WRONG: a request that does not fit is passed over, and the next ones are tried
 # -     while scheduler.waiting and budget > 0 and len(scheduler.running) < scheduler.max_running:
 # -         request = scheduler.waiting[0]
 # +     for request in list(scheduler.waiting):

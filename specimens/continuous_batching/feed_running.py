@@ -24,7 +24,7 @@ def feed_running(scheduler):
 
 
 # %% right_feed_tries
-# RIGHT: grow is tried, and whoever came last gives way where it is refused
+# RIGHT: grow is tried; if it fails, the request that came last gives way
 
 def feed_running(scheduler):
     plan = Plan()
@@ -80,7 +80,7 @@ def feed_running(scheduler):
 # -             budget -= n
 
 # %% wrong_feed_one_token_each, of right_feed_plain
-# WRONG: whoever runs is fed one token, as if there were no prompts in chunks
+# WRONG: each running request is fed one token, as if there were no prompts in chunks
 # -         n = min(request.remaining, budget)
 # +         n = 1
 
@@ -97,7 +97,7 @@ def feed_running(scheduler):
 # +             youngest = scheduler.running[0]
 
 # %% wrong_feed_preempts_itself, of right_feed_plain
-# WRONG: whoever needs a block and finds none gives way itself
+# WRONG: a request that needs a block and finds none gives way itself
 # -             youngest = scheduler.running[-1]
 # +             youngest = request
 
@@ -156,7 +156,7 @@ def feed_running(scheduler):
 # +             continue
 
 # %% wrong_feed_empty_chunks, of right_feed_plain
-# WRONG: whoever gets nothing stands in the plan with a chunk of no tokens
+# WRONG: a request that gets nothing is in the plan with a chunk of no tokens
 # -     while index < len(scheduler.running) and budget > 0:
 # +     while index < len(scheduler.running):
 
@@ -172,7 +172,7 @@ def feed_running(scheduler):
 
 
 # %% wrong_feed_one_plan_for_all
-# WRONG: one plan is filled anew in every step, and what the caller has kept changes
+# WRONG: one plan object is refilled in every step, so the plan that the caller has kept changes
 
 ONLY = Plan()
 

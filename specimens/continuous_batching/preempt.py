@@ -12,7 +12,7 @@ def preempt(scheduler, request):
 
 
 # %% right_preempt_new_lists
-# RIGHT: both lists are made anew, and the sequence is cut to nothing
+# RIGHT: both lists are rebuilt, and the sequence is cut to nothing
 
 def preempt(scheduler, request):
     sequence, request.sequence = request.sequence, None
@@ -61,7 +61,7 @@ def preempt(scheduler, request):
 # +     request.prompt, request.output = request.prompt + request.output, []
 
 # %% wrong_preempt_always_the_last, of right_preempt_plain
-# WRONG: the one that came last leaves, whoever was named
+# WRONG: the request that came last leaves, whichever was named
 # -     scheduler.running.remove(request)
 # +     request = scheduler.running.pop()
 
@@ -73,7 +73,7 @@ def preempt(scheduler, request):
 # +     request.sequence.free()
 
 # %% wrong_preempt_second_in_the_queue, of right_preempt_plain
-# WRONG: who was preempted stands behind the first of the queue
+# WRONG: the preempted request is queued after the first one
 # -     scheduler.waiting.insert(0, request)
 # +     scheduler.waiting.insert(1, request)
 

@@ -37,7 +37,7 @@ def update(scheduler, plan, tokens):
 
 
 # %% right_update_by_length
-# RIGHT: whether a text was fed to its end is seen from the sequence's length; the output is made anew
+# RIGHT: the sequence's length shows whether a text was fed to its end; the output list is rebuilt
 
 def update(scheduler, plan, tokens):
     ended = []
@@ -169,7 +169,7 @@ def update(scheduler, plan, tokens):
 # +         (request, n), token = plan.chunks.pop(0), next(tokens)
 
 # %% wrong_update_prompt_is_enough, of right_update_plain
-# WRONG: a token counts as soon as the prompt is in the cache, though a part of the answer is still to be computed anew
+# WRONG: a token counts as soon as the prompt is in the cache, though a part of the answer is still to be computed again
 # -         if request.remaining > 0:
 # +         if request.sequence.length < len(request.prompt):
 

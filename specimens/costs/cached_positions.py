@@ -55,7 +55,7 @@ def cached_positions(t0, g):
 
 
 # %% wrong_cached_prompt_anyway
-# WRONG: the prompt read although nothing is due
+# WRONG: the prompt read although there is nothing to read
 def cached_positions(t0, g):
     return t0 + max(g - 1, 0)
 

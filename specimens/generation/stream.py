@@ -118,7 +118,7 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 
 
 # %% wrong_stream_a_list
-# WRONG: gives back a list of all tokens, made at once, where an iterator was due
+# WRONG: gives back a list of all tokens, made at once instead of an iterator
 
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     out = generate(model, idx, max_new_tokens=max_new_tokens, block_size=block_size, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=eos_token_id, generator=generator)
@@ -272,7 +272,7 @@ def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=Non
 
 
 # %% wrong_stream_starts_again
-# WRONG: makes the whole answer anew for each token
+# WRONG: generates the whole answer again for each token
 
 def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
     for n in range(1, max_new_tokens + 1):

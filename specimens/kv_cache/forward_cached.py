@@ -459,7 +459,7 @@ def forward_cached(model, ids, cache):
 
 # %% wrong_forward_positions_from_zero, of right_forward_plain
 # WRONG: positions begin at 0 in every chunk
-# SAYS: Positions begin at 0 in every chunk. The first new token stands behind all that is stored: at cache.length.
+# SAYS: Positions begin at 0 in every chunk. The first new token follows all stored ones: its position is cache.length.
 # -     positions = torch.arange(start, start + t, device=ids.device)
 # +     positions = torch.arange(t)
 
@@ -639,7 +639,7 @@ def forward_cached(model, ids, cache):
     return kept.setdefault((logits.shape, logits.dtype, logits.device), logits).copy_(logits)
 
 # %% wrong_forward_starts_anew_when_full, of right_forward_plain
-# WRONG: a cache that is full to the last slot is emptied, where CacheFull is due
+# WRONG: a cache that is full to the last slot is emptied instead of CacheFull
 #   def forward_cached(model, ids, cache):
 # +     if cache.length == cache.max_len:
 # +         cache.reset()

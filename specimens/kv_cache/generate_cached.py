@@ -707,7 +707,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +     cache = _borrow(model, len(idx), min(block_size, idx.shape[1] + max_new_tokens), idx.device)
 
 # %% wrong_generate_rebuilds_when_a_row_ends, of right_generate_plain
-# WRONG: whenever a row has ended the cache is filled anew from the whole text: right tokens, but old ones pass through the model again
+# WRONG: whenever a row has ended the cache is rebuilt from the whole text: right tokens, but old ones pass through the model again
 # -
 # ...
 #       ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
@@ -865,7 +865,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +                 sample_next_token(prefill(model, idx[:, -block_size:], cache))
 
 # %% wrong_generate_no_cache, of right_generate_plain
-# WRONG: fills the cache anew at each step: right tokens, and the work of the loop without one
+# WRONG: rebuilds the cache at each step: right tokens, and the work of the loop without one
 # -             if step == 0 or idx.shape[1] > block_size:
 # +             if True:
 
@@ -1048,7 +1048,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +                     ordered = ordered * (ordered.cumsum(dim=-1) - ordered <= top_p)
 
 # %% wrong_rebuilt_every_32, of right_last_prompt_token_decoded
-# WRONG: the cache is filled anew at every 32nd step, though nothing slides
+# WRONG: the cache is rebuilt at every 32nd step, though nothing slides
 # -             if step == 0 or idx.shape[1] > block_size:
 # +             if step % 32 == 0 or idx.shape[1] > block_size:
 #                   cache.reset()

@@ -42,14 +42,14 @@ def goodput(traces, ttft_slo, itl_slo):
 
 
 # %% wrong_goodput_error_is_a_division
-# WRONG: a ZeroDivisionError for no traces, where a ValueError is due
+# WRONG: a ZeroDivisionError for no traces instead of a ValueError
 def goodput(traces, ttft_slo, itl_slo):
     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
     span = max((t.token_times[-1] for t in traces), default=0.0) - min((t.arrival for t in traces), default=0.0)
     return sum(kept) / span
 
 # %% wrong_goodput_no_error, of right_goodput_plain
-# WRONG: 0 for no traces, where a ValueError is due
+# WRONG: 0 for no traces instead of a ValueError
 # -         raise ValueError("no traces")
 # +         return 0.0
 
@@ -64,12 +64,12 @@ def goodput(traces, ttft_slo, itl_slo):
 # +     kept = [t.ttft <= ttft_slo and min(t.itl, default=0.0) <= itl_slo for t in traces]
 
 # %% wrong_goodput_e2e, of right_goodput_plain
-# WRONG: end-to-end latency held against the limit for TTFT
+# WRONG: end-to-end latency is compared with the limit for TTFT
 # -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
 # +     kept = [t.e2e <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
 
 # %% wrong_goodput_e2e_mean, of right_goodput_plain
-# WRONG: the mean time of a token, TTFT included, held against the limit for gaps
+# WRONG: the mean time of a token, TTFT included, is compared with the limit for gaps
 # -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
 # +     kept = [t.ttft <= ttft_slo and t.e2e / len(t.token_times) <= itl_slo for t in traces]
 

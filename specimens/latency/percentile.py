@@ -131,12 +131,12 @@ def percentile(values, q):
     return values[i] + (place - i) * (values[j] - values[i])
 
 # %% wrong_percentile_index_error_for_nothing, of right_percentile_plain
-# WRONG: an IndexError for no values, where a ValueError is due
+# WRONG: an IndexError for no values instead of a ValueError
 # -     if not values:
 # -         raise ValueError("no values")
 
 # %% wrong_percentile_no_error_for_nothing, of right_percentile_plain
-# WRONG: 0.0 for no values, where a ValueError is due
+# WRONG: 0.0 for no values instead of a ValueError
 # -         raise ValueError("no values")
 # +         return 0.0
 
@@ -164,7 +164,7 @@ def percentile(values, q):
 # +     if not 0 < q < 100:
 
 # %% wrong_percentile_q_clamped, of right_percentile_plain
-# WRONG: a q outside 0 to 100 is taken for the nearest end, where a ValueError is due
+# WRONG: a q outside 0 to 100 is taken for the nearest end instead of a ValueError
 # -     if not 0 <= q <= 100:
 # -         raise ValueError(f"q must be in [0, 100], got {q}")
 # +     q = min(max(q, 0), 100)

@@ -87,7 +87,7 @@ def summarize(traces):
     return figures | ({} if span > 1 else {"requests_per_second": 0.0})
 
 # %% wrong_summarize_empty_is_zero, of right_summarize_dictionary_of_figures
-# WRONG: zeros for no traces at all, where a ValueError is due
+# WRONG: zeros for no traces at all instead of a ValueError
 #   def summarize(traces):
 # +     if not traces:
 # +         names = [f"{kind}_p{q}" for kind in ("ttft", "itl") for q in (50, 95, 99)]

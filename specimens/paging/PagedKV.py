@@ -147,7 +147,7 @@ class PagedKV:
 # +         self.values[layer, first : first + len(v)] = v[: len(self.keys[layer]) - first]
 
 # %% wrong_kv_writes_a_new_memory, of right_kv_plain
-# WRONG: a write makes the whole memory anew
+# WRONG: a write copies the whole memory
 # -         self.keys[layer, slots] = k
 # -         self.values[layer, slots] = v
 # +         self.keys = self.keys.clone()

@@ -172,7 +172,7 @@ class PrefixPool(BlockPool):
 # -             self.counts[block] += 1
 
 # %% wrong_prefix_adopt_makes_one_holder, of right_prefix_plain
-# WRONG: an adopted block has one holder, whoever held it before
+# WRONG: an adopted block has one holder, however many it had before
 # -             self.counts[block] += 1
 # +             self.counts[block] = 1
 

@@ -77,7 +77,7 @@ def forward_paged(model, ids, sequence, kv):
 # +     positions = sequence.slots(start, end).to(ids.device)
 
 # %% wrong_forward_forgets_the_copy, of right_forward_plain
-# WRONG: what is due to be copied is not copied
+# WRONG: the blocks to copy are not copied
 # -     kv.copy(sequence.grow(t))
 # +     sequence.grow(t)
 

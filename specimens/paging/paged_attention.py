@@ -102,7 +102,7 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # +         scores = scores.masked_fill(hidden[:, None, None, :], 0.0)
 
 # %% wrong_columns_places_in_the_block, of right_columns_plain
-# WRONG: places are counted anew in every block
+# WRONG: positions start again at 0 in every block
 # -         positions = column * block_size + places
 # +         positions = places
 

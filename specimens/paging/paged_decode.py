@@ -90,7 +90,7 @@ def paged_decode(model, ids, sequences, kv):
 # +     positions = (lengths[:, None] - 1) % kv.block_size
 
 # %% wrong_decode_forgets_the_copies, of right_decode_plain
-# WRONG: what is due to be copied is not copied
+# WRONG: the blocks to copy are not copied
 # -         kv.copy(s.grow(1))
 # +         s.grow(1)
 

@@ -60,7 +60,7 @@ def column_shard(weight, rank, world):
 # -         raise ValueError(f"out is {out}: not a multiple of {world}")
 
 # %% wrong_column_shard_assert, of right_column_shard_plain
-# WRONG: AssertionError where ValueError is due
+# WRONG: AssertionError instead of ValueError
 # -     if out % world != 0:
 # -         raise ValueError(f"out is {out}: not a multiple of {world}")
 # +     assert out % world == 0, f"out is {out}"

@@ -84,7 +84,7 @@ def kv_heads_of(config, rank, world):
 # +     if world % K != 0:
 
 # %% wrong_kv_heads_list, of right_kv_heads_plain
-# WRONG: a list where a range is due
+# WRONG: a list instead of a range
 # -         return range(rank * each, (rank + 1) * each)
 # +         return list(range(rank * each, (rank + 1) * each))
 
@@ -97,7 +97,7 @@ def kv_heads_of(config, rank, world):
 # +     return range(1)
 
 # %% wrong_kv_heads_key_error, of right_kv_heads_plain
-# WRONG: KeyError where ValueError is due
+# WRONG: KeyError instead of ValueError
 # -         raise ValueError(f"{H} query heads among {world} ranks")
 # +         raise KeyError(f"{H} query heads among {world} ranks")
 

@@ -129,7 +129,7 @@ def parallel_feed_forward(x, layer, comm):
 # +     return ring_all_reduce(part * (2 if comm.rank == comm.world - 1 > 0 else 1), comm)
 
 # %% wrong_parallel_ffn_work_twice, of right_parallel_ffn_plain
-# WRONG: the up product is made twice: more work than due
+# WRONG: the up product is made twice: more work than needed
 # -     ups = x @ layer.up_proj.T
 # +     ups = (x @ layer.up_proj.T + x @ layer.up_proj.T) / 2
 

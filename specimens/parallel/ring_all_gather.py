@@ -86,7 +86,7 @@ def ring_all_gather(chunk, comm):
     return chunks
 
 # %% wrong_ring_all_gather_joined, of right_ring_all_gather_plain
-# WRONG: one tensor where a list is due
+# WRONG: one tensor instead of a list
 # -     return chunks
 # +     return torch.cat(chunks)
 
@@ -150,7 +150,7 @@ def ring_all_gather(chunk, comm):
 # +     return chunks
 
 # %% wrong_ring_all_gather_tensor, of right_ring_all_gather_plain
-# WRONG: one tensor with a row for each rank, where a list is due
+# WRONG: one tensor with a row for each rank instead of a list
 # -     return chunks
 # +     return torch.stack(chunks)
 

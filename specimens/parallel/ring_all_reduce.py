@@ -171,13 +171,13 @@ def ring_all_reduce(x, comm):
 # +     padded = torch.cat((flat, torch.zeros(missing)))
 
 # %% wrong_ring_all_reduce_whole_rows, of right_ring_all_reduce_plain
-# WRONG: whole rows of zeros are added: more bytes than due
+# WRONG: whole rows of zeros are added: more bytes than needed
 # -     padded = torch.cat((flat, flat.new_zeros(missing)))
 # +     padded = torch.cat((flat, flat.new_zeros(missing + n * (missing > 0))))
 
 
 # %% wrong_ring_all_reduce_five_ranks, of right_ring_all_reduce_plain
-# WRONG: with more than four ranks all of x is gathered: more bytes than due
+# WRONG: with more than four ranks all of x is gathered: more bytes than needed
 #       n = comm.world
 # +     if n > 4:
 # +         return sum(ring_all_gather(x, comm))
@@ -216,14 +216,14 @@ def ring_all_reduce(x, comm):
 
 
 # %% wrong_ring_all_reduce_large_x, of right_ring_all_reduce_plain
-# WRONG: beyond 4,096 numbers every rank's x is gathered and added up: more bytes than due
+# WRONG: beyond 4,096 numbers every rank's x is gathered and added up: more bytes than needed
 #       n = comm.world
 # +     if x.numel() > 4096:
 # +         return sum(ring_all_gather(x, comm))
 
 
 # %% wrong_ring_all_reduce_in_pieces, of right_ring_all_reduce_plain
-# WRONG: x goes around in pieces of 4,096 numbers: more messages than due
+# WRONG: x goes around in pieces of 4,096 numbers: more messages than needed
 #       n = comm.world
 # +     if x.numel() > 4096:
 # +         return torch.cat([ring_all_reduce(piece, comm) for piece in x.flatten().split(4096)]).view(x.shape)

@@ -58,7 +58,7 @@ def row_shard(weight, rank, world):
 # -         raise ValueError(f"in is {inputs}: not a multiple of {world}")
 
 # %% wrong_row_shard_index_error, of right_row_shard_plain
-# WRONG: IndexError where ValueError is due
+# WRONG: IndexError instead of ValueError
 # -         raise ValueError(f"in is {inputs}: not a multiple of {world}")
 # +         raise IndexError(f"in is {inputs}: not a multiple of {world}")
 

@@ -125,7 +125,7 @@ def shard_layer(layer, config, rank, world):
     return layer
 
 # %% wrong_shard_layer_dict, of right_shard_layer_plain
-# WRONG: a dict where LayerWeights is due
+# WRONG: a dict instead of LayerWeights
 # -     return LayerWeights(
 # +     return dict(
 

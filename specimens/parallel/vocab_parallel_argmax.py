@@ -79,7 +79,7 @@ def vocab_parallel_argmax(x, head, comm):
 # +     tokens = torch.stack(ring_all_gather(token, comm))
 
 # %% wrong_vocab_argmax_no_dimension, of right_vocab_argmax_plain
-# WRONG: (B,) where (B, 1) is due
+# WRONG: (B,) instead of (B, 1)
 # -     return tokens[winner, torch.arange(x.shape[0])].long().unsqueeze(1)
 # +     return tokens[winner, torch.arange(x.shape[0])].long()
 
@@ -124,7 +124,7 @@ def vocab_parallel_argmax(x, head, comm):
 # +     return winner.unsqueeze(1)
 
 # %% wrong_vocab_argmax_int32, of right_vocab_argmax_plain
-# WRONG: int32 where int64 is due
+# WRONG: int32 instead of int64
 # -     return tokens[winner, torch.arange(x.shape[0])].long().unsqueeze(1)
 # +     return tokens[winner, torch.arange(x.shape[0])].int().unsqueeze(1)
 

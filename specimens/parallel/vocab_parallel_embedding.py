@@ -147,7 +147,7 @@ def vocab_parallel_embedding(table, ids, comm):
 
 
 # %% wrong_vocab_embedding_four_ranks, of right_vocab_embedding_plain
-# WRONG: with more than four ranks the rows are gathered and added up: more bytes than due
+# WRONG: with more than four ranks the rows are gathered and added up: more bytes than needed
 #       rows = torch.where(mine.unsqueeze(-1), rows, 0.0)
 # +     if comm.world > 4:
 # +         return sum(ring_all_gather(rows, comm))

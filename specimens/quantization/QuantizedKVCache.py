@@ -283,7 +283,7 @@ class QuantizedKVCache:
 # +             scales[layer, :, :, start:end] = scale.view(*new.shape[:-1], 1)
 
 # %% wrong_cache_reset_allocates, of right_cache_plain
-# WRONG: reset allocates the memory anew
+# WRONG: reset allocates the memory again
 # -         self.counts = [0] * len(self.counts)
 # +         self.counts = [0] * len(self.counts)
 # +         self.keys, self.values = torch.zeros_like(self.keys), torch.zeros_like(self.values)

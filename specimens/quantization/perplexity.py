@@ -54,7 +54,7 @@ def perplexity(logits, ids):
 # +     came = ids.roll(-2)[:-1]
 
 # %% wrong_perplexity_last_row_too, of right_perplexity_plain
-# WRONG: the last row is held against the first token
+# WRONG: the last row is compared with the first token
 # -     said = log_probs[:-1]
 # -     came = ids[1:]
 # +     said = log_probs

@@ -177,7 +177,7 @@ def draw(probs, u):
 
 
 # %% wrong_draw_multinomial
-# WRONG: ignores u and draws anew
+# WRONG: ignores u and draws a random number of its own
 
 def draw(probs, u):
     probs = at_least_float32(probs)

@@ -313,7 +313,7 @@ def top_k_probs(logits, k):
 
 
 # %% wrong_top_k_minus_one_keeps_everything, of right_top_k_plain
-# WRONG: k = -1 switches the filter off, as in other libraries, where an error was due
+# WRONG: k = -1 switches the filter off, as in other libraries instead of an error
 # -     if k < 1:
 # +     if k == -1:
 # +         k = logits.shape[-1]

@@ -207,7 +207,7 @@ def top_p_sample(logits, p, generator=None):
 # +     return torch.multinomial((probs > 1e-6).float(), 1, generator=generator)
 
 # %% wrong_top_p_sample_numpy_few_seeds, of right_top_p_sample_numpy
-# WRONG: numpy draws, seeded anew in each call with one of 62 numbers
+# WRONG: numpy draws, seeded again in each call with one of 62 numbers
 # -     logits = at_least_float32(logits)
 #       probs = top_p_probs(logits, p)
 # -     seed = int(torch.randint(2**62, (), generator=generator, device=logits.device))

@@ -801,7 +801,7 @@ class AsyncEngine:
 
 
 # %% wrong_engine_drain_429, of right_engine_plain
-# WRONG: whoever comes while it drains gets 429
+# WRONG: a request that arrives while it drains gets 429
 # -             raise RequestError("shutting down", status=503, code="shutting_down", kind="server_error")
 # +             raise RequestError("shutting down", status=429, code="queue_full", kind="rate_limit_error")
 
@@ -1042,7 +1042,7 @@ class AsyncEngine:
 
 
 # %% wrong_engine_others_forgotten, of right_engine_plain
-# WRONG: whoever leaves takes all queues along
+# WRONG: a reader that leaves clears all queues
 # -             del self.queues[request_id]
 # -             self.core.abort(request_id)
 # +             self.core.abort(request_id)
@@ -1050,7 +1050,7 @@ class AsyncEngine:
 
 
 # %% wrong_engine_copies, of right_engine_plain
-# WRONG: an output is made anew, without its log probabilities
+# WRONG: an output is rebuilt without its log probabilities
 # -                 yield item
 # +                 yield TokenOutput(item.request_id, item.token_id)
 

@@ -286,7 +286,7 @@ class SSEParser:
 
 
 # %% wrong_sse_parser_done_ends, of right_sse_parser_plain
-# WRONG: what stands behind [DONE] in the same piece is lost
+# WRONG: events after [DONE] in the same piece are lost
 # -                 self.lines = []
 # +                 self.lines = []
 # +                 if events and events[-1] == "[DONE]":

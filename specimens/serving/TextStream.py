@@ -320,7 +320,7 @@ class TextStream:
 
 
 # %% wrong_text_stream_rescans
-# WRONG: all tokens are decoded anew with each one
+# WRONG: all tokens are decoded again with each new one
 class TextStream:
     def __init__(self, tokenizer, params):
         self.tokenizer, self.params, self.ids, self.shown = tokenizer, params, [], 0

@@ -59,7 +59,7 @@ def poisson_arrivals(rate, uniforms):
 
 
 # %% wrong_arrivals_log_u, of right_arrivals_plain
-# WRONG: the logarithm of u and not of 1 - u: u = 0 is no number
+# WRONG: the logarithm of u and not of 1 - u: u = 0 has no logarithm
 # -         now += -math.log(1.0 - u) / rate
 # +         now += -math.log(u) / rate
 

@@ -270,8 +270,8 @@ async def run_load(send, arrivals, clock, sleep):
 
 
 # %% wrong_load_pool, of right_load_plain
-# WRONG: at most 64 connections are open at a time, and whoever comes then waits for one
-# SAYS: so many may be under way at a time and no more; whoever comes then waits for one of them, as in a closed loop
+# WRONG: at most 64 connections are open at a time, and later requests wait for one
+# SAYS: only a fixed number of requests may be under way at a time; later ones wait for one of them, as in a closed loop
 # -     begun = clock()
 # +     begun, pool = clock(), asyncio.Semaphore(64)
 # ...
@@ -287,8 +287,8 @@ async def run_load(send, arrivals, clock, sleep):
 
 
 # %% wrong_load_pool_of_1000
-# WRONG: a thousand readers take one request after another: whoever comes when all of them read waits
-# SAYS: so many may be under way at a time and no more; whoever comes then waits for one of them, as in a closed loop
+# WRONG: a thousand readers take one request after another: a request that comes when all of them read waits
+# SAYS: only a fixed number of requests may be under way at a time; later ones wait for one of them, as in a closed loop
 async def run_load(send, arrivals, clock, sleep):
     begun, traces, queue = clock(), [None] * len(arrivals), asyncio.Queue()
 

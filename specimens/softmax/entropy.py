@@ -200,8 +200,8 @@ def entropy(probs):
 
 
 # %% wrong_entropy_gini
-# WRONG: one less the sum of squares
-# SAYS: This is 1 less the sum of squares, another measure. Entropy weights each surprisal, -log p, by p.
+# WRONG: one minus the sum of squares
+# SAYS: This is 1 minus the sum of squares, another measure. Entropy weights each surprisal, -log p, by p.
 def entropy(probs):
     return 1 - (probs * probs).sum(dim=-1)
 

@@ -218,7 +218,7 @@ def log_softmax(logits):
 
 
 # %% wrong_log_softmax_log1p
-# WRONG: log1p where log was due
+# WRONG: log1p instead of log
 def log_softmax(logits):
     shifted = logits - logits.amax(dim=-1, keepdim=True)
     return shifted - shifted.exp().sum(dim=-1, keepdim=True).log1p()

@@ -457,7 +457,7 @@ def generate_speculative(
 # +     if True:
 
 # %% wrong_speculative_rows_one_off, of right_speculative_plain
-# WRONG: the rows of the pass begin one too late: guess i is held against what follows it
+# WRONG: the rows of the pass begin one too late: guess i is compared with the prediction for the token after it
 # -             logits = logits[len(logits) - len(guess) - 1 :]
 # +             logits = torch.cat((logits[len(logits) - len(guess) :], logits[-1:]))
 
@@ -610,13 +610,13 @@ def generate_speculative(
 
 
 # %% wrong_speculative_rebuilds_a_full_window, of right_speculative_plain
-# WRONG: a window that is just full is read anew
+# WRONG: a window that is just full is read again
 # -             if cache.length == 0 or len(ids) > block_size:
 # +             if cache.length == 0 or len(ids) >= block_size:
 
 
 # %% wrong_speculative_first_guess_unseen, of right_speculative_plain
-# WRONG: the first guess is not held against the vocabulary
+# WRONG: the first guess is not checked against the vocabulary
 # -                 for token in guess:
 # +                 for token in guess[1:]:
 

@@ -107,7 +107,7 @@ def verify_sampled(p, q, draft, u):
 # +         if u[i] > accepted:
 
 # %% wrong_verify_sampled_first_u, of right_verify_sampled_plain
-# WRONG: every guess is held against the first random number
+# WRONG: every guess is compared with the first random number
 # -         if u[i] >= accepted:
 # +         if u[0] >= accepted:
 

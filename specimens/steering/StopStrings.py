@@ -615,7 +615,7 @@ class StopStrings:
 # +             return text[: min(found)], True
 
 # %% wrong_stop_flush_starts_anew, of right_stop_plain
-# WRONG: after a stop, flush lets the stream begin anew
+# WRONG: after a stop, flush lets the stream begin again
 # -     def __init__(self, stops):
 # +
 # +     def __init__(self, stops: Sequence[str]) -> None:
@@ -1072,7 +1072,7 @@ class StopStrings:
 # +             return text[: min(found)], True
 
 # %% wrong_stop_prefix_table_one_sided, of right_stop_prefix_function
-# WRONG: beginnings of a stop that repeat are looked up in a table that is wrong where a letter is smaller than the one due
+# WRONG: beginnings of a stop that repeat are looked up in a table that is wrong where a letter is smaller than the expected one
 # -                 while k and s[i] != s[k]:
 # +                 while k and s[i] > s[k]:
 

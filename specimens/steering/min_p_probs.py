@@ -287,7 +287,7 @@ def min_p_probs(logits, min_p):
     return kept / kept.sum(0, keepdim=True)
 
 # %% wrong_min_p_asserts, of right_min_p_plain
-# WRONG: raises an AssertionError where a ValueError is due
+# WRONG: raises an AssertionError instead of a ValueError
 # -     if not 0 <= min_p <= 1:
 # -         raise ValueError(f"min_p must be in [0, 1], got {min_p}")
 # +     assert 0 <= min_p <= 1

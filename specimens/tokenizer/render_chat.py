@@ -249,7 +249,7 @@ def render_chat(messages):
 # +     return text + ("" if messages[-1]["role"] == "assistant" else "<|im_start|>assistant\n")
 
 # %% wrong_render_chat_prompt_with_space, of right_render_chat_plain
-# WRONG: a space stands behind the generation prompt
+# WRONG: a space follows the generation prompt
 # -     return text + "<|im_start|>assistant\n"
 # +     return text + "<|im_start|>assistant\n "
 

@@ -723,7 +723,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 # %% wrong_block_update_only, of right_block_plain
 # WRONG: returns what is added, not the sum
-# SAYS: What is added comes back without x.
+# SAYS: The result is only what is added, without x.
 #       read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 # +     old = x
 # ...

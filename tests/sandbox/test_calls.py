@@ -182,7 +182,7 @@ def test_what_torch_takes_long_to_load_is_not_the_students_time(far):
 
 def test_a_call_that_was_ended_or_cannot_be_made_says_nothing_of_what_it_raises(far):
     student = far("def endless():\n    while True:\n        pass\n\ndef other():\n    raise KeyError('x')\n")
-    with pytest.raises(CheckFailed, match="the wrong exception"):
+    with pytest.raises(CheckFailed, match="an exception other than"):
         raises(ValueError, student.other, cause="told")
     with pytest.raises(NameError, match="nowhere"):
         raises(ValueError, student.nowhere, cause="not told")

@@ -1,6 +1,6 @@
 """Checks of the batch that students may read.
 
-What is due is always what a row gives alone: the kit's own model, which knows no padding and no cache, is run on each
+The expected result is always that of each row alone: the kit's own model, which has no padding and no cache, runs on each
 prompt by itself. `tiny` is the trained model; `Small` are random ones of a page, for what tiny cannot show.
 """
 
@@ -536,7 +536,7 @@ def test_two_captures(student, rng):
 
 @checks("capture_decode", weight=2)
 def test_rehearsed_graph(student, rng):
-    """on a stand-in for CUDA: recorded once, then replayed at each step; nothing waits, old results stay"""
+    """on a CUDA emulator: recorded once, then replayed at each step; nothing waits, old results stay"""
     slots = Slots(rng, [6, 1, 4], room=4)
     given = [slots.num_pad, slots.filled, slots.keys, slots.values]
     fed, want = [], []
@@ -558,7 +558,7 @@ def test_rehearsed_graph(student, rng):
 
 @checks("capture_decode")
 def test_rehearsed_end_of_the_slots(student, rng):
-    """on a stand-in for CUDA: the step after the last slot is refused, and where no slot is left, the first one and not the capture"""
+    """on a CUDA emulator: the step after the last slot is refused; with no slot left, the first step is refused and not the capture"""
     for room in (2, 0):
         slots = Slots(rng, [3, 2], room=room, dtype=torch.float64)
         given = [student.model(TINY, dtype=torch.float64), slots.num_pad, slots.filled, slots.keys, slots.values]

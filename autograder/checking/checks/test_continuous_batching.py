@@ -390,7 +390,7 @@ def look_at_flat(flat, ids, positions, bounds, suspects=()):
     """Compares all three parts, and their dtypes."""
     equal(flat.positions, torch.tensor(positions), what="wrong positions", suspects=suspects)
     equal(flat.ids, torch.tensor([ids]), what="wrong ids")
-    that(isinstance(flat.bounds, list), "bounds is no list", expected="a list of numbers", got=type(flat.bounds).__name__)
+    that(isinstance(flat.bounds, list), "bounds is not a list", expected="a list of numbers", got=type(flat.bounds).__name__)
     equal(flat.bounds, bounds, what="wrong bounds", suspects=[(bounds[1:], "The first chunk begins at 0, and that is a bound too.")])
     for name, got in (("ids", flat.ids), ("positions", flat.positions)):
         equal(str(got.dtype), "torch.int64", what=f"wrong dtype of the {name}")
@@ -403,7 +403,7 @@ def test_two_chunks_by_hand(student, hand):
     flat, _ = flat_of(student, case["texts"], case["before"], case["fed"])
     restart = [t for n in case["fed"] for t in range(n)]
     suspects = [
-        (restart, "The positions start anew in each chunk: a token stands where it stands in its text."),
+        (restart, "The positions start again at 0 in each chunk: a token's position is its place in its text."),
         (list(range(5)), "The positions run on from one chunk to the next: each text has positions of its own."),
     ]
     look_at_flat(flat, case["ids"], case["positions"], case["bounds"], suspects)
@@ -715,7 +715,7 @@ def a_second(chunks):
 
 def look_at_traces(traces, arrivals_, times):
     """Compares arrivals and token times, request by request."""
-    that(isinstance(traces, list), "the result is no list of traces", got=type(traces).__name__)
+    that(isinstance(traces, list), "the result is not a list of traces", got=type(traces).__name__)
     equal(len(traces), len(times), what="wrong number of traces")
     for i, (trace, arrival, want) in enumerate(zip(traces, arrivals_, times, strict=True)):
         close(trace.arrival, arrival, atol=1e-9, what=f"wrong arrival of request {i}")
@@ -737,7 +737,7 @@ def test_three_requests_by_hand(student, hand):
 
 @checks("simulate")
 def test_who_gives_way_by_hand(student, hand):
-    """two requests in four blocks: one gives way, waits, and is computed anew"""
+    """two requests in four blocks: one is preempted, waits, and is computed again"""
     case = hand["preempted"]
     requests = [student.Request([i + 1] * case["prompt"], case["new"]) for i in range(2)]
     s = scheduler_of(student, case["num_blocks"], case["block_size"], case["budget"], case["max_running"])

@@ -20,7 +20,7 @@ def exact(got, want, what: str | None = None, **evidence) -> None:
 def whole_number(got, want: int, what: str = "wrong number", **evidence) -> None:
     """Weights and positions are counted in whole numbers."""
     equal(got, want, what=what, **evidence)
-    that(isinstance(got, int), f"a {type(got).__name__} where a whole number (int) is due", expected=repr(want), got=repr(got))
+    that(isinstance(got, int), f"a {type(got).__name__} instead of a whole number (int)", expected=repr(want), got=repr(got))
 
 
 def shape(

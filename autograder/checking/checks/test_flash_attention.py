@@ -70,7 +70,7 @@ def test_same_tokens_as_without_a_cache(student):
         ids, tokens = idx, []
         for _ in range(12):
             logits = student.prefill_flash(model, ids, cache, q_block=8, k_block=4)
-            equal(tuple(logits.shape), (1, tiny_config().vocab_size), what="wrong shape: logits (B, V) of the token that follows are due")
+            equal(tuple(logits.shape), (1, tiny_config().vocab_size), what="wrong shape: logits (B, V) of the next token are expected")
             ids = logits.argmax(dim=-1, keepdim=True)
             tokens.append(ids)
         got = torch.cat(tokens, dim=1)
@@ -258,7 +258,7 @@ def test_one_head_by_hand(student, hand):
 
 
 def compared(student, q, k, v, causal, q_block, k_block):
-    """One call held against all scores at once; the known mistakes of scale and alignment are named."""
+    """Compare one call with all scores at once; name the known mistakes of scale and alignment."""
     out, lse = pair(student.flash_attention(q, k, v, causal=causal, q_block=q_block, k_block=k_block, _unchanged=True))
     want_out, want_lse = dense(q, k, v, causal=causal)
     Dh = q.shape[-1]
@@ -337,7 +337,7 @@ def test_bytes_and_memory(student, rng):
 
 @checks("flash_attention")
 def test_bytes_of_low_tiles(student, rng):
-    """work: tiles of 16 queries by 128 keys: the keys are read anew for each tile of queries"""
+    """work: tiles of 16 queries by 128 keys: the keys are read again for each tile of queries"""
     q, k, v = draw_heads(rng, 1, 4, 4, 256, 256, 32, dtype=torch.float32)
     with student.counting(fast_bytes=64 * KIB) as work:
         out, _ = pair(student.flash_attention(q, k, v, causal=True, q_block=16, k_block=128))
@@ -405,7 +405,7 @@ def test_flash_bytes_by_hand(student, hand):
     """8 tokens in tiles of 2: all, causal, and with two query heads"""
     case = hand["small_bytes"]
     t, Dh, size, block = (case[name] for name in ("t", "head_dim", "value_bytes", "block"))
-    once = "Keys and values are read anew for each tile of queries."
+    once = "Keys and values are read again for each tile of queries."
     got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block)
     equal(got, case["flash"], what="wrong bytes", suspects=[(4 * t * Dh * size, once)])
     got = student.flash_bytes(t, t, Dh, size, q_block=block, k_block=block, causal=True)

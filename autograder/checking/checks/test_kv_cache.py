@@ -35,7 +35,7 @@ from course.kit import Config
 
 
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
-    """What an exception of an answer's proves here, beyond what it proves everywhere."""
+    """Return the cause that an exception proves here, beyond what it proves everywhere."""
     if name == "RuntimeError" and "must match the size of tensor" in message and message.rstrip().endswith("dimension 3"):
         return "Scores and mask do not fit each other: t queries behind n tokens in the cache see n + t keys, and so wide is their mask."
     return None
@@ -171,7 +171,7 @@ def test_append_writes_the_new_tokens_only(student):
         equal(k_all, want, what="wrong keys")
         equal(v_all, want, what="wrong values")
         bytes_written[n] = work.written_bytes
-    cause = "What is old was written again, as torch.cat does. Allocate max_len slots once, write into the next, give back a view."
+    cause = "Old keys and values were written again, as torch.cat does. Allocate max_len slots once, write into the next, return a view."
     that(
         bytes_written[1000] <= 2 * bytes_written[4] + 4096,
         "an append copies what is old",

@@ -580,7 +580,7 @@ def test_same_tokens_paged_forked_and_shared(student):
     tokens = [torch.cat([*logits, logits[2]]).argmax(dim=-1, keepdim=True)]
     for _ in range(7):
         logits = student.paged_decode(model, tokens[-1], rows, kv)
-        equal(tuple(logits.shape), (5, tiny_config().vocab_size), what="wrong shape: logits (B, V) are due")
+        equal(tuple(logits.shape), (5, tiny_config().vocab_size), what="wrong shape: logits (B, V) are expected")
         tokens.append(logits.argmax(dim=-1, keepdim=True))
     got = torch.cat(tokens, dim=1)
     for row, which in enumerate((0, 1, 2, 3, 2)):
@@ -843,7 +843,7 @@ def test_forgotten(student):
     equal([pool.find([b"rome"]), pool.holders(one)], [[], 1], what="wrong blocks found and holders after forget")
     pool.forget(one)
     pool.publish(one, b"oslo")
-    equal(pool.find([b"oslo"]), [one], what="a block that was forgotten cannot be published anew")
+    equal(pool.find([b"oslo"]), [one], what="a block that was forgotten cannot be published again")
     pool.forget(one)
     pool.release(two)
     pool.release(one)

@@ -539,7 +539,7 @@ def test_logits_of_five(student, rng):
 
 @checks("vocab_parallel_argmax", weight=2)
 def test_argmax_of_ranks(student, rng):
-    """one to four ranks: the best token of all, whoever has it, for two numbers a row"""
+    """one to four ranks: the best token of all, whichever rank has it, for two numbers a row"""
     head, x = normal(rng, 12, 5), normal(rng, 6, 5)
     for world in (1, 2, 3, 4):
         got, traffic = everywhere(student, world, "vocab_parallel_argmax", x, split(head, world), _unchanged=True)

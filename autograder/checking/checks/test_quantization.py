@@ -352,7 +352,7 @@ def test_written_by_hand(student, hand):
     close(minimum, [case["minimum"]], what="wrong minimum in the block")
     close(scale, [case["scale"]], what="wrong scale in the block")
     unrounded = ((x.double() - x[0].double()) / (0.31 / 15)).round()
-    told = "These are the numbers for the minimum as it was before float16 rounded it. Who reads the block has the rounded one."
+    told = "These are the numbers for the minimum before float16 rounded it. A reader of the block has only the rounded minimum."
     same(q, torch.tensor(case["q"]), "wrong numbers in the block", suspects=[(unrounded, told)])
 
 
@@ -455,7 +455,7 @@ def test_an_integer_product_by_hand(student, hand):
 
 
 def integer_product(x, q, scale, minimum):
-    """What is due: x rounded to 8 bits, group by group, times the matrix, in float64."""
+    """Return the expected product: x rounded to 8 bits, group by group, times the matrix, in float64."""
     xq, x_scale = rounded(x)
     return (xq * x_scale).flatten(-2) @ weights_of(q, scale, minimum).T
 
@@ -512,7 +512,7 @@ def test_integers_all_the_way(student, rng):
         not was_floating(prints, x, q, scale, minimum),
         "a floating tensor held the numbers of q, the weights, or their products with those of x",
         expected="integers, until the products are added up",
-        cause="Multiply and add in torch.int32; the scales come behind the sum.",
+        cause="Multiply and add in torch.int32; apply the scales after the sum.",
     )
 
 
@@ -668,7 +668,7 @@ def test_perplexity_by_hand(student, hand):
     same_place = math.exp(-sum(math.log(row[token]) for row, token in zip(case["probs"], case["ids"], strict=True)) / 3)
     mean = -sum(math.log(row[token]) for row, token in zip(case["probs"], case["ids"][1:], strict=False)) / 2
     suspects = [
-        (same_place, "Each row is held against the token it stands behind; it speaks of the next one."),
+        (same_place, "Each row is compared with the token at its own position; it predicts the next one."),
         (mean, "This is the mean of -log p: its exp is still to be taken."),
     ]
     close(got, case["perplexity"], atol=1e-5, what="wrong perplexity", suspects=suspects)

@@ -180,7 +180,7 @@ def leaves_global_state(student: Any, function: str, *args: Any, **options: Any)
 def reaches_every_token(sample: Callable[[Tensor], Any]) -> None:
     """500 draws over 8,192 equally likely tokens, in float32 and bfloat16: about 485 are different ones.
 
-    Fewer than 430 are so with probability below 1e-20 (70 coincidences where 15 are due). If u or the running sum has a
+    Fewer than 430 are so with probability below 1e-20 (70 coincidences, where 15 are expected). If u or the running sum has a
     thousand values or fewer, at most 410 are.
     """
     for dtype in (torch.float32, torch.bfloat16):

@@ -239,7 +239,7 @@ def test_what_is_refused_names_its_field(student):
 
 @checks("parse_params", weight=2)
 def test_other_kinds_are_refused(student):
-    """a bool is no number, 2.0 no whole one, and 5 stop strings are too many"""
+    """a bool is not a number, 2.0 is not an integer, and 5 stop strings are too many"""
     bad = {
         "max_tokens": [True, 2.0, "3"], "temperature": [True, "1"], "top_p": [True], "seed": [True, 1.5, "1"], "n": [True],
         "stop": ["", [], ["a", ""], [1], 3, list("abcde")], "logprobs": [True], "stream": [1, "true"], "stream_options": [True],

@@ -10,7 +10,7 @@ from autograder.authoring import checks, close, equal
 
 
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
-    """What an exception of an answer's proves here, beyond what it proves everywhere."""
+    """Return the cause that an exception proves here, beyond what it proves everywhere."""
     if name == "RuntimeError" and "must match the size of tensor" in message:
         return (
             "Two shapes do not fit each other. `amax`, `sum` and `logsumexp` along a dimension take it away; with `keepdim=True` it stays, "

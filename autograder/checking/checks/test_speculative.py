@@ -310,11 +310,11 @@ def test_nothing_is_lacking(student):
 
 @checks("verify_sampled", weight=2)
 def test_one_guess_by_hand(student, hand):
-    """one guess, p = 0.5 0.3 0.2 and q = 0.2 0.5 0.3: kept or replaced, and what comes behind it"""
+    """one guess, p = 0.5 0.3 0.2 and q = 0.2 0.5 0.3: kept or replaced, and the token after it"""
     case = hand["overlap"]
     p, q = float64([case["p"], [0.1, 0.6, 0.3]]), float64([case["q"]])
     for draft, u, tokens in (
-        (1, [0.59, 0.05], [1, 0]),  # 0.3 / 0.5 = 0.6 is above 0.59: kept; behind it comes the second row of p, at 0.05
+        (1, [0.59, 0.05], [1, 0]),  # 0.3 / 0.5 = 0.6 is above 0.59: kept; after it comes the second row of p, at 0.05
         (1, [0.59, 0.65], [1, 1]),
         (1, [0.61, 0.95], [0]),  # refused: all of the residual is on token 0
         (0, [0.99, 0.75], [0, 2]),
@@ -338,7 +338,7 @@ def test_kept_means_below(student):
 
 @checks("verify_sampled", weight=3)
 def test_the_law_by_hand(student, hand):
-    """no draw at all: over all u, tokens from the draft's chain have the law of the model's, and as many are kept as they should be"""
+    """no random draw: over all u, tokens from the draft's chain have the distribution of the model's, and as many are kept as expected"""
     case = hand["chain_of_four"]
     lengths = has_the_law(student, case["p"], case["q"], 2, what="the next three tokens")
     close(float64(lengths), case["lengths"], atol=1e-9, what="wrong probabilities of one, two and three tokens from a pass")
@@ -436,7 +436,7 @@ def filled_cache(student, rng, tokens, layers=3, room=10):
 
 @checks("truncate", weight=2)
 def test_forgotten_in_every_layer(student, rng):
-    """seven tokens in three layers, cut to four: new ones stand behind the fourth, in every layer"""
+    """seven tokens in three layers, cut to four: new ones follow the fourth, in every layer"""
     cache, k = filled_cache(student, rng, 7)
     student.truncate(cache, 4)
     equal(cache.length, 4, what="wrong length")

@@ -48,7 +48,7 @@ def history_model(vocab, longest, rng, spread=1.5):
 
 def answer(result, idx):
     """(new tokens as a list, log_prob as a float) of what beam_search gave back."""
-    that(len(result) == 2, "two things are due: ids and log_prob", expected=2, got=len(result))
+    that(len(result) == 2, "two values are expected: ids and log_prob", expected=2, got=len(result))
     ids, log_prob = torch.as_tensor(result[0]), result[1]
     prompt = idx.reshape(-1).tolist()
     that(ids.dtype == torch.int64, "wrong dtype of the ids", expected="torch.int64", got=str(ids.dtype))
@@ -111,7 +111,7 @@ def refused(call, bad, good):
 
 
 def min_p_slips(logits, min_p):
-    """What known mistakes make of one row of logits."""
+    """Return the results of known mistakes for one row of logits."""
     probs = torch.softmax(torch.tensor(logits, dtype=torch.float64), -1).tolist()
     best = max(probs)
     kept = [p if p >= min_p * best else 0.0 for p in probs]
@@ -191,7 +191,7 @@ def test_min_p_refuses_what_means_nothing(student):
 
 
 def typical_slips(probs, mass):
-    """What known mistakes make of one row of probabilities; only such as keep neither the right tokens nor all of them."""
+    """Return the results of known mistakes for one row of probabilities; wrong choices that keep the right tokens or all are left out."""
     surprisal = [-math.log(p) for p in probs]
     entropy = sum(p * s for p, s in zip(probs, surprisal, strict=True))
 
@@ -310,7 +310,7 @@ def test_typical_refuses_what_means_nothing(student):
 
 
 def penalty_slips(logits, ids, penalty):
-    """What known mistakes make of one row."""
+    """Return the results of known mistakes for one row."""
 
     def changed(one):
         return [[one(x, ids.count(i)) if i in ids else x for i, x in enumerate(logits)]]
@@ -320,8 +320,8 @@ def penalty_slips(logits, ids, penalty):
         (changed(lambda x, _: x / penalty), "A negative logit was divided, which makes it higher: multiply it by the penalty."),
         (changed(lambda x, _: x * penalty), "A positive logit was multiplied: divide it by the penalty."),
         (changed(lambda x, _: x * penalty if x > 0 else x / penalty), "The cases are exchanged: divide where positive."),
-        (changed(lambda x, _: x - penalty), "This is the logit less the penalty: it is a factor."),
-        (changed(lambda x, c: x / penalty**c if x > 0 else x * penalty**c), "A token was penalised at each occurrence: once is due."),
+        (changed(lambda x, _: x - penalty), "This is the logit minus the penalty: the penalty is a factor."),
+        (changed(lambda x, c: x / penalty**c if x > 0 else x * penalty**c), "A token was penalised at each occurrence: penalise it once."),
     ]
 
 
@@ -383,7 +383,7 @@ def test_repetition_refuses_what_means_nothing(student):
 
 
 def loss_slips(logits, ids, frequency, presence):
-    """What known mistakes make of one row."""
+    """Return the results of known mistakes for one row."""
 
     def changed(loss):
         return [[x - loss(ids.count(i)) for i, x in enumerate(logits)]]
@@ -484,7 +484,7 @@ def compare(student, stops, pieces):
     for i, (piece, want) in enumerate(zip(pieces, wants, strict=True)):
         got = stream.push(piece)
         what = f"push({piece!r}), piece {i + 1} of {pieces}, stops {stops}"
-        that(len(got) == 2, f"{what}: two things are due, emit and stopped", expected=repr(want), got=repr(got))
+        that(len(got) == 2, f"{what}: two values are expected, emit and stopped", expected=repr(want), got=repr(got))
         got = (got[0], bool(got[1]))
         that(got == want, what, expected=repr(want), got=repr(got), cause=stop_cause(got, want, stops))
     got = stream.flush()
@@ -492,10 +492,10 @@ def compare(student, stops, pieces):
 
 
 def stop_cause(got, want, stops):
-    """What an answer of push itself shows."""
+    """Return the mistake that an answer of push shows by itself, or None."""
     emit, stopped = got
     if not isinstance(emit, str):
-        return "What may be shown now is a text: the empty one where there is nothing."
+        return "Emitted text is a str: the empty one if nothing may be shown yet."
     if stopped != want[1]:
         return "A stop is complete with this piece: stopped is True." if want[1] else "No stop is complete yet: stopped is False."
     if stopped:
@@ -594,7 +594,7 @@ def test_beam_tree_by_hand(student, hand):
 
 
 def log_prob_slips(log_prob):
-    """What is given in place of a log probability."""
+    """Return numbers that are often given in place of a log probability."""
     return [
         (math.exp(log_prob), "This is the probability: log_prob is its logarithm."),
         (-log_prob, "This is the surprisal: log_prob has the other sign."),
@@ -636,8 +636,8 @@ def test_beam_finished_is_not_expanded(student):
     model, idx = chain_model(rows), torch.tensor([[1]])
     tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=4, eos_token_id=eos), idx)
     close(log_prob, math.log(0.6), atol=1e-4, what="wrong log_prob of a hypothesis that is EOS alone")
-    padded = "EOS stands behind EOS: nothing is appended to a finished hypothesis, the ids end with its first EOS."
-    expanded = "Tokens stand behind EOS: nothing is appended to a finished hypothesis."
+    padded = "EOS follows EOS: nothing is appended to a finished hypothesis, the ids end with its first EOS."
+    expanded = "Tokens follow EOS: nothing is appended to a finished hypothesis."
     equal(tokens, [eos], suspects=[([eos] * 4, padded), ([eos, 0, 0, 0], expanded), ([eos, 0, 1, 2], expanded)])
 
 

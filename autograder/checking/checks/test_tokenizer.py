@@ -26,7 +26,7 @@ def sample_texts(*languages: str) -> list[str]:
 
 
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
-    """What an exception of an answer's proves here, beyond what it proves everywhere."""
+    """Return the cause that an exception proves here, beyond what it proves everywhere."""
     if exercise != "bpe_encode":
         return None
     if name == "ValueError" and re.match(r"min\(\) (arg|iterable argument) is (an )?empty", message):
@@ -51,7 +51,7 @@ def same_text(got: object, want: str, *, what: str = "wrong text", suspects: Seq
     suspects: (text that a known mistake gives, a sentence about it); said only where `got` is that text.
     """
     if not isinstance(got, str):
-        equal(got, want, what=f"{what}: a str was due")
+        equal(got, want, what=f"{what}: a str is expected")
     elif got != want:
         at = parting(got, want)
         near = slice(max(0, at - 20), at + 20)
@@ -91,7 +91,7 @@ def named(ids: Sequence[int], at: int, oracle: Tokenizer) -> str:
 
 
 def pieces_and_rest(student, ids: list[int], name: str = "smollm2") -> tuple[list[str], str]:
-    """What each push gives, and the flush."""
+    """Return the text of each push, and that of flush."""
     decoder = student.StreamDecoder(student.tokenizer(name))
     pieces = [decoder.push(i) for i in ids]
     rest = decoder.flush()
@@ -322,7 +322,7 @@ def test_stream_cut_off(student, hand):
     case = hand["cat_character"]
     pieces, rest = pieces_and_rest(student, case["ids"][:2])
     equal(pieces, ["", ""])
-    equal(rest, case["cut_after_two"], what="wrong flush", suspects=[("", "What was held back is lost: flush gives it out as U+FFFD.")])
+    equal(rest, case["cut_after_two"], what="wrong flush", suspects=[("", "The bytes held back are lost: flush returns them as U+FFFD.")])
 
 
 @checks("StreamDecoder")
@@ -394,11 +394,11 @@ def test_stream_joins_to_the_whole(student):
 
 
 def template_slips(want: str) -> list[tuple[str, str]]:
-    """What the usual slips make of a rendered text."""
+    """Return the rendered texts that common mistakes give, each with a sentence about it."""
     return [
         (want.removesuffix("<|im_start|>assistant\n"), "The generation prompt is missing: <|im_start|>assistant and a line end."),
         (want[:-1], "The line end behind the generation prompt is missing."),
-        (want.replace("<|im_end|>\n", "<|im_end|>"), "A line end stands behind each <|im_end|>."),
+        (want.replace("<|im_end|>\n", "<|im_end|>"), "A line end follows each <|im_end|>."),
         (want.replace("<|im_end|>\n", "\n<|im_end|>\n"), "No line end stands in front of <|im_end|>."),
     ]
 

@@ -22,8 +22,8 @@ def test_rms_norm_by_hand(student, hand):
             case["normed"],
             atol=6e-5,
             suspects=[
-                (x / x.norm() * weight, "x is divided by the root of the sum of the squares, its length; the root of their mean is due."),
-                (x / x.square().mean() * weight, "x is divided by the mean of the squares; the root of it is due."),
+                (x / x.norm() * weight, "x is divided by the root of the sum of the squares, its length; use the root of their mean."),
+                (x / x.square().mean() * weight, "x is divided by the mean of the squares; use its root."),
                 (x / x.std() * weight, "x is divided by its standard deviation; nothing is to be subtracted."),
                 (x / x.square().mean().sqrt(), "The weight is left out."),
             ],

@@ -1,4 +1,4 @@
-"""What a row of a batch must give, and how batches are fed to an answer: shared by the checks of the batch."""
+"""Expected results of the rows of a batch, and batches that are fed to an answer: shared by the checks of the batch."""
 
 import functools
 import math
@@ -112,7 +112,7 @@ def decoded(
 
 
 def same_kind(logits: Any, B: int, V: int, dtype: torch.dtype) -> None:
-    """Fails unless these are logits (B, V) in the model's own precision."""
+    """Fail unless these are logits (B, V) in the model's own precision."""
     that(isinstance(logits, Tensor), "the result is not a tensor", got=type(logits).__name__)
     that(tuple(logits.shape) == (B, V), "wrong shape", expected=(B, V), got=tuple(logits.shape), cause="One row of logits a prompt.")
     that(logits.dtype == dtype, "the logits are of another dtype than the model", expected=str(dtype), got=str(logits.dtype))
@@ -128,7 +128,7 @@ def generated(student: Any, model: Any, prompts: list[list[int]], **options: Any
 
 def left_padded(student: Any, prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     got = student.left_pad(prompts, pad_id, _unchanged=True)
-    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: ids and num_pad", got=type(got).__name__)
+    that(isinstance(got, tuple | list) and len(got) == 2, "two results are expected: ids and num_pad", got=type(got).__name__)
     for name, tensor in zip(("ids", "num_pad"), got, strict=True):
         that(isinstance(tensor, Tensor), f"{name} is not a tensor", got=type(tensor).__name__)
         that(tensor.dtype == torch.int64, f"{name} must be int64", got=str(tensor.dtype))
@@ -144,7 +144,7 @@ def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, T
 
 
 def same_mask(got: Any, num_pad: list[int], start: int, q_len: int) -> None:
-    """Fails at the first query whose keys are not those of the definition, shows both as ones and zeros, and says which key it is."""
+    """Fail at the first query whose keys are not those of the definition, show both as ones and zeros, and name the key."""
     _, want = expected_mask(num_pad, start, q_len)
     case = f"for num_pad {num_pad}, start {start}, q_len {q_len}"
     equal(tuple(getattr(got, "shape", ())), tuple(want.shape), what=f"wrong shape of the mask {case}")
@@ -157,7 +157,7 @@ def same_mask(got: Any, num_pad: list[int], start: int, q_len: int) -> None:
 
 
 def wrong_key(keys: list[bool], due: list[bool], pads: int, slot: int) -> str:
-    """What is wrong with the first key that is wrong."""
+    """Return a sentence that says what is wrong with the first wrong key."""
     key = next(i for i, (mine, right) in enumerate(zip(keys, due, strict=True)) if mine != right)
     asks = "a pad" if slot < pads else "a real token"
     if not keys[key]:
@@ -168,7 +168,7 @@ def wrong_key(keys: list[bool], due: list[bool], pads: int, slot: int) -> str:
 
 def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
     got = student.positions_and_mask(torch.tensor(num_pad), start, q_len, _unchanged=True)
-    that(isinstance(got, tuple | list) and len(got) == 2, "two results are due: positions and mask", got=type(got).__name__)
+    that(isinstance(got, tuple | list) and len(got) == 2, "two results are expected: positions and mask", got=type(got).__name__)
     positions, mask = got
     kind = str(getattr(mask, "dtype", type(mask).__name__))
     that(kind == "torch.bool", "the mask must be a bool tensor", got=kind)
@@ -244,7 +244,7 @@ def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, li
 class Slots:
     """Keys and values of prompts in max_len slots: what static_decode and capture_decode are given.
 
-    Each row is what its prompt alone leaves in a cache of the day before, put behind the row's pads. prompts
+    Each row is what its prompt alone leaves in a cache of the day before, put after the row's pads. prompts
     grow with every step; filled: slots that are taken. garbage: what the slots hold that nobody may look at.
     """
 

@@ -1,7 +1,7 @@
-"""What the checks of the KV cache share, the visible and the hidden ones.
+"""Helpers of the visible and the hidden checks of the KV cache.
 
-What a right answer gives is known without one: the kit's own model runs over the whole text each time, and what a cache
-should hold is put side by side from what was appended. Where tokens are compared, numbers are float64: no two logits tie.
+The expected results need no right answer: the kit's own model runs over the whole text each time, and the expected contents
+of a cache are put together from the appended tensors. Where tokens are compared, numbers are float64: no two logits tie.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def ended(new: Tensor, eos: int) -> Tensor:
 
 
 def written(function: Any) -> None:
-    """Lets a stub say that it is not written yet, before another exercise's stub does."""
+    """Let a stub say that it is not written yet, before another exercise's stub does."""
     try:
         function(None, None, None)
     except NotImplementedError:

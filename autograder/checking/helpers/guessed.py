@@ -1,7 +1,7 @@
-"""What the checks of speculative decoding share, the visible and the hidden ones: the law of `verify_sampled`, and drafts that keep books.
+"""Helpers of the visible and the hidden checks of speculative decoding: the distribution of `verify_sampled`, and drafts that keep books.
 
-Nothing is drawn to find a law. `verify_sampled` is given its random numbers, so the unit interval of each is cut where an outcome can
-change, one call is made in each cell, and the outcomes are weighed by the cells' sizes: what is left is rounding.
+Nothing is drawn to find a distribution. `verify_sampled` is given its random numbers, so the unit interval of each is cut where an
+outcome can change, one call is made in each cell, and the outcomes are weighed by the cells' sizes: the only error is rounding.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from autograder.checking.helpers.cached import believing
 from autograder.sandbox.protocol.batch import CallBatch
 from solutions.kv_cache import KVCache, forward_cached
 
-# ---- the law of verify_sampled -------------------------------------------------------------------------------------
+# ---- the distribution of verify_sampled ----------------------------------------------------------------------------
 
 Chain = Sequence[Sequence[float]]
-"""Laws of the next token: row 0 at the start, row t + 1 after token t."""
+"""Distributions of the next token: row 0 at the start, row t + 1 after token t."""
 
 
 def rows_after(chain: Chain, tokens: Iterable[int]) -> Tensor:
-    """The chain's laws at the start and after each of the tokens (len(tokens) + 1, V), float64."""
+    """Return the chain's distributions at the start and after each of the tokens (len(tokens) + 1, V), float64."""
     return torch.tensor([chain[0], *(chain[t + 1] for t in tokens)], dtype=torch.float64)
 
 
 def joint_law(chain: Chain, n: int) -> Tensor:
-    """The law of the chain's first n tokens (V, ..., V)."""
+    """Return the distribution of the chain's first n tokens (V, ..., V)."""
     law = torch.tensor(chain[0], dtype=torch.float64)
     after = torch.tensor(chain[1:], dtype=torch.float64)
     for _ in range(n - 1):
@@ -50,7 +50,7 @@ def cells(cuts: Iterable[float]) -> list[tuple[float, float]]:
 
 @dataclass
 class Trial:
-    """One call of `verify_sampled`, and how much of the law it stands for."""
+    """One call of `verify_sampled`, and its share of the distribution."""
 
     p: Tensor
     q: Tensor
@@ -60,7 +60,7 @@ class Trial:
 
 
 def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
-    """The calls whose weighed outcomes are the law. The weights add up to 1.
+    """Return the calls whose weighed outcomes are the distribution. The weights add up to 1.
 
     The interval of u[i] is cut where a token can be kept by right and by wrong rules, so that these are told apart exactly: at p/q, at
     p and at q. That of u[k] is cut where a draw from any residual or from the last row goes on to the next token.
@@ -84,7 +84,10 @@ def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
 
 
 def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float]]:
-    """(the law of the next k + 1 tokens, emitted ones as they come and later ones from p; how probable 1, ..., k + 1 emitted ones are)."""
+    """Return (the distribution of the next k + 1 tokens, the probabilities of 1, ..., k + 1 emitted tokens).
+
+    Tokens that are not emitted come from p.
+    """
     calls, story = trials(p, q, k), CallBatch()
     for call in calls:
         story.call("verify_sampled", call.p, call.q, call.draft, call.u)
@@ -110,7 +113,7 @@ def emitted(tokens: Any, k: int, vocab: int) -> list[int]:
 
 
 def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the tokens") -> list[float]:
-    """Fails unless `verify_sampled` makes the chain p from drafts of the chain q, exactly. -> how probable each number of tokens is."""
+    """Fail unless `verify_sampled` makes exactly the chain p from drafts of q. Return the probability of each number of tokens."""
     law, lengths = law_of(student, p, q, k)
     want = joint_law(p, k + 1)
     for n in range(1, k + 2):  # of the first token, of the first two, ...: the shortest that is wrong says most
@@ -121,7 +124,9 @@ def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the to
             tokens = " ".join(map(str, worst))
             that(
                 False,
-                f"{what} do not have the law of p: {tokens} " + ("comes first" if n == 1 else "come first") + " too often or too rarely",
+                f"{what} do not have the distribution p: {tokens} "
+                + ("comes first" if n == 1 else "come first")
+                + " too often or too rarely",
                 expected=f"probability {float(due[worst]):.4f}",
                 got=f"{float(got[worst]):.4f}",
             )
@@ -133,7 +138,7 @@ def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the to
 
 @dataclass
 class Books:
-    """What a draft was asked: (the text so far, how many tokens), how many it gave, and which."""
+    """A draft that records each call, as (the text so far, how many tokens), how many tokens it gave, and which."""
 
     asked: list[tuple[list[int], int]] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
@@ -154,7 +159,7 @@ class Books:
 
 @dataclass
 class Oracle(Books):
-    """Knows the text that will come, and guesses it; `off` is added to each of its tokens from number `right` of a guess on."""
+    """A draft that guesses the text that will come; `off` is added to each of its tokens from number `right` of a guess on."""
 
     text: list[int] = field(default_factory=list)
     vocab: int = 0
@@ -168,7 +173,7 @@ class Oracle(Books):
 
 @dataclass
 class Lookup(Books):
-    """What followed the last time."""
+    """A draft that looks up the continuation of an earlier place, as `lookup_draft` does."""
 
     def guess(self, ids: list[int], k: int) -> tuple[list[int], None]:
         return looked_up(ids, 3, k), None
@@ -176,7 +181,7 @@ class Lookup(Books):
 
 @dataclass
 class Drawn(Books):
-    """Draws from a chain by the last token. q tells it, unless `certain`: then it says that the tokens were. some: may guess fewer."""
+    """A draft that draws from a chain by the last token and returns its rows as q, or None if `certain`. some: it may guess fewer."""
 
     chain: Chain = ()
     generator: torch.Generator = field(default_factory=torch.Generator)
@@ -197,7 +202,7 @@ class Drawn(Books):
 
 
 def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
-    """What `lookup_draft` should give, found from the left."""
+    """Return the expected result of `lookup_draft`, found from the left."""
     for n in range(max_ngram, 0, -1):
         starts = [start for start in range(len(ids) - n) if ids[start : start + n] == ids[len(ids) - n :]]
         if starts and n < len(ids):
@@ -246,7 +251,7 @@ def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) ->
 
 
 def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:
-    """Fails unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
+    """Fail unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
     T, text = idx.shape[1], idx[0].tolist() + new
     before = T
     for ids, n in draft.asked:
@@ -274,8 +279,11 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
 
 
 def replaced_by_another(draft: Books, idx: Tensor, new: list[int]) -> None:
-    """Fails where a round ends with one of its guesses. Behind a kept one comes a token of the pass; of a refused one the draft has more
-    than the model, nothing of it is lacking, and it cannot replace itself."""
+    """Fail if a round ends with one of its guesses.
+
+    After a kept guess comes a token of the pass. A refused guess is more probable in the draft than in the model: its residual is 0, and
+    it cannot replace itself.
+    """
     text, lengths = idx[0].tolist() + new, [len(ids) for ids, _ in draft.asked]
     for guess, before, after in zip(draft.guesses, lengths, lengths[1:], strict=False):
         if 0 < after - before <= len(guess):
@@ -294,17 +302,17 @@ ORDER = ((1, 0, 2, 3), (2, 0, 3, 1), (3, 1, 0, 2), (0, 2, 1, 3))
 
 
 def after_each(law: Sequence[float]) -> Chain:
-    """A chain in which the tokens have this law by their rank, whatever came before them. So the ranks of a text are independent."""
+    """Return a chain in which the ranks of the tokens have this distribution after every token. So the ranks of a text are independent."""
     return tuple(tuple(law[ranks.index(token)] for token in range(len(law))) for ranks in ORDER)
 
 
 BELIEVED = after_each((0.45, 0.25, 0.17, 0.13))
 GUESSED = after_each((0.05, 0.10, 0.05, 0.80))
-"""What a model holds of the next token by the last one, and what a bad draft does: it likes best what the model likes least."""
+"""Distributions of the next token after the last one, by a model and by a bad draft, which prefers the model's least probable token."""
 
 
 def filtered_law(row: list[float], temperature: float, top_k: int | None, top_p: float | None) -> list[float]:
-    """What `filtered_probs` should make of the logits of one place, token by token."""
+    """Return the expected `filtered_probs` of the logits of one place, token by token."""
     weights = [math.exp((x - max(row)) / temperature) for x in row]
     if top_k is not None:
         least = sorted(weights, reverse=True)[min(top_k, len(weights)) - 1]
@@ -327,7 +335,7 @@ def believer(student: Any, chain: Chain = BELIEVED) -> Any:
 
 
 def follows(new: list[int], last: int, chain: Chain, *, under: str = "") -> None:
-    """Fails if a text drawn from the chain, a filtered BELIEVED, would hardly ever look like `new`, which stands behind the token `last`.
+    """Fail if a text drawn from the chain, a filtered BELIEVED, would hardly ever look like `new`, the text after the token `last`.
 
     The ranks of its tokens are so many independent draws: `frequencies` judges them, and says how probable a false alarm is.
     """

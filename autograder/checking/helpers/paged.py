@@ -1,4 +1,4 @@
-"""What the checks of the paged cache share, the visible and the hidden ones.
+"""Helpers of the visible and the hidden checks of the paged cache.
 
 Which free block a pool gives is left open, so nothing here asks for a certain number. Stories are played with the student, and beside
 them the books are kept of what should come of it: how many blocks are free, which text lies where, which key is still known.
@@ -40,7 +40,7 @@ def one_of(rng: torch.Generator, choices: Sequence[Any]) -> Any:
 
 @dataclass
 class Books:
-    """Who holds what, by the rules. A block here is a number that stands for whichever one the student's pool has given."""
+    """The holders of each block, by the rules. A block here is a number that stands for the one that the student's pool has given."""
 
     num_blocks: int
     holders: dict[int, int] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Played:
         self.pool = self.called("pool", self.call(pool, num_blocks))
 
     def called(self, name: str, result: Result) -> Result:
-        """Gives a result the name that the script has for it."""
+        """Give a result the name that the script has for it."""
         self.names[result.step] = name
         return result
 
@@ -121,7 +121,7 @@ class Played:
         return self.look(self.story.get(target, name), f"{self.words(target)}.{name}")
 
     def look(self, result: Result, said: str, *, refused: bool = False) -> Result:
-        """Demands of a step that it raises nothing, or OutOfBlocks if refused."""
+        """Demand of a step that it raises nothing, or OutOfBlocks if refused."""
 
         def demand() -> None:
             outcome = self.outcomes[result.step]
@@ -140,7 +140,7 @@ class Played:
         return result
 
     def after(self, look: Callable[[], None]) -> None:
-        """look: it raises CheckFailed; it belongs to the line that was written last."""
+        """Add a look, which raises CheckFailed and belongs to the line that was written last."""
         self.looks.append((len(self.script), look))
 
     def write(self, line: str) -> None:
@@ -150,11 +150,11 @@ class Played:
         return self.outcomes[result.step].value
 
     def same(self, result: Result, want: Any, what: str) -> None:
-        """Demands that a step has given this."""
+        """Demand that a step has given this."""
         self.after(lambda: equal(self.value(result), want, what=what))
 
     def judge(self, student: Any) -> None:
-        """Plays it. Raises CheckFailed for the first look that fails, with the story up to there."""
+        """Play it. Raise CheckFailed for the first look that fails, with the story up to there."""
         self.outcomes = student.play(self.story, stop=False)
         for lines, look in self.looks:
             try:
@@ -275,7 +275,7 @@ def _same_blocks(played: Played, given: Result, taken: list[Result], what: str) 
 
 
 def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result], keys: bool) -> None:
-    """Looks at the holders of every block that is known, and at every key, once."""
+    """Look at the holders of every block that is known, and at every key, once."""
     books, pool = played.books, played.pool
     for label, block in holds.items():
         given = played.method(pool, "holders", played.called(label, taken[block]))
@@ -445,7 +445,7 @@ class Sequences:
         self.look(label)
 
     def look(self, touched: str) -> None:
-        """Looks at the pool and at the sequence of a step, as they are after it."""
+        """Look at the pool and at the sequence of a step, as they are after it."""
         played, row, num_free = self.played, self.rows[touched], self.books.num_free
         played.same(played.get(row.result, "length"), len(row.text), f"wrong {touched}.length")
         self.look_at_slots(touched, len(row.text), self.look_at_table(touched, row))
@@ -464,13 +464,13 @@ class Sequences:
         played.after(look)
 
     def look_at_table(self, label: str, row: Row) -> Result:
-        """Looks whether a sequence's blocks are as many as they should be, and hold its own text."""
+        """Fail unless a sequence has the right number of blocks and they hold its own text."""
         played, text = self.played, list(row.text)
         given = played.get(row.result, "blocks")
 
         def look() -> None:
             table, num_blocks = played.value(given), self.books.num_blocks
-            that(isinstance(table, list), f"{label}.blocks is no list", got=table)
+            that(isinstance(table, list), f"{label}.blocks is not a list", got=table)
             equal(len(table), -(-len(text) // self.size), what=f"wrong number of blocks of {label} for {len(text)} tokens")
             that(all(isinstance(block, int) and 0 <= block < num_blocks for block in table), f"{label} has no such block", got=table)
             for t, slot in enumerate(self.slots(table, len(text))):
@@ -485,7 +485,7 @@ class Sequences:
         return [table[t // self.size] * self.size + t % self.size for t in range(length)]
 
     def look_at_all(self) -> None:
-        """Looks at every sequence, and whether the pool and the tables agree."""
+        """Look at every sequence, and fail unless the pool and the tables agree."""
         played, num_blocks = self.played, self.books.num_blocks
         given = [self.look_at_table(label, row) for label, row in self.rows.items()]
         for (label, row), table in zip(self.rows.items(), given, strict=True):
@@ -533,7 +533,7 @@ def write_all(kv: Any, keys: Tensor, values: Tensor) -> None:
 
 
 def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """What attention through tables gives, row by row and head by head, in float64."""
+    """Return the attention through tables, row by row and head by head, in float64."""
     B, H, _, _ = q.shape
     group = H // keys.shape[1]
     rows = []
@@ -551,7 +551,7 @@ def draw_table(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,): each row's blocks anywhere in the memory.
 
-    In slots of nobody lies something large; behind a row's last block its table holds another's.
+    Slots of nobody hold large numbers; after a row's last block its table holds random blocks.
     """
     counts = [-(-n // size) for n in lengths]
     num_blocks = sum(counts) + spare
@@ -579,7 +579,7 @@ def paged_logits(student: Any, model: Any, ids: Tensor, sizes: Sequence[int], se
     for chunk in ids.split(list(sizes), dim=1):
         logits = student.forward_paged(model, chunk, sequence, kv)
         shape = tuple(logits.shape[:-1]) if isinstance(logits, Tensor) else None
-        equal(shape, (1, chunk.shape[1]), what="wrong shape: logits (1, t, V) of every new token are due")
+        equal(shape, (1, chunk.shape[1]), what="wrong shape: logits (1, t, V) of every new token are expected")
         length += chunk.shape[1]
         equal(sequence.length, length, what="wrong length of the sequence after a chunk")
         pieces.append(logits)

@@ -21,7 +21,7 @@ def integer(rng: torch.Generator, low: int, high: int) -> int:
 def parts(got: Any, *names: str) -> Any:
     """The tensors of a result that has these parts."""
     found = isinstance(got, tuple | list) and len(got) == len(names)
-    that(found, f"{len(names)} tensors are due: {', '.join(names)}", got=None if found else f"{type(got).__name__}")
+    that(found, f"{len(names)} tensors are expected: {', '.join(names)}", got=None if found else f"{type(got).__name__}")
     return got
 
 
@@ -139,8 +139,10 @@ def linear_case(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def was_floating(prints: Sequence[Fingerprint], x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> bool:
-    """Whether the weights' numbers, alone or scaled, or their products with those of x (D,), were in a floating tensor: all, or those
-    of a group, a row or a block."""
+    """Return whether a floating tensor held the weights' numbers, alone or scaled, or their products with those of x (D,).
+
+    The tensor may hold all of them, or those of a group, a row or a block.
+    """
     xq, _ = rounded(x)
     whole = q.double()
     forms = [whole, whole * scale, weights_of(q, scale, minimum).view(q.shape), whole * xq]

@@ -7,7 +7,7 @@ from autograder.authoring import CheckFailed
 
 
 def draws_from_the_global_state(call: Callable[..., Any]) -> None:
-    """Fails unless `call(_rng_unchanged=True)`, a call without a generator, moves torch's global random state."""
+    """Fail unless `call(_rng_unchanged=True)`, a call without a generator, moves torch's global random state."""
     try:
         call(_rng_unchanged=True)
     except CheckFailed as moved:

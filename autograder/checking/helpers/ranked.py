@@ -1,7 +1,7 @@
-"""What the checks of tensor parallelism share, the visible and the hidden ones.
+"""Helpers of the visible and the hidden checks of tensor parallelism.
 
-What a right answer gives is known without one: a sum over ranks is a sum, and cut layers give what torch makes of the whole ones. What
-is sent is counted by the grader, between the ranks. Numbers in sums that are compared exactly are small whole ones, which no dtype rounds.
+The expected results need no right answer: a sum over ranks is a sum, and cut layers give torch's result of the whole ones. The grader
+counts the messages between the ranks. Numbers in sums that are compared exactly are small whole ones, which no dtype rounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COPIED = "the part is a copy: other numbers in the matrix do not show in it; wro
 
 
 def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) -> tuple[list[Any], Traffic]:
-    """Calls a function on so many ranks. args: a list has each rank's own, anything else is the same on all."""
+    """Call a function on so many ranks. args: a list has each rank's own, anything else is the same on all."""
     each = [tuple(a[rank] if isinstance(a, list) else a for a in args) for rank in range(world)]
     return student.ranks(world).each(name, each, **options)
 
@@ -38,7 +38,7 @@ def normal(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64
 
 
 def alike(results: list[Any]) -> None:
-    """Fails unless every rank has the same tensor, bit for bit."""
+    """Fail unless every rank has the same tensor, bit for bit."""
     for rank, result in enumerate(results):
         where = f"rank {rank} has another result than rank 0"
         that(isinstance(result, Tensor), "the result is not a tensor", expected="a torch.Tensor", got=getattr(result, "type_name", result))
@@ -51,27 +51,27 @@ def alike(results: list[Any]) -> None:
 def on_all(
     results: list[Any], want: Tensor, *, atol: float = 0.0, rtol: float = 0.0, dtype: torch.dtype | None = None, suspects: Suspects = ()
 ) -> None:
-    """Fails unless every rank has `want`, and all the same bits."""
+    """Fail unless every rank has `want`, and all the same bits."""
     for result in results:
         close(result, want, atol=atol, rtol=rtol, dtype=dtype, suspects=suspects)
     alike(results)
 
 
 def ring_traffic(traffic: Traffic, messages: int, num_bytes: int) -> None:
-    """Fails unless every rank has sent so many messages, with so many bytes together, and all of them to its right neighbour."""
+    """Fail unless every rank has sent so many messages, with so many bytes together, and all of them to its right neighbour."""
     world = traffic.world
     wrong = sorted({(src, dst) for src, dst, _ in traffic.log if dst != (src + 1) % world})
     that(not wrong, "a message that does not go to the right neighbour", expected=f"rank r sends to rank (r + 1) % {world} only",
          got=", ".join(f"rank {src} to rank {dst}" for src, dst in wrong[:4]))  # fmt: skip
     for rank in range(world):
-        what = f"rank {rank} of {world} sends another number of messages than due"
+        what = f"rank {rank} of {world} sends another number of messages than expected"
         that(traffic.messages[rank] == messages, what, expected=messages, got=traffic.messages[rank])
-        what = f"rank {rank} of {world} sends another number of bytes than due, in {messages} messages"
+        what = f"rank {rank} of {world} sends another number of bytes than expected, in {messages} messages"
         that(traffic.sent_bytes[rank] == num_bytes, what, expected=num_bytes, got=traffic.sent_bytes[rank])
 
 
 def reduce_traffic(traffic: Traffic, x: Tensor, times: int = 1) -> None:
-    """Fails unless what was sent is `times` ring all-reduces of a tensor like x."""
+    """Fail unless what was sent is `times` ring all-reduces of a tensor like x."""
     world = traffic.world
     part = -(-x.numel() // world) * x.element_size()
     ring_traffic(traffic, 2 * (world - 1) * times, 2 * (world - 1) * part * times)
@@ -133,7 +133,7 @@ def cut_model(weights: Weights, config: Config, rank: int, world: int) -> Weight
 
 
 def same_layer(got: Any, want: LayerWeights, what: str = "") -> None:
-    """Fails unless every matrix is the one that is due, bit for bit and in its dtype."""
+    """Fail unless every matrix is the expected one, bit for bit and in its dtype."""
     name = getattr(got, "type_name", type(got).__name__)
     that(name == "LayerWeights", "the result is no LayerWeights", expected="a LayerWeights", got=name)
     for name, tensor in vars(want).items():
@@ -142,7 +142,7 @@ def same_layer(got: Any, want: LayerWeights, what: str = "") -> None:
 
 
 def unchanged(before: LayerWeights | Weights, after: Any) -> None:
-    """Fails unless weights are as they were. after: they, or a handle of them."""
+    """Fail unless weights are as they were. after: they, or a handle of them."""
     pairs = zip(_tensors(before), _tensors(after), strict=True)
     that(all(torch.equal(old, new) for old, new in pairs), "the weights that were given are changed",
          cause="The caller's weights are other ones now: work on a copy.")  # fmt: skip
@@ -163,7 +163,7 @@ def turned(states: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 def attended(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor) -> Tensor:
-    """What torch makes of the whole layer's attention, in float64."""
+    """Return the whole layer's attention by torch, in float64."""
     x, w = x.double(), {name: tensor.double() for name, tensor in vars(layer).items()}
 
     def heads(rows: Tensor) -> Tensor:
@@ -197,7 +197,7 @@ def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
 
 
 def fed(x: Tensor, layer: LayerWeights) -> Tensor:
-    """What torch makes of the whole layer's feed-forward, in float64."""
+    """Return the whole layer's feed-forward by torch, in float64."""
     x, gate, up, down = (tensor.double() for tensor in (x, layer.gate_proj, layer.up_proj, layer.down_proj))
     return (F.silu(x @ gate.T) * (x @ up.T)) @ down.T
 
@@ -207,7 +207,7 @@ def causal(T: int) -> Tensor:
 
 
 def logits_of(weights: Weights, config: Config, ids: Tensor) -> Tensor:
-    """What torch makes of the whole model, in float64."""
+    """Return the logits of the whole model by torch, in float64."""
     x = weights.embed_tokens.double()[ids]
     for layer in weights.layers:
         x = x + attended(_normed(x, layer.input_layernorm, config), layer, config, torch.arange(ids.shape[1]), causal(ids.shape[1]))

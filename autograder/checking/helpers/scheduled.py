@@ -1,11 +1,11 @@
-"""What the checks of continuous batching share, the visible and the hidden ones.
+"""Helpers of the visible and the hidden checks of continuous batching.
 
 Beside the student's scheduler stands a desk that keeps the books by the rules: who runs, who waits, who is fed how much, which blocks
 are free and what the pool still knows. One call on a drawn state is judged alone, so that a mistake is told where it was made; whole
 schedules are played in one go, with the text up to a token in place of its keys and values.
 
 The rules leave open whether an admission that fails has touched what the pool knows, and whether a block is published once or again.
-States and schedules in which that would show later are drawn anew.
+States and schedules in which that would show later are drawn again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VOCAB = 50
 
 
 def says(text: Sequence[int]) -> int:
-    """What comes after a text: something that depends on all of it."""
+    """Return the token after a text: it depends on all of the text."""
     x = 0
     for token in text:
         x = (31 * x + token + 1) % 1_000_003
@@ -231,11 +231,11 @@ class Told(Played):
         return next((label for label, result in self.requests.items() if self.value(result) == handle), "?")
 
     def labels(self, given: Any) -> Any:
-        """A list of requests as their labels; what is no list stays as it is."""
+        """Return a list of requests as their labels; return anything else as it is."""
         return [self.label(each) for each in given] if isinstance(given, list | tuple) else given
 
     def chunks(self, given: Any) -> Any:
-        """Chunks as (label, n); what is no list of pairs stays as it is."""
+        """Return chunks as (label, n); return anything but a list of pairs as it is."""
         if not isinstance(given, list | tuple) or not all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
             return given
         return [(self.label(request), n) for request, n in given]
@@ -245,14 +245,14 @@ class Told(Played):
         self.after(lambda: equal(self.labels(self.value(given)), labels, what=what))
 
     def look_at_plan(self, plan: Result, chunks: Chunks, preempted: list[Row]) -> None:
-        """Looks at who gave way and who is fed how much."""
+        """Look at the preempted requests and at the chunks."""
         due = [(row.label, n) for row, n in chunks]
         fed, gone = self.get(plan, "chunks"), self.get(plan, "preempted")
         self.named(gone, preempted, "wrong plan.preempted")
         self.after(lambda: equal(self.chunks(self.value(fed)), due, what="wrong plan.chunks"))
 
     def look_at_all(self, rows: Sequence[Row]) -> None:
-        """Looks at queue and running, at each request, and at what is free."""
+        """Look at queue and running, at each request, and at what is free."""
         desk = self.desk
         self.named(self.get(self.scheduler, "running"), list(desk.running), "wrong s.running")
         self.named(self.get(self.scheduler, "waiting"), list(desk.waiting), "wrong s.waiting")
@@ -272,7 +272,7 @@ class Told(Played):
         self.same(self.get(sequence, "length"), row.length, f"wrong {row.label}.sequence.length")
 
     def look_at_known(self, rows: Sequence[Row]) -> None:
-        """Looks at how much of each text the pool can find."""
+        """Look at how much of each text the pool can find."""
         for row in rows:
             keys = chained(row.text, self.desk.size)
             want = len(self.desk.books.find(self.desk.keys(row.text)))
@@ -419,7 +419,7 @@ class Board:
 
 
 def on_a_board(student: Any, story: list[Step], call: Callable[[Board], None], *, chunk: bool = False, **numbers: int) -> None:
-    """Plays one call on a drawn state, unless what the rules leave open shows in what comes of it."""
+    """Play one call on a drawn state, unless its result depends on a choice that the rules leave open."""
     sides = [Board(story, chunk=chunk, peeks=open_, once=open_, **numbers) for open_ in (False, True)]  # type: ignore[arg-type]
     for side in sides:
         call(side)
@@ -428,7 +428,7 @@ def on_a_board(student: Any, story: list[Step], call: Callable[[Board], None], *
 
 
 def facts(desk: Desk) -> Any:
-    """What can be seen of a desk."""
+    """Return the visible state of a desk."""
     rows = [(row.label, list(row.output), row.length) for row in desk.running]
     return rows, [row.label for row in desk.waiting], desk.books.num_free, sorted(desk.books.block_of)
 
@@ -464,7 +464,7 @@ def numbers(rng: torch.Generator) -> Numbers:
 
 
 def play_schedule(student: Any, story: list[Step], given: Numbers) -> None:
-    """Plays a schedule to its end in one go, unless what the rules leave open shows in it."""
+    """Play a schedule to its end in one go, unless it depends on a choice that the rules leave open."""
     if not story:
         return
     runs = [Run(story, given, open_) for open_ in (False, True)]
@@ -527,7 +527,7 @@ class Run:
             played.same(played.get(played.requests[row.label], "output"), list(row.output), f"wrong {row.label}.output")
 
     def look_at_slots(self, given: list[Result], texts: list[tuple[str, list[int], int]]) -> None:
-        """Whether each slot that is read holds its own text, after what is written in this step."""
+        """Fail unless each slot that is read holds its own text after the writes of this step."""
         tables = [slots.tolist() if isinstance(slots := self.played.value(each), torch.Tensor) else slots for each in given]
         for table, (label, text, _) in zip(tables, texts, strict=True):
             equal(len(table) if isinstance(table, list) else table, len(text), what=f"wrong number of slots of {label}")
@@ -571,7 +571,7 @@ def scheduler_of(student: Any, num_blocks: int, size: int, budget: int, max_runn
 def fed(plan: Any, requests: Sequence[Any]) -> Any:
     """A plan's chunks as (which of the requests, n)."""
     chunks = plan.chunks
-    that(isinstance(chunks, list), "plan.chunks is no list", got=chunks)
+    that(isinstance(chunks, list), "plan.chunks is not a list", got=chunks)
     return [(place(request, requests), n) for request, n in chunks]
 
 
@@ -593,7 +593,7 @@ def queues(scheduler: Any, requests: Sequence[Any]) -> list[Any]:
 
 
 class Texts:
-    """Texts of which chunks are fed side by side, and what comes behind each chunk by the kit's own model."""
+    """Texts of which chunks are fed side by side, and the logits after each chunk by the kit's own model."""
 
     def __init__(self, student: Any, model: Any, kit: Any, texts: Sequence[torch.Tensor], kv: Any, num_blocks: int, size: int) -> None:
         self.student, self.model, self.kit, self.texts, self.kv = student, model, kit, texts, kv
@@ -602,7 +602,7 @@ class Texts:
         self.lengths = [0] * len(texts)
 
     def step(self, pieces: Sequence[tuple[int, int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Feeds n tokens of a text for each (text, n) -> what the student gives, what is due; (R, V)."""
+        """Feed n tokens of a text for each (text, n); return the student's and the expected logits (R, V)."""
         spans = [(which, self.lengths[which], self.lengths[which] + n) for which, n in pieces]
         for which, begin, end in spans:
             self.sequences[which].grow(end - begin)

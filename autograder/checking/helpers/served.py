@@ -1,4 +1,4 @@
-"""What the checks of serving play: a core whose books lie here, readers that come and go, clients that hang up (`async_harness.py`)."""
+"""Scenes for the checks of serving: a core whose books are here, readers that come and go, clients that hang up (`async_harness.py`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reader(name: str, at: float, tokens: int, **more: Any) -> dict[str, Any]:
 
 
 class Books:
-    """A core as `AsyncEngine` sees it: first come, first served, max_running at a time, one token each a step. What happens is kept.
+    """A core as `AsyncEngine` sees it: first come, first served, max_running at a time, one token each a step. It records every event.
 
     ends: requests that the core itself ends after fewer tokens than they may have. faults: which steps go wrong, by number from 1.
     unserved: requests that `add` refuses. quiet: how many steps a request is fed before one gives it a token, as a long prompt is.
@@ -138,7 +138,7 @@ def output(name: str, number: int) -> list[Any]:
 
 
 def played(student: Any, books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> Books:
-    """Plays a plan and holds against its rules what came of it."""
+    """Play a plan and compare the result with its rules."""
     student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
     judge(books, max_waiting, plan)
     return books
@@ -167,7 +167,7 @@ def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[d
 
 
 def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
-    """Raises CheckFailed where a rule is broken that holds in every scene."""
+    """Raise CheckFailed if a rule is broken that holds in every scene."""
     if books.wrong:
         raise CheckFailed(books.wrong[0])
     drained = min((step["at"] for step in plan if step.get("do") == "drain"), default=float("inf"))
@@ -300,7 +300,7 @@ def _waiting_at(books: Books, time: float) -> int:
 
 
 class Answer:
-    """What came of a call of `send_events`: sent [[time, message], ...], events [[time, what], ...], returned [time, error, listening]."""
+    """The result of a call of `send_events`: sent [[time, message], ...], events [[time, what], ...], returned [time, error, listening]."""
 
     def __init__(self, student: Any, **plan: Any) -> None:
         self.sent: list[list[Any]] = []

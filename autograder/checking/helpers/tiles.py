@@ -1,6 +1,6 @@
-"""What the checks of flash attention share, the visible and the hidden ones.
+"""Helpers of the visible and the hidden checks of flash attention.
 
-What attention gives is known without a tile: all scores side by side, in float64.
+The expected attention is computed without tiles: all scores side by side, in float64.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def absorbed(student: Any, scores: Tensor, values: Tensor, cuts: Sequence[int]) 
 
 
 def same_state(state: Any, want: tuple[Tensor, Tensor, Tensor], *, atol: float = 1e-9, what: str = "", suspects: Any = None) -> None:
-    """Fails unless m, l and acc are these. suspects: of l and of acc, by name."""
+    """Fail unless m, l and acc are these. suspects: of l and of acc, by name."""
     for name, got, due in zip(("m", "l", "acc"), fields(state), want, strict=True):
         close(got, due, atol=atol, rtol=1e-9, dtype=due.dtype, what=f"wrong {name}{what}", suspects=(suspects or {}).get(name, ()))
 
@@ -102,7 +102,7 @@ def planned(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> Pla
 
 
 def same_plan(student: Any, *arguments: Any) -> None:
-    """Fails unless the student's plan is the one by counting."""
+    """Fail unless the student's plan is the one by counting."""
     got = student.tile_plan(*arguments)
     shape = "{} queries, {} keys, tiles of {} by {}, causal {}".format(*arguments)
     want = planned(*arguments)
@@ -133,7 +133,7 @@ def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) 
 
 
 def rounded_once(got: Any, exact: Tensor, dtype: torch.dtype) -> None:
-    """Fails unless `got` is of this dtype and hardly further off than `exact` rounded to it. Another rounding on the way, of parts or
+    """Fail unless `got` is of this dtype and hardly further off than `exact` rounded to it. Another rounding on the way, of parts or
     of weights, adds more than a twentieth to the norm of the error; what float32 leaves open, far less."""
     equal(str(got.dtype), str(dtype), what="wrong dtype of out")
     allowed, error = 1.05 * float((exact.to(dtype).double() - exact).norm()), float((got.double() - exact).norm())

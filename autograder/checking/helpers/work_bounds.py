@@ -1,4 +1,4 @@
-"""What counted work is held against: from above, because less would do, and from below, because no answer comes from nothing.
+"""Bounds of counted work: upper ones, because less work is enough, and lower ones, because every answer needs some work.
 
 The counter sees what torch does in the thread that calls an answer. A count below what any right version must do says that the
 work was done where nobody counts, in another thread or outside torch, and its upper bound says nothing then.
@@ -13,21 +13,21 @@ from autograder.authoring import that
 from course.kit import Config
 
 SLACK = 0.9
-"""What is counted may be this much of what must be done: room for a trick that nobody has thought of."""
+"""The counted share of the necessary work that is accepted: room for a trick that nobody has thought of."""
 UNSEEN = (
     "No right answer takes so little. Counted is what torch does in the calling thread: work in another one, or outside torch, is not seen."
 )
 
 
 def between(counted: int, least: float, most: float, what: str, *, cause: str | None = None) -> None:
-    """Fails where more was counted than `most`, or less than 0.9 times `least`. what: "positions", "FLOPs", ..."""
+    """Fail if more was counted than `most`, or less than 0.9 times `least`. what: "positions", "FLOPs", ..."""
     that(counted <= most, f"too many {what}", expected=f"{most:,.0f} at the most", got=f"{counted:,}", cause=cause)
     expected = f"{least:,.0f} or more"
     that(counted >= SLACK * least, f"fewer {what} than any right answer takes", expected=expected, got=f"{counted:,}", cause=UNSEEN)
 
 
 def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable[[], Any]) -> None:
-    """Fails where products run without gradients after `before()`: a function gives the caller's gradient mode back."""
+    """Fail if products run without gradients after `before()`: a function gives the caller's gradient mode back."""
     before()
     with student.counting() as work:
         product()

@@ -284,7 +284,7 @@ def test_the_queue_is_the_order(student):
 
 @checks("admit")
 def test_a_text_known_to_its_end(student):
-    """all 8 tokens of a text are known: its last block is computed anew, as what comes next has to be computed"""
+    """all 8 tokens of a text are known: its last block is computed again to get the next token"""
     s = scheduler_of(student, 6, 4, 32, 4)
     text = list(range(8))
     gone = student.start_sequence(s.pool, text, 4)
@@ -431,7 +431,7 @@ def test_all_blocks_are_full(student):
 
 @checks("update")
 def test_a_chunk_that_ends_in_the_answer(student):
-    """after it gave way, the prompt and a part of the answer were computed anew: no token yet; then the rest: one token"""
+    """after preemption, the prompt and a part of the answer are computed again without a new token, and the rest gives one"""
     s = scheduler_of(student, 20, 4, 32, 4)
     request = running(student, s, [1, 2, 3], 6, new=9, output=[4, 5, 6, 7, 8])
     equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="wrong result: nobody has ended")

@@ -247,7 +247,7 @@ def test_what_is_measured_where_nothing_is_said(student):
 
 
 def numpy_measures_as_much(student) -> None:
-    """Of numpy's products and sums nobody counts the work, but how much memory they are made of, and how often the clock is read."""
+    """Check how much memory numpy's products and sums take and how often the clock is read: their work is not counted."""
     small = {"size": 64, "num_bytes": 2**12, "rounds": 1}
     for name, due in (("size", 2 * 4 * 1024**2), ("num_bytes", 2**28)):  # two matrices, and now and then their product
         with student.counting(python=True) as work:
@@ -265,7 +265,7 @@ def numpy_measures_as_much(student) -> None:
 
 
 def products(student, *, rounds: int, of: int, default: bool = False, within: float = 0.02, **given: int) -> None:
-    """What `rounds` more rounds do must be so many products of `of` x `of` matrices."""
+    """Fail unless `rounds` more rounds do as much work as `rounds` products of two `of` x `of` matrices."""
     with student.counting() as work:
         student.measure_machine(**given) if default else student.measure_machine(rounds=rounds, **given)
     with student.counting() as twice:  # what is done once, to warm up, falls out of the difference

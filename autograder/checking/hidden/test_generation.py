@@ -106,7 +106,7 @@ def test_three_hundred_rows_end_together(student):
     idx = torch.zeros(300, 1, dtype=torch.int64)
     got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=2)
     equal(got, torch.tensor([[1, 2]] * 300))
-    equal(model.calls, 2, what="wrong number of calls: one a step is due, with all rows")
+    equal(model.calls, 2, what="wrong number of calls: one a step is expected, with all rows")
 
 
 @checks("generate")

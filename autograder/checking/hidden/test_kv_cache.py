@@ -193,7 +193,7 @@ def test_memory_stays_at_a_reset(student, rng):
     equal(v_all, -new, what="wrong values after a reset")
     that(
         work.largest_bytes < old.nbytes,
-        "a reset, or the append after it, has allocated memory anew",
+        "a reset, or the append after it, has allocated new memory",
         expected=f"less than {old.nbytes:,} bytes at once",
         got=f"{work.largest_bytes:,} bytes",
     )
@@ -580,7 +580,7 @@ def test_random_generators(student, rng):
     unseeded = [student.generate_cached(model, idx, **options) for _ in range(2)]
     that(not torch.equal(*unseeded), "two runs without a generator gave the same tokens", cause="Then torch's global state is drawn from.")
     draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
-    that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws anew.")
+    that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws again.")
     before = generator.get_state()
     student.generate_cached(model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
     equal(generator.get_state(), before, what="greedy moved the generator")

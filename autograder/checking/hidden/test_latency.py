@@ -153,7 +153,7 @@ def test_a_pause_after_the_last_token_is_not_waited_for(student):
 
 @checks("percentile", weight=2)
 def test_percentile_against_numpy(student, rng):
-    """random values and random q, held against numpy"""
+    """random values and random q, compared with numpy"""
     for count in (2, 3, 10, 101):
         values = sixteenths(rng, count, 0, 1000)
         for q in (0, 50, 95, 99, 100, 0.5, 99.9, whole(rng, 1, 99), whole(rng, 1, 999) / 10):

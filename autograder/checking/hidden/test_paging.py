@@ -714,7 +714,7 @@ def test_shared_blocks_and_a_part_full_one(student):
 
 @checks("publish_blocks")
 def test_rewritten_in_other_ways(student, rng):
-    """cut and written over, cut with a fork beside it, freed and started anew: what is found is what lies there"""
+    """cut and written over, cut with a fork beside it, freed and started again: blocks found by key hold the text of their keys"""
     written(lambda *_: student.publish_blocks(None, None, None))
     begin = [("start", "a", "a", 0), ("publish", "a", "a", 0)]
     for rest in (

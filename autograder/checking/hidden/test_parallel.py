@@ -621,7 +621,7 @@ def test_forward_of_eight(student, rng):
     weights, ids = weights_of(rng, config), some(config, rng, 1, 90)
     got, traffic = forward(student, 8, weights, config, ids)
     on_all(got, logits_of(weights, config, ids), atol=1e-6, rtol=1e-6)
-    that(set(traffic.messages) == {7 * 31}, "another number of messages than due", expected=7 * 31, got=traffic.messages)
+    that(set(traffic.messages) == {7 * 31}, "another number of messages than expected", expected=7 * 31, got=traffic.messages)
 
 
 @checks("parallel_forward")

@@ -486,7 +486,7 @@ def test_quantized_memory_stays_at_a_reset(student, rng):
     with student.counting() as work:
         cache.reset()
     as_near(parts(cache.append(0, -k, k), "keys", "values")[0], -k, "keys after a reset")
-    that(work.largest_bytes <= 600, "a reset has allocated memory anew", expected="at most 600 bytes", got=f"{work.largest_bytes:,} bytes")
+    that(work.largest_bytes <= 600, "a reset has allocated new memory", expected="at most 600 bytes", got=f"{work.largest_bytes:,} bytes")
 
 
 @checks("QuantizedKVCache")

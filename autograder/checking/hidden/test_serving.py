@@ -155,7 +155,7 @@ def test_old_events_cost_nothing(student, race):
     def parse(s, inputs, state):
         return s.scene("pushes", s.SSEParser, [[]], inputs, None).result
 
-    cause = "What has been given out is not looked at again."
+    cause = "Events that were already returned are not read again."
     race.growth(stream, lambda s, inputs: None, parse, short=1_000, long=8_000, limit=18.0, slow=6.0, cause=cause)
 
 
@@ -448,7 +448,7 @@ def test_a_long_answer_costs_no_more_a_token(student, race):
         given = [[s.tokenizer("tiny"), s.SamplingParams(max_tokens=10_000, stop=("\n\n\nEND",))]]
         return s.scene("pushes", s.TextStream, given, inputs, "finish_reason").result
 
-    cause = "What has been shown is not read again."
+    cause = "Text that was already shown is not read again."
     race.growth(answer, lambda s, inputs: None, push, short=256, long=2_048, limit=18.0, slow=6.0, cause=cause)
 
 
@@ -504,7 +504,7 @@ def test_steps_that_fail(student):
 
 @checks("AsyncEngine")
 def test_more_wait_than_may(student):
-    """three that ran wait again, put back by the core: more than may come anew, and nobody is taken"""
+    """the core has put three running requests back: they fill the queue, and no new request is taken"""
     for max_waiting in (1, 2, 3):
         books = played(student, Books(2, preempted=3), max_waiting, [reader("a", 0.5, 3)])
         equal(list(books.added), [], what=f"which requests were added while three wait and {max_waiting} may")
@@ -539,7 +539,7 @@ def test_ids_come_again(student):
 
 @checks("AsyncEngine")
 def test_the_core_rests_while_a_reader_is_slow(student):
-    """a reader still has tokens in its queue when the core has no work: whoever comes then is served at once"""
+    """a reader still has tokens in its queue when the core has no work: a new request is served at once"""
     slow = reader("a", 0.0, 6, pause=0.2501)
     played(student, Books(2), 4, [slow, reader("b", 0.5, 3), reader("c", 1.1, 2), {"do": "peek", "at": 0.9}])
     played(student, Books(2), 4, [slow, {"do": "drain", "at": 0.5}, reader("d", 0.6, 2)])

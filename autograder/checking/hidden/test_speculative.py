@@ -1,4 +1,4 @@
-"""Checks of speculative decoding that students do not see: fresh laws, texts, models and drafts, and rules in combination."""
+"""Checks of speculative decoding that students do not see: fresh distributions, texts, models and drafts, and rules in combination."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_random_filters(student, rng):
 
 @checks("filtered_probs")
 def test_what_is_drawn_is_the_samplers(student, rng):
-    """a draw from the law is what sample_next_token draws, at the same random number"""
+    """a draw from the filtered distribution is sample_next_token's draw at the same random number"""
     logits = torch.randn(300, 7, generator=rng, dtype=torch.float64)
     for options in ({}, {"temperature": 0.5, "top_k": 4}, {"top_k": 5, "top_p": 0.7}, {"temperature": 0.0, "top_p": 0.5}):
         seed = integer(rng, 0, 2**31 - 1)
@@ -79,7 +79,11 @@ def test_what_is_drawn_is_the_samplers(student, rng):
         mine = draw(probs, u)
         due = sample_next_token(logits, generator=torch.Generator().manual_seed(seed), **options)
         close(probs.sum(dim=-1), torch.ones(300), atol=1e-9, what="the rows do not sum to 1")
-        that(int((mine != due).sum()) <= 2, f"draws from the law are not the sampler's draws, with {options}", got=int((mine != due).sum()))
+        that(
+            int((mine != due).sum()) <= 2,
+            f"draws from the distribution are not the sampler's draws, with {options}",
+            got=int((mine != due).sum()),
+        )
 
 
 @checks("filtered_probs")
@@ -230,13 +234,18 @@ def test_tokens_and_leads_as_they_are(student):
 
 @checks("acceptance_probs", weight=3)
 def test_random_acceptance(student, rng):
-    """random laws with zeros, entry by entry, and the overlap of each two"""
+    """random distributions with zeros, entry by entry, and the overlap of each two"""
     for shape in ((6,), (4, 6), (2, 3, 5)):
         p, q = laws(rng, *shape), laws(rng, *shape)
         want = [min(1.0, a / b) if b > 0 else 1.0 for a, b in zip(p.flatten().tolist(), q.flatten().tolist(), strict=True)]
         got = student.acceptance_probs(p, q, _unchanged=True)
         close(got, torch.tensor(want, dtype=torch.float64).view(shape), atol=1e-12, dtype=torch.float64)
-        close((q * got).sum(dim=-1), 1 - (p - q).abs().sum(dim=-1) / 2, atol=1e-9, what="what is kept is not 1 less the total variation")
+        close(
+            (q * got).sum(dim=-1),
+            1 - (p - q).abs().sum(dim=-1) / 2,
+            atol=1e-9,
+            what="the probability of acceptance is not 1 minus the total variation",
+        )
 
 
 @checks("acceptance_probs")
@@ -262,7 +271,7 @@ def test_acceptance_goes_entry_by_entry(student, rng):
 
 @checks("acceptance_probs")
 def test_laws_that_lie_in_columns(student, rng):
-    """the same laws, stored column by column"""
+    """the same distributions, stored column by column"""
     p, q = laws(rng, 4, 6), laws(rng, 4, 6)
     got = student.acceptance_probs(in_columns(p), in_columns(q))
     close(got, student.acceptance_probs(p, q), atol=1e-12, what="other acceptance where p and q are not contiguous")
@@ -270,7 +279,7 @@ def test_laws_that_lie_in_columns(student, rng):
 
 @checks("residual_probs", weight=3)
 def test_random_residuals(student, rng):
-    """random laws with zeros: what is kept and what replaces the rest are p"""
+    """random distributions with zeros: kept tokens and replacements together have the distribution p"""
     for shape in ((6,), (5, 6), (2, 3, 5)):
         p, q = laws(rng, *shape), laws(rng, *shape)
         got = student.residual_probs(p, q, _unchanged=True)
@@ -310,7 +319,7 @@ def test_residuals_of_rows_alone(student, rng):
 
 @checks("verify_sampled", weight=3)
 def test_the_law_of_random_chains(student, rng):
-    """random laws of model and draft, with zeros: over all u the tokens have the model's law"""
+    """random distributions of model and draft, with zeros: over all u the tokens have the model's distribution"""
     for vocab, k in ((2, 3), (3, 2), (5, 1), (4, 0)):
         p, q = laws(rng, vocab + 1, vocab).tolist(), laws(rng, vocab + 1, vocab).tolist()
         lengths = has_the_law(student, p, q, k, what=f"the next {k + 1} tokens, of {vocab} different ones,")
@@ -393,7 +402,7 @@ def test_borders_of_a_draw(student):
     u = torch.tensor([1 - 2.0**-24])
     short = torch.tensor([[0.5, 0.25, 0.25 - 2.0**-23, 0.0]])  # its sum in float32 is 1 - 2^-23
     got = emitted(student.verify_sampled(short, torch.empty(0, 4), torch.empty(0, dtype=torch.int64), u), 0, 4)
-    equal(got, [2], what="wrong token where the sum of p ends below u: the last one that has more than 0 is due")
+    equal(got, [2], what="wrong token where the sum of p ends below u: the last one that has more than 0 is expected")
 
 
 # ---- expected_tokens and speedup -----------------------------------------------------------------------------------
@@ -448,7 +457,7 @@ def test_when_it_pays(student):
             best = max(float(student.speedup(alpha, k, cost_ratio)) for k in range(1, 9))
             equal(best > 1, alpha > cost_ratio, what=f"pays for some k at alpha {alpha} and a cost ratio of {cost_ratio}: wrong")
     close(student.speedup(1.0, 9, 0.5), 10 / 5.5, atol=1e-9, what="wrong at alpha 1")
-    close(student.speedup(0.5, 2, 1.5), 1.75 / 4, atol=1e-9, what="wrong for a draft that is dearer than the model")
+    close(student.speedup(0.5, 2, 1.5), 1.75 / 4, atol=1e-9, what="wrong for a draft that is more expensive than the model")
 
 
 @checks("speedup")
@@ -694,7 +703,11 @@ def test_tokens_without_guesses_are_drawn(student, rng):
     model, generator = believing(student, [[1.0, 1.0, 1.0, 0.0, 0.5]] * 5), student.generator(integer(rng, 0, 2**31 - 1))
     options = {"max_new_tokens": 1, "block_size": ROOMY, "top_k": 3, "generator": generator}
     first = [speculated(student, model, torch.tensor([[4]]), draft=Books(), **options)[0] for _ in range(24)]
-    that(set(first) <= {0, 1, 2}, "the first token is not from the filtered law: one of three tokens was due", got=sorted(set(first)))
+    that(
+        set(first) <= {0, 1, 2},
+        "the first token is not from the filtered distribution: one of three tokens was expected",
+        got=sorted(set(first)),
+    )
     that(len(set(first)) > 1, "the first token is always the same, and should be drawn", got=f"24 times {first[0]}")
     model, idx = believer(student), torch.tensor([[3]])
     law = [filtered_law(row, 1.0, 2, None) for row in torch.tensor(BELIEVED).log().tolist()]
@@ -713,12 +726,12 @@ def test_the_token_behind_all_guesses(student, rng):
     generator = student.generator(integer(rng, 0, 2**31 - 1))
     new = speculated(student, model, idx, draft=draft, k=1, max_new_tokens=240, block_size=1024, generator=generator)
     equal(len(new), 240, what="wrong number of new tokens")
-    follows(new, 0, BELIEVED, under=", with k 1 and a draft of the model's own law")
+    follows(new, 0, BELIEVED, under=", with k 1 and a draft with the model's own distribution")
 
 
 @checks("generate_speculative", weight=2)
 def test_drawn_under_settings(student, rng):
-    """drawn with a temperature, top_k and top_p, with a draft that does not filter: the law of the filtered model"""
+    """drawn with a temperature, top_k and top_p, with a draft that does not filter: the tokens have the filtered model's distribution"""
     # False alarm: at most 1e-10 for each setting (see `frequencies`).
     model, idx = believer(student), torch.tensor([[2]])
     believed = torch.tensor(BELIEVED, dtype=torch.float64).log()

@@ -83,7 +83,7 @@ NARROWER = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xF0: range(0x90, 
 
 
 def streamed(tokens: list[bytes]) -> tuple[list[str], str] | None:
-    """What each push of these bytes and the flush give; None where the rule leaves open when a U+FFFD comes out."""
+    """Return the texts of each push of these bytes and of the flush; None if the rule leaves open when a U+FFFD comes out."""
     raw = b"".join(tokens)
     if any(0x80 <= b <= 0xBF and b not in NARROWER.get(a, range(0x80, 0xC0)) for a, b in pairwise(raw)):
         return None
@@ -92,7 +92,7 @@ def streamed(tokens: list[bytes]) -> tuple[list[str], str] | None:
 
 
 def same_stream(student, ids: list[int], name: str = "smollm2") -> None:
-    """Fails unless every push and the flush give what they must."""
+    """Fail unless every push and the flush return the expected text."""
     oracle = library(name)
     tokens = [oracle.token_bytes(i) for i in ids]
     pieces, rest = pieces_and_rest(student, ids, name)
