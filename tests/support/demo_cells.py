@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import linecache
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,6 +14,9 @@ import matplotlib.pyplot
 import pytest
 
 from autograder.lessons import Day, lesson
+
+DEFINED: dict[tuple[DemoCells, tuple[str, ...]], dict[str, Any]] = {}
+"""What cells have defined, for the tests of one file: a real model in it takes half a gigabyte, so no later file finds it there."""
 
 
 class DemoCells:
@@ -25,7 +29,6 @@ class DemoCells:
         self, day: Day, names: Callable[[], dict[str, Any]], around: Callable[[dict[str, Any]], AbstractContextManager[Any]] | None = None
     ) -> None:
         self.day, self.names, self.around = day, names, around or contextlib.nullcontext
-        self.defined: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def __call__(self, words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = ()) -> str:
         """edits: (old, new) in this cell; each old stands there once. before: words of the cells that run first, with nothing changed."""
@@ -49,15 +52,16 @@ class DemoCells:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # a notebook knows the text of its cells, too
         with self.around(names):
             exec(compile(source, file, "exec"), names)
+        gc.collect()  # the models of an earlier cell, in its servers and classes: Python would look for them much later
 
     def defined_by(self, cells: tuple[str, ...]) -> dict[str, Any]:
         """What these cells have defined, one after the other: run once for all tests, since some take seconds."""
-        if cells not in self.defined:
+        if (self, cells) not in DEFINED:
             names = dict(self.defined_by(cells[:-1])) if cells else self.names()
             if cells:
                 self.run(self.source(cells[-1]), names)
-            self.defined[cells] = names
-        return self.defined[cells]
+            DEFINED[self, cells] = names
+        return DEFINED[self, cells]
 
 
 def public(module: Any) -> dict[str, Any]:
