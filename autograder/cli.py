@@ -33,6 +33,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "collect": "put a platform's downloads into submitted/",
         "due": "show or set due dates",
         "late": "show or set the late policy",
+        "weights": "show or set the weights of days in the course's grade",
         "round": "collect, grade, report, write feedback and export",
         "grade": "grade a class",
         "report": "write a page on the class, and tables",

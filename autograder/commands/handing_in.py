@@ -1,4 +1,4 @@
-"""Commands for submissions: roster, collect, due, late."""
+"""Commands for submissions and for the rules of a class: roster, collect, due, late, weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Source(enum.StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for function in (roster, collect, due, late):
+    for function in (roster, collect, due, late, weights):
         app.command()(function)
 
 
@@ -194,6 +194,25 @@ def late(
             book_penalties(folder, [day])
     found = late_rule(folder.root)
     tell(f"late: {found.text}" if found else f"late work costs nothing; set a policy with `autograder late RULE`: {FORM}")
+
+
+def weights(
+    rule: Annotated[str | None, typer.Argument(help='"day05=2, day01=0, best 10, missing 0", or `none`.')] = None,
+    submitted: SubmittedOption = Path("submitted"),
+) -> None:
+    """Show or set the weights of days in the course's grade, a percentage in gradebook.csv.
+
+    A day weighs 1 if the rule does not name it. best N: only the N best days count. missing 0: a day that was not handed in counts
+    as 0 after its due date.
+    """
+    from ..gradebook.policy.weights import FORM, class_weights, parse_weights, set_weights
+
+    root = submitted.absolute().parent
+    if rule is not None:
+        set_weights(root, None if rule == "none" else parse_weights(rule))
+    found = class_weights(root)
+    none = f"no weights, so gradebook.csv has no percentage; set them with `autograder weights RULE`: {FORM}"
+    tell(none if found is None else f"weights: {found.text or 'every day 1'}")
 
 
 def shown(moment: datetime.datetime) -> str:

@@ -233,7 +233,7 @@ def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -
     from ..gradebook.policy.rounds import digest
     from ..gradebook.results import all_booked
 
-    tables = [folder.root / name for name in ("due.csv", "late.txt", "collected.json")]
+    tables = [folder.root / name for name in ("due.csv", "late.txt", "weights.txt", "collected.json")]
     return digest(folder.records / day.slug, all_booked(folder.db_url, day), roster or folder.root / "roster.csv", *tables, *more)
 
 

@@ -18,6 +18,7 @@ from .lms.collecting import Entry, Notes
 from .policy.deadlines import Lateness, due_dates, extensions, lateness, lateness_in_place
 from .policy.late import Rule, late_rule
 from .policy.roster import Person, Roster
+from .policy.weights import Weights, class_weights
 
 if TYPE_CHECKING:
     from .books.bulk import ClassFolder
@@ -88,6 +89,10 @@ class ClassResults:
     people: tuple[Person, ...] = ()
     """The people on the roster."""
     left_out: tuple[str, ...] = ()
+    weights: Weights | None = None
+    """The rule of a course's grade, if the class has one."""
+    ended: frozenset[str] = frozenset()
+    """The slugs of days whose due date has passed, or that have none."""
 
     def missing(self, day: Day) -> list[Person]:
         """Return the people on the roster without a record of that day."""
@@ -139,16 +144,16 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
         raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
     shown = {r.record.slug for r in results}
     people = tuple(roster.by_id.values()) if roster is not None else ()
-    return ClassResults(tuple(day for day in days if day.slug in shown), tuple(results), tuple(damaged), people)
+    ended = frozenset(slug for slug in books_of if slug not in due or due[slug] < now)
+    there = tuple(day for day in days if day.slug in shown)
+    return ClassResults(there, tuple(results), tuple(damaged), people, weights=class_weights(folder.root), ended=ended)
 
 
 def _result(
     record: Record, book: Booked | None, entry: Entry | None, when: Lateness | None, roster: Roster | None, rule: Rule | None
 ) -> Result:
     scores = book.scores if book is not None else {}
-    exercises = tuple(
-        ExerciseResult(s.exercise, scores.get(s.exercise, s.points), s.points, s.max_points) for s in record.scores
-    )
+    exercises = tuple(ExerciseResult(s.exercise, scores.get(s.exercise, s.points), s.points, s.max_points) for s in record.scores)
     person = roster.person(record.student) if roster is not None else Person(record.student)
     if entry is not None and not person.lms_id:
         person = dataclasses.replace(person, lms_id=entry.lms_id, name=person.name or entry.lms_name)

@@ -11,6 +11,7 @@ from typing import Any
 from ...grading.records import Record
 from ...lessons import Day
 from ..policy.roster import Person
+from ..policy.weights import Weights
 from ..results import ClassResults, Result, lost
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -61,12 +62,22 @@ def everything(results: ClassResults) -> bytes:
 def gradebook(results: ClassResults) -> bytes:
     """Return one row a student, one column a day: the points that count, minus lateness, and their sum. Empty: nothing graded.
 
-    The second row has the maximum points. In a student's sum, an empty day counts for nothing, and so does its maximum.
+    The second row has the maximum points. In a student's sum, an empty day counts for nothing, and so does its maximum. A class with
+    weights also has a percentage and the number of days that count in it, see `policy/weights.py`.
     """
+    weights = results.weights
     most = {day: max(r.max_points for r in results.by_day[day]) for day in results.days}
     rows: list[Sequence[Any]] = [
-        ("student", "name", "email", *(day.slug for day in results.days), "total", "of"),
-        ("(most)", "", "", *(number(most[day]) for day in results.days), number(sum(most.values())), number(sum(most.values()))),
+        ("student", "name", "email", *(day.slug for day in results.days), "total", "of", *(("percent", "days_counted") if weights else ())),
+        (
+            "(most)",
+            "",
+            "",
+            *(number(most[day]) for day in results.days),
+            number(sum(most.values())),
+            number(sum(most.values())),
+            *(("100", "") if weights else ()),
+        ),
     ]
     there = dict(_by_student(results))
     for student in dict.fromkeys((*results.students, *(person.id for person in results.people))):
@@ -77,8 +88,18 @@ def gradebook(results: ClassResults) -> bytes:
         rows.append((
             harmless(student), harmless(person.name), harmless(person.email), *(number(points.get(day)) for day in results.days),
             number(sum(had.values())) if had else "", number(sum(most[day] for day in had)),
+            *(_percentage(weights, results, points, most) if weights else ()),
         ))  # fmt: skip
     return written(rows)
+
+
+def _percentage(weights: Weights, results: ClassResults, points: Mapping[Day, float | None], most: Mapping[Day, float]) -> tuple[str, str]:
+    """Return a student's percentage and how many days count, as text. points: of the days that were handed in; None: ungraded."""
+    shares = {day.slug: value / most[day] for day, value in points.items() if value is not None and most[day]}
+    if weights.missing_counts:
+        shares |= {day.slug: 0.0 for day in results.days if day not in points and day.slug in results.ended}
+    percent, days = weights.percentage(shares)
+    return number(percent), str(days)
 
 
 def _status(record: Record) -> str:
@@ -161,6 +182,4 @@ def comment(result: Result) -> str:
 
 
 def _by_student(results: ClassResults) -> list[tuple[str, dict[str, Result]]]:
-    return [
-        (student, {r.record.slug: r for r in results.results if r.record.student == student}) for student in results.students
-    ]
+    return [(student, {r.record.slug: r for r in results.results if r.record.student == student}) for student in results.students]
