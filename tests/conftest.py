@@ -21,7 +21,7 @@ import pytest
 
 from autograder.base import cache, gc_tuning
 
-from .support.demo_cells import DEFINED
+from .support import demo_cells
 
 gc.disable()  # while all that tests import is imported: there are no cycles to find, and to look for them takes half of the time
 
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def collect_garbage() -> None:
     """Free what the fixtures of the last file held: it is in the oldest generation, which Python looks at last."""
-    DEFINED.clear()
+    demo_cells.DEFINED.clear()
     gc.collect()
     if hasattr(LIBC, "malloc_trim"):  # glibc keeps what was freed; other systems have no such call
         LIBC.malloc_trim(0)
