@@ -10,6 +10,8 @@ import torch
 from course.kit import ModelUnavailable, load_model, paths
 from solutions.softmax import entropy, log_softmax, softmax
 
+from ..support.passages import assert_said, listed, row
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["softmax"]
 LESSON = (paths.ROOT / "course" / "day01_softmax" / "lesson.md").read_text(encoding="utf-8")
 
@@ -77,22 +79,26 @@ def test_the_reference_gives_the_hand_computed_numbers() -> None:
 
 def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
     five, cat, thousands, masked = (HAND[n] for n in ("five_logits", "cat_sat", "thousands", "masked"))
-    quoted = [
-        *(f"{p:.4f}" for p in five["probs"]),
-        *(f"{-x:.4f}" for x in five["log_probs"]),
-        f"{five['entropy']:.5f}",
-        f"{five['perplexity']:.4f}",
-        *(str(x) for x in cat["logits"]),
-        *(f"{p:.4f}" for p in cat["probs"][:4]),
-        f"{cat['exponentials'][0]:.1f}",
-        *(f"{p:.5f}" for p in thousands["probs"]),
-        *(f"{x:.5f}" for x in thousands["log_probs"]),
-        *(f"{p:.5f}" for p in masked["probs"] if p),
-        *(f"{p:.5f}" for p in HAND["rows_far_apart"]["probs"][0]),
-        *("1.105", "2.718", "12.18", "148.4", "22,026"),
-        f"{HAND['hundred_tokens']['log_prob']}",
-    ]
-    assert [q for q in quoted if q not in LESSON] == []
+    mat, floor, table, others = cat["probs"][:4]
+    times = [math.exp(gap) for gap in HAND["gaps_to_odds"]["gaps"]]
+    share, _, rest = masked["probs"]
+    assert_said(LESSON, [
+        row("logit", map(str, cat["logits"])),
+        f"*mat* has a logit of {cat['logits'][0]}, a weight of {cat['exponentials'][0]:.1f} and a probability of {mat:.4f}",
+        f"mat has {mat:.4f}, floor {floor:.4f}, table {table:.4f}, and the other four {others:.4f} or less",
+        row("gap between two logits", (f"{gap:g}" for gap in HAND["gaps_to_odds"]["gaps"])),
+        row("how many times more probable", (f"{x:.4g}" if x < 1e4 else f"{x:,.0f}" for x in times)),
+        f"so it is {math.exp(cat['logits'][0] - cat['logits'][1]):.2f} times as probable",
+        row("divided by the sum", [*five["probs"], 1]),
+        row("divided by the sum", [listed(thousands["probs"], 5).replace(", ", " | "), 1]),
+        f"[1, -inf, 0] give [{share:.5f}, 0, {rest:.5f}]",
+        f"Both are then [{listed(HAND['rows_far_apart']['probs'][0], 5)}]",
+        f"it should give {listed(thousands['log_probs'], 5)}",
+        f"$e^{{{thousands['log_probs'][-1]}}} = {thousands['probs'][-1]}$",
+        row("surprisal, -ln p", [*(-x for x in five["log_probs"]), ""]),
+        f"The entropy is {five['entropy']:.5f} nats and the perplexity $e^{{{five['entropy']:.5f}}} = {five['perplexity']:.4f}$",
+        f"a hundred of them make {HAND['hundred_tokens']['log_prob']}",
+    ])  # fmt: skip
 
 
 def test_the_remarks_of_the_lesson_hold() -> None:

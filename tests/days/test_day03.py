@@ -16,6 +16,8 @@ from course.kit.steppers.attention_maps import best_head, queries_and_keys, with
 from solutions.attention import attention, causal_mask, merge_heads, rotary, sinusoidal_positions, split_heads
 from solutions.softmax import softmax
 
+from ..support.passages import assert_said, listed
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["attention"]
 LESSON = (paths.ROOT / "course" / "day03_attention" / "lesson.md").read_text(encoding="utf-8")
 
@@ -84,12 +86,33 @@ def test_the_reference_gives_the_hand_computed_numbers() -> None:
 
 
 def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
-    quoted = [f"{abs(x):.4f}" for name in ("three_tokens", "three_tokens_causal") for row in HAND[name]["output"] for x in row if x % 1]
-    quoted += [f"{w:.4f}" for w in HAND["three_tokens"]["weights"][2] + HAND["three_tokens_causal"]["weights"][1][:2]]
-    quoted += [f"{abs(x):.4f}" for name in ("rotary_unit", "rotary_two_pairs") for x in HAND[name]["turned"]]
-    quoted += [f"{abs(x):.4f}" for x in HAND["rotary_scores"]["scores"]]
-    quoted += ["0.99995", *re.findall(r"\d\.\d{4}", HAND["three_tokens"]["derivation"].split("Row 1")[0])]
-    assert [q for q in quoted if q not in LESSON] == []
+    def four(*numbers: float) -> str:
+        return listed(numbers, minus="−")
+
+    case, causal = HAND["three_tokens"], HAND["three_tokens_causal"]
+    weights, outputs, times = case["weights"], case["output"], ("(4, 0)", "(0, 2)", "(1, 1)")
+    scaled = [dot(case["q"][2], k) / math.sqrt(2) for k in case["k"]]
+    powers = [math.exp(x) for x in scaled]
+    first, second, third, fourth = HAND["sinusoids_d4"]["rows"][1]
+    a, b, c, d = HAND["rotary_two_pairs"]["turned"]
+    cos, sin = HAND["rotary_unit"]["turned"]
+    assert_said(LESSON, [
+        f"Divide by √2 = {math.sqrt(2):.4f}: {four(*scaled)}.",
+        f"Exponentials {four(*powers)} with the sum {math.fsum(powers):.4f}. Divided: **{four(*weights[2])}**",
+        " + ".join(f"{w:.4f} · {v}" for w, v in zip(weights[2], times, strict=True)) + f" = **({four(*outputs[2])})**",
+        f"so the weights are {four(*weights[0])} and the output is ({four(*outputs[0])})",
+        f"the weights {four(*weights[1])}, the output ({four(*outputs[1])})",
+        "weights {:.4f} and {:.4f}. Output: ({})".format(*causal["weights"][1][:2], four(*causal["output"][1])),
+        f"| 1 | {first:.4f} | {second:.4f} | {third:.4f} | {fourth:.5f} |",
+        f"(cos 1, sin 1) = **({four(cos, sin)})**",
+        *(
+            f"| {m} | {n} | {m - n} | {four(score)} |"
+            for (m, n), score in zip(HAND["rotary_scores"]["positions"], HAND["rotary_scores"]["scores"], strict=True)
+        ),
+        f"1 · {cos} − 3 · {sin} = {four(a)} and 3 · {cos} + 1 · {sin} = {four(c)}",
+        f"2 · {fourth:.5f} − 4 · 0.01 = {four(b)} and 4 · {fourth:.5f} + 2 · 0.01 = {four(d)}",
+        f"**({four(a, b, c, d)})**",
+    ])  # fmt: skip
 
 
 def test_the_remarks_of_the_lesson_hold() -> None:

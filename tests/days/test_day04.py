@@ -21,6 +21,7 @@ from solutions.softmax import softmax
 from solutions.transformer import decoder_block, feed_forward, forward, rms_norm
 
 from ..support.demo_cells import DemoCells, public
+from ..support.passages import assert_said, listed
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["transformer"]
 LESSON = (paths.ROOT / "course" / "day04_transformer" / "lesson.md").read_text(encoding="utf-8")
@@ -78,13 +79,29 @@ def test_the_reference_gives_the_hand_computed_numbers() -> None:
 
 
 def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
-    numbers = [*HAND["rms_norm_3_4"]["normed"], *HAND["rms_norm_weighted"]["normed"], *HAND["rms_norm_small"]["normed"]]
-    numbers += [*HAND["rms_norm_small"]["eps_outside"], *HAND["silu"]["silu"][:3], *HAND["feed_forward"]["output"]]
-    numbers += HAND["residual"]["around_the_norm"]
-    quoted = [f"{abs(n):.4f}" for n in numbers] + [f"{n:,}" for key, n in HAND["smollm2_parameters"].items() if key != "derivation"]
-    assert [q for q in quoted if q not in LESSON] == []
-    assert math.isclose(math.sqrt(1.25e-5 + 1e-5), 0.0047434, abs_tol=5e-8)
-    assert math.isclose(math.sqrt(1.25e-5) + 1e-5, 0.0035455, abs_tol=5e-8)
+    def four(*numbers: float) -> str:
+        return listed(numbers, minus="−")
+
+    small, count = HAND["rms_norm_small"], HAND["smollm2_parameters"]
+    (a, b), update, mean = HAND["rms_norm_3_4"]["normed"], "(0.5, −1)", math.fsum(v * v for v in small["x"]) / 2
+    assert_said(LESSON, [
+        f"So (3, 4) becomes **({four(a, b)})**",
+        f"With w = (2, 0.5) it becomes ({four(*HAND['rms_norm_weighted']['normed'])})",
+        f"| {math.sqrt(mean + small['eps']):.7f} | ({four(*small['normed'])}) |",
+        f"| {math.sqrt(mean) + small['eps']:.7f} | ({four(*small['eps_outside'])}) |",
+        f"was shown the normed copy ({four(a, b)}), answers {update}",
+        "(3, 4) + {} = **({:g}, {:g})**".format(update, *HAND["residual"]["right"]),
+        f"({a} + 0.5, {b} − 1) = ({four(*HAND['residual']['around_the_norm'])})",
+        "silu(1) = {}, silu(2) = {}, silu(−1) = {}, silu(0) = 0".format(*map(four, HAND["silu"]["silu"][:3])),
+        f"The silu of the gate is {four(*HAND['silu']['silu'][:3])}",
+        f"= **({four(*HAND['feed_forward']['output'])})**",
+        f"49,152 rows of width 576, {count['embedding']:,} numbers, and the whole model has {count['total']:,}",
+        f"49,152 · 576 = {count['embedding']:,}",
+        f"with 192 · 576 each make {count['attention']:,}",
+        f"3 · 1536 · 576, make {count['feed_forward']:,}",
+        f"That is {count['layer']:,} a layer and {count['layers']:,} in thirty",
+        f"the sum is **{count['total']:,}**",
+    ])  # fmt: skip
 
 
 def test_the_remarks_of_the_lesson_hold() -> None:

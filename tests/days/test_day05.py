@@ -4,6 +4,7 @@ import inspect
 import io
 import math
 import tomllib
+from itertools import accumulate
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,8 @@ from course.kit import ModelUnavailable, load_model, paths, plots
 from course.kit.widgets import describe, sampler_playground
 from solutions.samplers import draw, greedy_sample, sample_next_token, temperature_probs, top_k_probs, top_p_probs
 from solutions.softmax import softmax
+
+from ..support.passages import assert_said, listed, row
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["samplers"]
 LESSON = (paths.ROOT / "course" / "day05_samplers" / "lesson.md").read_text(encoding="utf-8")
@@ -114,21 +117,34 @@ def test_the_reference_gives_the_hand_computed_numbers() -> None:
 
 
 def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
-    quoted = [
-        *(f"{x:.4f}" for n in ("temperature_half", "temperature_0_7", "temperature_two") for x in HAND[n]["probs"]),
-        *(f"{x:.4f}" for n in ("tau_half", "tau_two") for x in HAND["temperature_as_power"][n]),
-        *(f"{x:.4f}" for n in ("top_k_two", "top_k_tie", "temperature_then_top_p") for x in HAND[n]["probs"] if x),
-        *(f"{x:.4f}" for x in HAND["sorted_cumulative"]["cumulative"][:4]),
-        *(f"{x:.4f}" for x in HAND["top_k_then_top_p"]["after_top_k"] if x),
-        *(str(x) for n in ("situation_a", "situation_b") for x in HAND["two_situations"][n]),
-        str(HAND["two_situations"]["something_else_in_100_steps"]),
-        *(str(HAND["two_situations"][n]) for n in ("top_k_50_mass_in_a", "paris_after_top_k_50")),
-        str(HAND["two_situations"]["something_else_in_100_steps_after_top_k_50"]),
-        "What do the six hold together? 0.34.",
-        "| u | 0 | 0.3 | 0.5 | 0.6 | 0.8 | 0.9 |",
-        "| token | 0 | 0 | 1 | 1 | 2 | 3 |",
-    ]
-    assert [q for q in quoted if q not in LESSON] == []
+    half, seven, two = (HAND[n]["probs"] for n in ("temperature_half", "temperature_0_7", "temperature_two"))
+    power, summed, drawn, both = (HAND[n] for n in ("temperature_as_power", "sorted_cumulative", "draw_four", "two_situations"))
+    pair, tie, order = HAND["top_k_two"]["probs"], HAND["top_k_tie"]["probs"], HAND["temperature_then_top_p"]["probs"]
+    (paris, lyon, marseille), in_b = both["situation_a"], both["situation_b"]
+    places = "restaurant {}, cafe {}, diner {}, pub {}, bistro {}, bar {}, steakhouse {}".format(*in_b)
+    fifty, now = both["top_k_50_mass_in_a"], both["paris_after_top_k_50"]
+    assert_said(LESSON, [
+        row("divided by the sum", [*two, 1]),
+        f"With tau = 0.5 the same five become {listed(half)}, and with tau = 0.7 they become {listed(seven)}.",
+        f"sum 0.54, so {listed(power['tau_half'])}.",
+        f"you take roots: {listed(power['tau_two'])}.",
+        f"So token 3 has {pair[3]:.4f}, token 0 has {pair[0]:.4f}",
+        f"three tokens survive here, with {listed(tie[:2])}, 0, {tie[3]:.4f}",
+        row("token", summed["sorted_ids"]),
+        row("probability, sorted", sorted(exact(summed["logits"]), reverse=True)),
+        row("mass with it", [*summed["cumulative"][:4], 1]),
+        f"So {{3, 0}} stay, with {HAND['top_p_0_9']['probs'][3]:.4f} and {HAND['top_p_0_9']['probs'][0]:.4f}",
+        f"{{3, 0, 2}}, with {listed([order[3], order[0], order[2]])}",
+        "Top-k keeps two and renormalises: {:.4f} and {:.4f}".format(*HAND["top_k_then_top_p"]["after_top_k"][:2]),
+        f"Paris {paris}, Lyon {lyon}, Marseille {marseille}, and thousands of others share the remaining {1 - both['mass_a']:.3f}",
+        f"{places}, and thousands of others share the remaining {1 - both['mass_b']:.2f}",
+        f"$1 - {paris}^{{100}} = {both['something_else_in_100_steps']}$",
+        f"the fifty hold {fifty} of the probability, Paris now has {paris} / {fifty} = {now}",
+        f"$1 - {now}^{{100}} = {both['something_else_in_100_steps_after_top_k_50']}$",
+        f"What do the six hold together? {both['top_k_5_mass_in_b']}.",
+        row("first running sum above u", (f"{next(s for s in accumulate(drawn['probs']) if s > u):g}" for u in drawn["u"])),
+        row("token", drawn["tokens"]),
+    ])  # fmt: skip
 
 
 def test_the_remarks_of_the_lesson_hold() -> None:

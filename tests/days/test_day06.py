@@ -7,6 +7,7 @@ import random
 import re
 import tomllib
 from datetime import date, timedelta
+from itertools import accumulate
 
 import pytest
 import torch
@@ -23,6 +24,8 @@ from solutions.steering import (
     min_p_probs,
     typical_probs,
 )
+
+from ..support.passages import assert_said, listed, row
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["steering"]
 LESSON = (paths.ROOT / "course" / "day06_steering" / "lesson.md").read_text(encoding="utf-8")
@@ -114,15 +117,39 @@ def test_hand_computed_numbers_are_right() -> None:
 
 
 def test_the_lesson_quotes_the_hand_computed_numbers() -> None:
-    quoted = [
-        "0.1 × 0.8763 = 0.08763", "0.01753", "0.8841, 0.0980, 0.0179", "0.9002", "0.0998",
-        *(f"{x:.4f}" for name in ("surprisal", "distance") for x in HAND["typical"][name]),
-        "0.40, 0.32, 0.28", "0.6667 and 0.3333", "1.487", "0.916", "0.571",
-        "2.2 / 1.1 = 2.0", "-2.0 × 1.1 = -2.2", "3.0 - 4 × 0.1 - 0.2 = 2.4", "-1.0 - 0.1 - 0.2 = -1.3",
-        "0.82 × 0.60 = 0.492", "0.07 × 0.90 = 0.063", "0.82 × 0.07 = 0.0574", "0.05412", "-0.7093",
-        "0.6 × 0.35 = 0.21", "0.36", "-0.9163", "0.3078", "-1.1783", "-0.2357",
-    ]  # fmt: skip
-    assert [q for q in quoted if q not in LESSON] == []
+    low, typical, unsure, tree, trap, length = (
+        HAND[n] for n in ("min_p", "typical", "typical_without_the_best", "beam_tree", "greedy_trap", "length_penalty")
+    )
+    probs = exact(low["logits"])
+    down, up = HAND["repetition_penalty"]["want"][:2]
+    most, once = HAND["frequency_presence"]["want"][:2]
+    best, second, third = tree["best_three"]
+    assert_said(LESSON, [
+        f"With min-p 0.1 the threshold is 0.1 × {max(probs):.4f} = {low['threshold_01']}",
+        "= {:.4f} and {:.4f} / {:.4f} = {:.4f}.".format(low["probs_01"][3], probs[0], probs[3] + probs[0], low["probs_01"][0]),
+        f"The threshold is {low['threshold_002']}, and token 2 with its {probs[2]:.4f}",
+        f"just gets in: {listed(low['probs_002'][i] for i in (3, 0, 2))}",
+        row("surprisal", typical["surprisal"]),
+        row(f"distance from {typical['entropy']:.4f}", typical["distance"]),
+        f"Its entropy is {unsure['entropy']:.3f}",
+        f"a surprisal of only {unsure['surprisal'][0]:.3f}: it is *less* surprising than you would expect, by {unsure['distance'][0]:.3f}",
+        "The order is {}, {}, {}, {}, {}, with running masses {:.2f}, {:.2f}, {:.2f}, {:.2f}, 1".format(
+            *unsure["order"], *[*accumulate(unsure["probs"][i] for i in unsure["order"])][:4]),
+        f"you keep tokens 1, 2, 3, at {listed(unsure['probs_045'][1:4], 2)}",
+        "kept tokens 0 and 1, at {} and {}".format(*unsure["top_p_045"][:2]),
+        f"+2.2 becomes 2.2 / 1.1 = {down}, and -2.0 becomes -2.0 × 1.1 = {up}",
+        f"3.0 - 4 × 0.1 - 0.2 = {most}, and -1.0 - 0.1 - 0.2 = {once}",
+        f"0.6 × 0.35 = {trap['greedy_prob']}",
+        f"0.4 × 0.9 = **{trap['best_prob']}**",
+        f"| the mat . | 0.82 × 0.60 = {best} | 1 |",
+        f"| the floor and | 0.07 × 0.90 = {second} | 2 |",
+        f"| the mat and | 0.82 × 0.07 = {third} | 3 |",
+        f"| all others | at most {tree['first'][0] * tree['after_mat'][5]:.5f} | out |",
+        f"ln {best} = {tree['log_prob']}",
+        f"EOS at once has probability {length['short_probs'][0]:.2f}, so {length['short_log_prob']} with one token",
+        f"together {math.prod(length['long_probs']):.4f}, so {length['long_log_prob']} with five tokens",
+        f"which is {length['long_per_token']} for each",
+    ])  # fmt: skip
 
 
 def test_the_remarks_of_the_lesson_hold() -> None:

@@ -13,6 +13,8 @@ from course.kit import load_model, paths
 from solutions.generation import generate, stream
 from solutions.samplers import draw
 
+from ..support.passages import assert_said, listed
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["generation"]
 LESSON = (paths.ROOT / "course" / "day07_generation" / "lesson.md").read_text(encoding="utf-8")
 
@@ -56,10 +58,20 @@ def test_hand_computed_numbers_are_right() -> None:
 
 
 def test_the_lesson_quotes_them() -> None:
-    quoted = ["0.5 · 0.6 · 0.8 = 0.24", "0.4 · 0.7 · 0.9 = 0.252", "3, 4, 4, 4, 4 tokens: 19 in all", "2,190 positions", "624,750"]
-    assert [q for q in quoted if q not in LESSON] == []
-    assert sum(range(1000, 1500)) == 624_750
-    assert 1 - 1499 / 624_750 > 0.997
+    bigram, window, work = (HAND[name] for name in ("bigram", "window", "work"))
+    products = {}
+    for name in ("greedy", "best"):
+        ids = [bigram["words"].index(word) for word in [bigram["prompt"], *bigram[name]]]
+        products[name] = " · ".join(f"{bigram['probs'][a][b]:g}" for a, b in pairwise(ids)) + f" = {bigram[f'{name}_prob']}"
+    positions = sum(range(1000, 1500))
+    assert_said(LESSON, [
+        f"For *the* the loop says *cat sat* and `<end>`, with the probability {products['greedy']}",
+        f"*the dog ran* has {products['best']}",
+        f"The model sees {listed(window['lengths'], 0)} tokens: {window['positions']} in all",
+        f"20 · (100 + 119) / 2 = **{work['positions']:,} positions**",
+        f"500 · (1000 + 1499) / 2 = {positions:,}",
+        f"More than {int(1000 * (1 - 1499 / positions)) / 10} % of the work was done before",
+    ])  # fmt: skip
 
 
 @pytest.mark.slow

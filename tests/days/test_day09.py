@@ -26,6 +26,8 @@ from solutions.costs import (
     weight_bytes,
 )
 
+from ..support.passages import assert_said
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["costs"]
 LESSON = (paths.ROOT / "course" / "day09_costs" / "lesson.md").read_text(encoding="utf-8")
 MACHINES = {h.machine.name: h for h in HARDWARE}
@@ -152,23 +154,30 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "16 to 18 were predicted": (round(538.06 / 34), round(538.06 / 30)) == (16, 18),
         "three to four times as long": (round(57 / 18), round(63 / 16)) == (3, 4),
         "99.7 %": near(100 - 100 * 209.375 / (989e12 / 16e9), 99.7, 1),
-        "134,515,008": param_count(SMOLLM2) == 134_515_008,
+        "come to **134,515,008** in all": param_count(SMOLLM2) == 134_515_008,
+        "SmolLM2 in float32 is 134,515,008 · 4 bytes = 538 MB": round(4 * param_count(SMOLLM2) / 1e6) == 538,
         "8,030,261,248": param_count(LLAMA3_8B) == 8_030_261_248,
-        "22.97 ms": near(7168 / 312, 22.97, 2),
+        "7.168·10¹² / 312·10¹² = 22.97 ms": near(7168 / 312, 22.97, 2),
+        "The prefill takes 22.97 ms": near(7168 / 312, 22.97, 2),
         "0.045 ms": near(14e9 / 312e12 * 1e3, 0.045, 3),
-        "896 ms": 128 * 7 == 896,
+        "128 tokens take 896 ms": 128 * 7 == 896,
+        "decode 896 ms, 97.5 percent": near(100 * 896 / (896 + 7168 / 312), 97.5, 1),
         "1.79 s": near(128 * 0.014, 1.79, 2),
-        "209.4 tokens": near(3350 / 16, 209.4, 1),
-        "4.78 ms": near(16 / 3.35, 4.78, 2),
+        "16 / 3,350 = 4.78 ms, and that is 209.4 tokens": (near(16 / 3.35, 4.78, 2), near(3350 / 16, 209.4, 1)),
+        "The weights are read once: still 4.78 ms": near(16 / 3.35, 4.78, 2),
         "0.097 ms": near(96 / 989, 0.097, 3),
         "2.0 %": near(100 * (96 / 989) / (16 / 3.35), 2.0, 1),
         "1,256 tokens": round(6 * 3350 / 16) == 1256,
         "156 FLOP/byte": MACHINES["A100"].machine.balance == 156,
         "989 / 3.35 = 295": round(MACHINES["H100"].machine.balance) == 295,
-        "43 % more": round(100 * MACHINES["H200"].machine.bandwidth / MACHINES["H100"].machine.bandwidth) == 143,
+        "43 % more bandwidth, 43 % more tokens": (
+            round(100 * MACHINES["H200"].machine.bandwidth / MACHINES["H100"].machine.bandwidth) == 143),
         "2,621,440 bytes": HAND["cache_70b"]["bytes_per_token"] == 2_621_440,
-        "10.49 GB": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
-        "10.74 GB": near(HAND["cache_70b"]["bytes_4096"] / 1e9, 10.74, 2),
+        "A conversation of 4,000 tokens: 10.49 GB": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
+        "10.49 GB for 4,000 tokens, right to the byte": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
+        "Of 4,096 tokens: 10.74 GB, which is exactly 10 GiB": HAND["cache_70b"]["bytes_4096"] == 10 * 2**30,
+        "10.74 GB at 4,096 tokens, and it crosses": near(HAND["cache_70b"]["bytes_4096"] / 1e9, 10.74, 2),
+        "10 · 2³⁰ bytes are 10.74 GB": near(10 * 2**30 / 1e9, 10.74, 2),
         "1.34 GB": near(HAND["cache_70b"]["bytes_4096_gqa"] / 1e9, 1.34, 2),
         "about 53,000 tokens": round(140e9 / 2_621_440, -3) == 53_000,
         "21 GB at 65,536": round(65536 * 2_621_440 / 8 / 1e9) == 21,
@@ -178,7 +187,9 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "538.1 MB": near(weight_bytes(134_515_008, 4) / 1e6, 538.1, 1),
         "(3.10)": near(forward_flops(SMOLLM2, 8192) / (2 * 134_515_008 * 8192), 3.10, 2),
         "0.93 times 2N": near(forward_flops(LLAMA3_8B, 1) / (2 * 8_030_261_248), 0.93, 2),
-        "6.5 %": near(100 * 128256 * 4096 / 8_030_261_248, 6.5, 1),
+        "525 million weights, 6.5 % of all": (
+            round(128256 * 4096 / 1e6) == 525, near(100 * 128256 * 4096 / 8_030_261_248, 6.5, 1)),
+        "6.5 % below that of section 4": near(100 * 128256 * 4096 / 8_030_261_248, 6.5, 1),
         "2,001,000": naive_positions(1, 2000) == 2_001_000,
         "624,750": naive_positions(1000, 500) == 624_750,
         "76 squares": naive_positions(6, 8) == 76,
@@ -196,9 +207,7 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "would not even fit into the card's 80 GB": kv_cache_bytes(LLAMA2_7B, 4096, 64, 2) > 80e9 == MACHINES["A100"].memory_bytes,
         "80 GB at 3.35 TB/s are 23.9 ms": near(80 / 3.35, 23.9, 1),
     }
-    for text, right in quoted.items():
-        assert right, f"{text} is wrong"
-        assert text in LESSON, f"the lesson does not say {text}"
+    assert_said(LESSON, quoted)
 
 
 def test_a_machine_is_measured() -> None:

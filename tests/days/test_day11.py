@@ -16,6 +16,8 @@ from solutions.batching import capture_decode, generate_batch, left_pad, positio
 from solutions.costs import cached_positions, decode_flops, prefill_flops, roofline_seconds, weight_bytes
 from solutions.kv_cache import KVCache
 
+from ..support.passages import assert_said
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["batching"]
 LESSON = (paths.ROOT / "course" / "day11_batching" / "lesson.md").read_text(encoding="utf-8")
 A100 = next(h.machine for h in HARDWARE if h.machine.name == "A100")
@@ -98,9 +100,7 @@ def test_the_lesson_quotes_them() -> None:
         "3.9 times. ITL: 2.0 times": (near(3841 / 975, 3.9, 1), near(16.66 / 8.21, 2.0, 1)),
         "Over 2 bytes: 8 FLOP/byte. In float32, over 4 bytes: 4": (8 * 2 / 2, 8 * 2 / 4) == (8, 4),
     }
-    for text, right in quoted.items():
-        assert right is True or all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
-        assert text in LESSON, f"the lesson does not say {text}"
+    assert_said(LESSON, quoted)
     for i, rows in enumerate(case["batch"]):
         together, weights_only = case["tokens_per_second"][i], case["weights_only_tokens_per_second"][i]
         assert f"| {rows} | {case['step_ms'][i]:.2f} ms | {together:,} | {weights_only:,} |" in LESSON

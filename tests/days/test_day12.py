@@ -20,6 +20,8 @@ from course.kit.steppers.tile_map import draw_tiles
 from solutions.attention import attention, causal_mask
 from solutions.flash_attention import State, absorb, combine, finish, flash_attention, flash_bytes, standard_bytes, tile_plan
 
+from ..support.passages import assert_said
+
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["flash_attention"]
 LESSON = (paths.ROOT / "course" / "day12_flash_attention" / "lesson.md").read_text(encoding="utf-8")
 A100 = next(h.machine for h in HARDWARE if h.machine.name == "A100")
@@ -154,9 +156,7 @@ def test_the_lesson_quotes_them() -> None:
             HAND["other_order"]["l"] == [1.75, 2.5], HAND["other_order"]["acc"] == [10, 13],
         ),
     }  # fmt: skip
-    for text, right in quoted.items():
-        assert text in LESSON, f"the lesson does not say {text}"
-        assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+    assert_said(LESSON, quoted)
 
 
 def test_the_given_state_is_the_references() -> None:
@@ -174,24 +174,6 @@ def run_cell(source: str, capsys: pytest.CaptureFixture[str]) -> str:
     names: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "State": State}
     exec(source, names)
     return capsys.readouterr().out
-
-
-MY_SCORES = "my_scores = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]"
-
-
-@pytest.mark.parametrize(("scores", "found"), [
-    ([0, 1, 2, 3, 4, 5, 6, 7], False), ([7, 6, 5, 4, 3, 2, 1, 0], False), ([0, 0, 80, 0, 0, 0, 0, 0], False),
-    ([200, 0, 0, 0, 0, 0, 0, 0], True), ([0, 0, 0, 120, 1, 2, 3, 4], True), ([1, 2, -math.inf, -math.inf, 3, 4, 5, 6], True),
-])  # fmt: skip
-def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(scores: list[float], found: bool, capsys) -> None:
-    source = cell_with("def colleagues_absorb")
-    assert MY_SCORES in source
-    source = source.replace(MY_SCORES, f"import math\nmy_scores = {[float(x) for x in scores]}".replace("-inf", "-math.inf"))
-    assert ("you have found it" in run_cell(source, capsys)) == found
-    line = "    top = scores.max(dim=-1).values\n"
-    assert line in source
-    mended = source.replace(line, "    top = torch.maximum(state.m, scores.max(dim=-1).values)\n")
-    assert "the same" in run_cell(mended, capsys)
 
 
 def test_the_bug_passes_the_worked_example_in_either_order() -> None:

@@ -31,6 +31,7 @@ from solutions.paging import (
 )
 
 from ..support.demo_cells import DemoCells, public
+from ..support.passages import assert_said
 
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["paging"]
 LESSON = (paths.ROOT / "course" / "day13_paging" / "lesson.md").read_text(encoding="utf-8")
@@ -229,7 +230,7 @@ def test_the_lesson_quotes_them() -> None:
         ),
         "23,040 bytes (Day 10), so a block of 16 has 368,640": (23_040 * 16 == 368_640 == case["smollm2"]),
         "For Llama-3-8B it is 2 MiB": case["llama3_8b"] == 2 * 2**20,
-        "block 12 of size 4 has the slots 48 to 51": (12 * 4 == 48),
+        "block 12 of size 4 has the slots 48 to 51": (12 * 4 == 48, 12 * 4 + 3 == 51),
         "48 49 50 51, then 20 21 22 23, then 12 13. Token 4 lies in slot 20, token 9 in slot 13": (
             slots["slots"] == [48, 49, 50, 51, 20, 21, 22, 23, 12, 13], slots["slots"][4] == 20, slots["slots"][9] == 13,
         ),
@@ -247,9 +248,7 @@ def test_the_lesson_quotes_them() -> None:
         "62 whole blocks, 992 tokens": (1000 // 16 == 62, 62 * 16 == 992),
         "33 tokens have 3 blocks and 15 places left": (-(-33 // 16) == 3, 48 - 33 == 15),
     }  # fmt: skip
-    for text, right in quoted.items():
-        assert text in LESSON, f"the lesson does not say {text}"
-        assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+    assert_said(LESSON, quoted)
     assert set(HAND) == {"slots", "fork", "full_fork", "waste", "prefix", "keys", "block_bytes"}, "every entry is recomputed"
 
 
@@ -263,27 +262,6 @@ run_cell = DemoCells(
     find_day("paging"),
     lambda: {**public(paging), "counting": counting, "hashlib": hashlib, "zlib": zlib, "PagedSequence": PagedSequence},
 )
-
-
-MY_STORY = """my_story = [("write", "a", 9), ("publish", "a"), ("write", "a", 3), ("cut", "a", 8), \
-("write", "a", 2), ("free", "a"), ("write", "b", 5)]
-"""
-FOUND = [("write", "a", 4), ("publish", "a"), ("cut", "a", 2), ("write", "a", 2)]
-NOT_FOUND = (
-    [("write", "a", 9), ("publish", "a"), ("write", "a", 3), ("cut", "a", 8), ("write", "a", 2), ("free", "a"), ("write", "b", 5)],
-    [("write", "a", 6), ("publish", "a"), ("cut", "a", 4), ("write", "a", 4)],
-    [("write", "a", 3), ("publish", "a"), ("cut", "a", 1), ("write", "a", 3)],
-)
-
-
-@pytest.mark.parametrize("story", [*NOT_FOUND, FOUND, [("write", "a", 9), ("publish", "a"), ("cut", "a", 7), ("write", "a", 1)]])
-def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(story, capsys) -> None:
-    change = (MY_STORY, f"my_story = {story}\n")
-    assert ("you have found it" in run_cell("class ColleaguesSequence", capsys, change)) == (story not in NOT_FOUND)
-    line = "                    self.blocks[-1] = pairs[-1][1]\n"
-    assert "an `else:` in which the pool is told to `forget` the last block" in LESSON
-    mended = (line, line + "                else:\n                    self.pool.forget(self.blocks[-1])\n")
-    assert "every name leads to its own tokens" in run_cell("class ColleaguesSequence", capsys, change, mended)
 
 
 def test_the_pairs_of_one_name(capsys) -> None:

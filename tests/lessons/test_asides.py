@@ -2,8 +2,8 @@
 
 An answer is written as a specimen is (docs/contributing.md), in `tests/lessons/asides/<topic>.py` below `# === name`. The name is what
 the student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right,
-or not say so. A colleague's version, in which the bug is, is held against the checks of the exercise that comes after it: it loses
-points there, and mended it loses none.
+or not say so. A colleague's version, in which the bug is, is mended where the lesson says: then nothing is found any more. If an
+exercise comes after it, the version is held against that exercise's checks: it loses points there, and mended it loses none.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ class Aside:
     """The exercise whose checks judge the repair of a bug."""
     colleague: str = ""
     """The cell's function in which the bug is."""
-    bug: str = ""
-    repair: str = ""
-    """The same lines without the bug. Where there are none, the course's own answer to the exercise is the repair."""
+    edits: tuple[tuple[str, str], ...] = ()
+    """(what is wrong, what is right), each wrong part once in the cell. If there are none, the reference solution is the repair."""
+    named: tuple[str, ...] = ()
+    """Code of the edits that the lesson quotes where it says what is wrong."""
+    sound: str = ""
+    """What the cell says if nothing is wrong."""
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.name}"
@@ -62,14 +65,17 @@ ASIDES = [
     Aside("tokenizer", "encode_chat", "safe: every special token"),
     Aside("tokenizer", "merge_all", "right, and "),
     Aside("tokenizer", "train_bpe", "right for all texts"),
-    Aside("attention", "my_scores", "you have found it"),
-    Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ".tril()", ".tril(k_len - q_len)"),
+    Aside(
+        "attention", "my_scores", "you have found it",
+        edits=(("softmax(scores) * seen", "softmax(scores.masked_fill(~seen, -torch.inf)) * seen"),),
+    ),
+    Aside("attention", "my_lengths", "you have found it", "causal_mask", "colleagues_mask", ((".tril()", ".tril(k_len - q_len)"),)),
     Aside("attention", "my_distances", "refuted\n"),
     Aside("attention", "window_attention", "right, and the work grows"),
     Aside("transformer", "my_x", "you have found it", "rms_norm", "colleagues_norm"),
     Aside(
         "transformer", "my_positions", "you have found it", "decoder_block", "colleagues_block",
-        "config, torch.arange(x.shape[1]), attend", "config, positions, attend",
+        (("config, torch.arange(x.shape[1]), attend", "config, positions, attend"),), named=("positions",),
     ),
     Aside("transformer", "colleagues_block", "mended: "),
     Aside("transformer", "my_counts", "the sentence is refuted"),
@@ -79,12 +85,12 @@ ASIDES = [
     Aside("samplers", "my_row", "you have found it", "draw", "colleagues_draw"),
     Aside("samplers", "race", "right: every row"),
     Aside("steering", "my_logits", "you have found it", "apply_repetition_penalty", "colleagues_penalty"),
-    Aside("steering", "my_said", "you have found it"),
+    Aside("steering", "my_said", "you have found it", edits=(("counts[said] += 1", "counts += said.bincount(minlength=6)"),)),
     Aside("steering", "my_presence", "refuted:"),
     Aside("steering", "date_goes_on", "right: every beginning"),
     Aside("steering", "json_goes_on", "right: JSON"),
     Aside("generation", "my_sentence", "refuted:"),
-    Aside("generation", "my_prompts", "you have found it"),
+    Aside("generation", "my_prompts", "you have found it", edits=(("(made[:, -1] == eos).all()", "(made == eos).any(dim=1).all()"),)),
     Aside("generation", "colleagues_done", "mended: "),
     Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
     Aside("generation", "generate_each", "right: every row"),
@@ -97,50 +103,96 @@ ASIDES = [
     Aside("costs", "my_tokens", "the sentence is refuted"),
     Aside(
         "costs", "my_heads", "you have found it", "kv_cache_bytes", "colleagues_bytes",
-        "config.hidden_size", "config.num_key_value_heads * config.head_dim",
+        (("config.hidden_size", "config.num_key_value_heads * config.head_dim"),),
     ),
     Aside("costs", "my_bet", "holds, to a tenth"),
     Aside("costs", "from_card", "right for every card and place"),
     Aside("kv_cache", "my_calls", "you have found it", "KVCache", "ColleaguesCache"),
-    Aside("kv_cache", "my_chunks", "you have found it"),
+    Aside("kv_cache", "my_chunks", "you have found it", edits=(("< stored[:, None]", "<= torch.arange(9)[:, None]"),)),
     Aside("kv_cache", "my_bet", "your bet holds"),
     Aside("kv_cache", "my_flops", "the sentence is refuted"),
     Aside("kv_cache", "RingCache", "right, in a ring of slots"),
     Aside(
         "batching", "my_rows", "you have found it", "left_pad", "colleagues_pad",
-        "(ids == pad_id).long().cumprod(dim=1).sum(dim=1)", "ids.shape[1] - torch.tensor([len(prompt) for prompt in prompts])",
+        (("(ids == pad_id).long().cumprod(dim=1).sum(dim=1)", "ids.shape[1] - torch.tensor([len(prompt) for prompt in prompts])"),),
     ),
     Aside(
         "batching", "my_prompts", "you have found it", "decode_batch", "colleagues_decode",
-        "mask = None  # all", "_, mask = positions_and_mask(num_pad, cache.length, 1)  # all",
+        (("mask = None  # all", "_, mask = positions_and_mask(num_pad, cache.length, 1)  # all"),),
     ),
     Aside("batching", "my_lengths", "the sentence is refuted"),
     Aside("batching", "sorted_batches", "right, with the fewest slots"),
-    Aside("flash_attention", "my_scores", "you have found it", "absorb", "colleagues_absorb"),
+    Aside(
+        "flash_attention", "my_scores", "you have found it", "absorb", "colleagues_absorb",
+        (
+            ("top = scores.max(dim=-1).values\n", """\
+m = torch.maximum(state.m, scores.max(dim=-1).values)
+    top = m.masked_fill(m == -torch.inf, 0.0)
+"""),
+            ("State(top, ", "State(m, "),
+        ),
+        sound="- the same\nmended: ",
+    ),
     Aside("flash_attention", "colleagues_absorb", "all 600 rows come out right"),
     Aside("flash_attention", "my_flops", "the sentence is refuted"),
     Aside("paging", "my_tokens", "the sentence is refuted"),
-    Aside("paging", "my_story", "you have found it"),
+    Aside(
+        "paging", "my_story", "you have found it",
+        edits=(("self.blocks[-1] = pairs[-1][1]\n", """\
+self.blocks[-1] = pairs[-1][1]
+                else:
+                    self.pool.forget(self.blocks[-1])
+"""),),
+        named=("else:", "forget"), sound="every name leads to its own tokens",
+    ),
     Aside("paging", "mended_grow", "all 100 stories come out right"),
     Aside("continuous_batching", "my_gaps", "the sentence is refuted"),
-    Aside("continuous_batching", "my_case", "you have found it"),
+    Aside(
+        "continuous_batching", "my_case", "you have found it",
+        edits=(
+            ("others = [other for other in scheduler.running if other is not row]", "others = [scheduler.running[-1]]"),
+            ("                plan.preempted.append(others[-1])\n", """\
+                plan.preempted.append(others[-1])
+                if row not in scheduler.running:
+                    break
+            if row not in scheduler.running:
+                break
+"""),
+        ),
+        named=("others = [scheduler.running[-1]]",), sound="and all have ended",
+    ),
     Aside("continuous_batching", "mended_feed", "all 300 cases come out as"),
     Aside("speculative", "my_guesses", "the sentence is refuted"),
     Aside("speculative", "my_draft", "the sentence is refuted"),
+    Aside(
+        "speculative", "my_p", "you have found it", edits=(("torch.tensor([[u]]", "torch.tensor([[v]]"),), named=("[[v]]",),
+        sound="- p, as far as the grid can tell\nmended: ",
+    ),
     Aside("speculative", "colleagues_verify", "mended:"),
     Aside("quantization", "my_probs", "the sentences are refuted"),
-    Aside("quantization", "my_q", "you have found it"),
+    Aside(
+        "quantization", "my_q", "you have found it", edits=(("sum(dtype=torch.int16)", "sum(dtype=torch.int32)"),), named=("torch.int32",),
+        sound="the same\n",
+    ),
     Aside("quantization", "colleagues_dot", "mended:"),
     Aside("parallel", "my_numbers", "the sentence is refuted"),
     Aside("parallel", "my_wire", "the sentence is refuted"),
-    Aside("parallel", "my_logits", "you have found it"),
+    Aside(
+        "parallel", "my_logits", "you have found it",
+        edits=(("probability, token = logits.softmax(dim=0).max(dim=0)", "probability, token = logits.max(dim=0)"),),
+        named=("probability, token = logits.max(dim=0)",), sound="mended: right here",
+    ),
     Aside("parallel", "colleagues_choice", "mended:"),
     Aside("serving", "my_cut", "the sentence is refuted"),
     Aside("serving", "my_text", "the sentence is refuted"),
-    Aside("serving", "my_readers", "you have found it"),
+    Aside(
+        "serving", "my_readers", "you have found it",
+        edits=(("if len(self.queues) >= self.core.max_running + self.may_wait:", "if self.core.num_waiting >= self.may_wait:"),),
+        named=("if self.core.num_waiting >= self.may_wait:",), sound="mended: ",
+    ),
     Aside("serving", "ColleaguesEngine", "mended:"),
 ]  # fmt: skip
-BUGS = [aside for aside in ASIDES if aside.exercise]
+BUGS = [aside for aside in ASIDES if aside.found == "you have found it"]
 
 
 @functools.cache
@@ -162,10 +214,15 @@ def cell_of(aside: Aside) -> tuple[str, ast.stmt]:
     for cell in lesson(find_day(aside.topic)).cells:
         if cell.role == "demo":
             for node in ast.parse(cell.source).body:
-                named = getattr(node, "name", None) or next((t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)), None)
-                if named == aside.name:
+                if getattr(node, "name", None) == aside.name or aside.name in named_first(node):
                     return cell.source, node
     raise AssertionError(f"no cell of {aside.topic} gives {aside.name} a value")
+
+
+def named_first(node: ast.stmt) -> set[str]:
+    """Return the name that an assignment gives a value, the first one of several."""
+    targets = [t.elts[0] if isinstance(t, ast.Tuple) else t for t in getattr(node, "targets", [])]
+    return {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 def with_answer(aside: Aside, answer: str | None) -> str:
@@ -217,9 +274,11 @@ def defines(node: ast.stmt) -> bool:
 
 def mended(aside: Aside, source: str) -> str:
     """The cell with the repair in place of the bug."""
-    if aside.bug:
-        assert source.count(aside.bug) == 1
-        return source.replace(aside.bug, aside.repair)
+    for wrong, right in aside.edits:
+        assert source.count(wrong) == 1
+        source = source.replace(wrong, right)
+    if aside.edits:
+        return source
     node = next(node for node in ast.parse(source).body if getattr(node, "name", None) == aside.colleague)
     lines = source.split("\n")
     return "\n".join([*lines[: node.lineno - 1], f"{aside.colleague} = {aside.exercise}", *lines[node.end_lineno :]])
@@ -261,12 +320,21 @@ def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.Captur
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
 def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
-    for found, each in ANSWERS:
-        if found == aside and each.right:
-            assert aside.found not in said_by(aside, mended(aside, with_answer(aside, each.text)), capsys), each.name
+    for answer in [None, *(each.text for found, each in ANSWERS if found == aside and each.right)]:
+        said = said_by(aside, mended(aside, with_answer(aside, answer)), capsys)
+        assert aside.found not in said, answer
+        assert aside.sound in said, answer
 
 
-@pytest.mark.parametrize("aside", BUGS, ids=str)
+@pytest.mark.parametrize("aside", [aside for aside in BUGS if aside.named], ids=str)
+def test_the_lesson_names_the_line_that_mends_the_bug(aside: Aside) -> None:
+    _, _, after = find_day(aside.topic).lesson_path.read_text(encoding="utf-8").partition(cell_of(aside)[0].strip())
+    for code in aside.named:
+        assert any(code in right for _, right in aside.edits)
+        assert f"`{code}`" in after.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("aside", [aside for aside in BUGS if aside.exercise], ids=str)
 def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
     for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
         namespace = names_of(aside.topic) | {"__name__": __name__}
@@ -290,7 +358,7 @@ ANYTHING = [
     *NOTHING, "range(4)", "[10**30] * 3", "[-1, -2]", "[0] * 8", "[float('nan')] * 8", "torch.tensor(3)", "torch.tensor([1.0, 2.0])",
     "[[1, 2], [3]]",
 ]  # fmt: skip
-VALUES = [aside for aside in ASIDES if isinstance(cell_of(aside)[1], ast.Assign)]
+VALUES = [aside for aside in ASIDES if isinstance(node := cell_of(aside)[1], ast.Assign) and isinstance(node.targets[0], ast.Name)]
 
 
 @pytest.mark.parametrize("aside", VALUES, ids=str)

@@ -20,6 +20,7 @@ from course.kit import WeightsOnly, load_blocks, load_model, paths, plots
 from solutions.quantization import kl_divergence, perplexity, quantize_absmax, quantize_affine
 
 from ..support.demo_cells import DemoCells, earlier, public
+from ..support.passages import assert_said
 
 DAY = find_day("quantization")
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["quantization"]
@@ -112,9 +113,7 @@ def test_the_lesson_quotes_them() -> None:
         "2.13 to 3.88 times as many tokens a second": "Decode over llama.cpp: 2.13 to 3.88" in BENCHMARK,
         "KL to float32 of 0.0000008 nats where llama.cpp has 0.00437": "ours 0.0000008, llama.cpp 0.00437 nats" in BENCHMARK,
     }  # fmt: skip
-    for text, right in quoted.items():
-        assert text in LESSON, f"the lesson does not say {text}"
-        assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+    assert_said(LESSON, quoted)
 
 
 def test_a_row_uses_more_marks_where_fewer_share_them(capsys) -> None:
@@ -187,20 +186,6 @@ def test_the_model_in_fewer_bits_is_a_good_draft(capsys) -> None:
     assert [alpha for alpha, *_ in rows] == [0.61, 0.86, 0.94]
     assert [gain for *_, gain in rows] == sorted(gain for *_, gain in rows)
     assert all(gain > 1 for *_, gain in rows)
-
-
-MY_X, MY_Q = "my_x = torch.arange(32) - 15.5\n", "my_q = torch.arange(32) % 16\n"
-
-
-@pytest.mark.parametrize(("x", "q", "found"), [
-    ("torch.arange(32) - 15.5", "torch.arange(32) % 16", False), ("torch.ones(32)", "torch.full((32,), 15)", True),
-    ("-torch.ones(32)", "torch.full((32,), 15)", True), ("torch.ones(32)", "torch.full((32,), 8)", False),
-    ("torch.randn(32, generator=torch.Generator().manual_seed(0))", "torch.full((32,), 15)", False),
-])  # fmt: skip
-def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(x: str, q: str, found: bool, capsys) -> None:
-    change = (MY_X, f"my_x = {x}\n"), (MY_Q, f"my_q = {q}\n")
-    assert ("you have found it" in run_cell("def colleagues_dot", capsys, *change)) == found
-    assert "the same" in run_cell("def colleagues_dot", capsys, *change, ("sum(dtype=torch.int16)", "sum(dtype=torch.int32)"))
 
 
 CLOSER = """    low, high = x.aminmax(dim=-1, keepdim=True)

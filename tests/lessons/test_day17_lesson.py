@@ -30,6 +30,7 @@ from solutions.parallel import (
 
 from ..kit.test_steppers import all_reduced
 from ..support.demo_cells import DemoCells, earlier, public
+from ..support.passages import assert_said
 
 DAY = find_day("parallel")
 LESSON = DAY.lesson_path.read_text(encoding="utf-8")
@@ -150,9 +151,7 @@ def test_the_lesson_quotes_them() -> None:
         "nearly half of their time is spent on the wire": 0.45 < 1 - one / 8 / step(NVLINK) < 0.5,
         "3 / 15 = 20 %": math.isclose(pipeline_bubble(4, 12), 0.2),
     }  # fmt: skip
-    for text, right in quoted.items():
-        assert text in LESSON, f"the lesson does not say {text}"
-        assert all(right if isinstance(right, tuple) else (right,)), f"{text} is wrong"
+    assert_said(LESSON, quoted)
 
 
 def test_what_is_given_is_the_references() -> None:
@@ -256,21 +255,6 @@ def test_three_processes_say_paris_together(capsys) -> None:
     assert "each process holds 179,447,040 of 538,060,032 bytes" in said
     for rank in range(3):
         assert f"rank {rank} says: The capital of France is Paris.\n" in said
-
-
-MY_LOGITS = "my_logits = [1.0, 3.0, 0.0, 2.0, 2.5, 1.5]\n"
-MENDED = "logits.softmax(dim=0).max(dim=0)", "logits.max(dim=0)"
-
-
-@pytest.mark.parametrize(("logits", "found"), [
-    ("[1.0, 3.0, 0.0, 2.0, 2.5, 1.5]", False), ("[3.0, 2.9, 2.9, 2.0, -5.0, -5.0]", True), ("[0.0, 0.0, 0.0, -1.0, -9.0, -9.0]", True),
-    ("[3.0, 0.0, 0.0, 2.0, 0.0, 0.0]", False),
-])  # fmt: skip
-def test_the_bug_is_found_where_it_is_and_the_named_line_mends_it(logits: str, found: bool, capsys) -> None:
-    change = MY_LOGITS, f"my_logits = {logits}\n"
-    assert ("you have found it" in run_cell("def colleagues_choice", capsys, change)) == found
-    assert "you have found it" not in run_cell("def colleagues_choice", capsys, change, MENDED)
-    assert "probability, token = logits.max(dim=0)" in LESSON
 
 
 def test_how_sure_each_rank_of_the_bug_is() -> None:

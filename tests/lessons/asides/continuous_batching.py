@@ -212,6 +212,11 @@ my_case = [(5, 5), (8, 5)], 20
 my_case = [(10, 5), (1, 5)], 4
 
 
+# %% wrong_the_older_asks
+# WRONG: the older one needs its block while the younger has room
+my_case = [(1, 8), (4, 8)], 5
+
+
 # %% wrong_alone
 # WRONG: one request
 my_case = [(8, 5)], 3

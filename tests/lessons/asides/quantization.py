@@ -247,6 +247,12 @@ my_x = [1] * 17 + [0] * 15
 my_q = [15] * 32
 
 
+# %% wrong_half_of_15
+# WRONG: q too small for the sum to be too large
+my_x = torch.ones(32)
+my_q = torch.full((32,), 8)
+
+
 # %% wrong_random
 # WRONG: random x
 my_x = torch.randn(32, generator=torch.Generator().manual_seed(0))

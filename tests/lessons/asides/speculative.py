@@ -1,3 +1,57 @@
+# === my_p
+# Lists (my_q with them) for which a random number that is used twice shows. How they are judged: tests/lessons/test_asides.py.
+
+
+# %% right_the_lessons
+# RIGHT: four tokens, the other way round
+my_p, my_q = [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]
+
+
+# %% right_certain_draft
+# RIGHT: a draft that is certain, and two tokens in the residual
+my_p, my_q = [0.3, 0.3, 0.4], [0.0, 0.0, 1.0]
+
+
+# %% right_tensors
+# RIGHT: tensors that do not sum to 1
+my_p, my_q = torch.tensor([4, 3, 2, 1]), torch.tensor([1, 2, 3, 4])
+
+
+# %% wrong_as_released
+# WRONG: the cell's own, one token in the residual
+my_p, my_q = [0.5, 0.3, 0.2], [0.2, 0.5, 0.3]
+
+
+# %% wrong_two_tokens
+# WRONG: of two tokens only one can be in the residual
+my_p, my_q = [0.5, 0.5], [0.9, 0.1]
+
+
+# %% wrong_one_in_the_residual
+# WRONG: one token in the residual again
+my_p, my_q = [0.25, 0.25, 0.5], [0.5, 0.5, 0.0]
+
+
+# %% wrong_the_same
+# WRONG: no guess is refused
+my_p, my_q = [0.4, 0.3, 0.2, 0.1], [0.4, 0.3, 0.2, 0.1]
+
+
+# %% wrong_two_lengths
+# WRONG: lists of two lengths
+my_p, my_q = [0.4, 0.3, 0.3], [0.1, 0.9]
+
+
+# %% wrong_zeros
+# WRONG: nothing to divide by
+my_p, my_q = [0, 0, 0], [1, 1, 1]
+
+
+# %% wrong_none
+# WRONG: nothing
+my_p, my_q = None, None
+
+
 # === colleagues_verify
 # Repairs of the day's bug, a random number that is used twice; and lists that are none. How they are judged: tests/lessons/test_asides.py.
 
