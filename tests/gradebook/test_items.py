@@ -120,18 +120,23 @@ def delete(cell: Notebook, notebook: Notebook) -> None:
     notebook["cells"].remove(cell)
 
 
-@pytest.mark.parametrize("change", [retype, delete])
-def test_an_exercise_without_a_code_cell_is_counted_apart(tmp_path, change):
+def empty(cell: Notebook, notebook: Notebook) -> None:
+    cell["source"] = "# later\n"
+
+
+@pytest.mark.parametrize(("change", "reason"), [(retype, NO_CELL), (delete, NO_CELL), (empty, NOT_WRITTEN)])
+def test_an_exercise_without_a_code_cell_is_counted_apart(tmp_path, change, reason):
     notebook = solved()
     change(next(cell for cell in cells_of(notebook, "exercise") if cell["metadata"]["course"]["exercise"] == "softmax"), notebook)
     record = graded(tmp_path, notebook)
     results = ClassResults((DAY,), (Result(record, Person("ada"), tuple(ExerciseResult(e, 0.0, 0.0, w) for e, w in EXERCISES.items())),))
     rows = {row["exercise"]: row for row in csv.DictReader(io.StringIO(items.items_csv(results).decode()))}
     counts = ("submissions", "not_begun", "cell_missing", "cell_not_run", "tried", "failed_by")
-    assert [rows["softmax"][each] for each in counts] == ["1", "0", "1", "0", "0", ""]
+    assert [rows["softmax"][each] for each in counts] == ["1", *(("0", "1") if reason == NO_CELL else ("1", "0")), "0", "0", ""]
     assert [rows["log_softmax"][each] for each in counts] == ["1", "0", "0", "0", "1", ""]
     found = report.day_report(DAY, results.results)
-    assert {(e.exercise, e.not_written, e.no_cell) for e in found.exercises} == {(e, 0, e == "softmax") for e in EXERCISES}
+    untried = {e.exercise: (e.not_written, e.no_cell) for e in found.exercises}
+    assert untried == dict.fromkeys(EXERCISES, (0, 0)) | {"softmax": (reason == NOT_WRITTEN, reason == NO_CELL)}
     assert not found.checks
 
 

@@ -130,6 +130,11 @@ def test_blanks_around_the_names_of_columns_do_not_count(tmp_path):
     assert people(tmp_path) == {"ada": ("101", "Ada", "a@x.org")}
 
 
+def test_a_roster_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CourseError, match=r"^there is no file .*mine\.csv: give the path of a roster$"):
+        find_roster(tmp_path, tmp_path / "mine.csv")
+
+
 def test_a_first_line_that_is_no_csv_is_one_line(tmp_path):
     (tmp_path / "roster.csv").write_text("id," + "x" * 200_000 + "\nada,1\n", encoding="utf-8")
     with pytest.raises(CourseError, match=r"cannot be read as a roster \(field larger than field limit"):

@@ -187,6 +187,8 @@ def _table(path: Path) -> tuple[list[str], list[dict[Any, Any]]]:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise CourseError(f"there is no file {path}: give the path of a roster") from None
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"{path} cannot be read as a roster ({type(error).__name__}): save it as a CSV in UTF-8") from None
 

@@ -90,7 +90,10 @@ def why_untried(verdicts: Sequence[Verdict]) -> str:
         return ""
     if any((v.cause or "").lower().startswith(NO_CELL) for v in verdicts):
         return NO_CELL
-    return NOT_RUN if any(v.message.startswith(NOT_RUN) for v in verdicts) else ""
+    if any(v.message.startswith(NOT_RUN) for v in verdicts):
+        return NOT_RUN
+    undefined = f"NameError: name {verdicts[0].exercise!r} is not defined"  # its cell is there and was emptied
+    return NOT_WRITTEN if any(undefined in v.message for v in verdicts) else ""
 
 
 def item_lines(read: Sequence[Result]) -> list[ItemLine]:
