@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from course.kit.serving import SamplingParams, TokenOutput
+from course.kit.serving.extras import Extras
 from solutions.engine.backend import Choice
 from solutions.engine.sampling import as_row, token_logprobs
 from solutions.engine.sequence import Request
@@ -28,8 +29,8 @@ class EngineCore:
     to that step: additions and aborts are recorded, and take effect when it has ended. An answer depends on its prompt, its parameters and
     its seed, and not on the other requests in the batch.
 
-    salts: {id of a request that is about to be added: its salt}; requests with different salts do not share the cache. num_cached_tokens:
-    how many tokens of the prompts read so far were found in memory.
+    extras: {id of a request that is about to be added: its settings besides SamplingParams}. num_cached_tokens: how many tokens of the
+    prompts read so far were found in memory.
     """
 
     def __init__(self, chosen: Choice, *, threads: int) -> None:
@@ -40,7 +41,7 @@ class EngineCore:
         self._asked: dict[str, SamplingParams] = {}
         self._arriving: list[str] = []
         self._leaving: list[str] = []
-        self.salts: dict[str, bytes] = {}
+        self.extras: dict[str, Extras] = {}
         self.num_cached_tokens = 0
         self._step: asyncio.Future[list[tuple[NewToken, TokenOutput]]] | None = None
         # torch counts its threads for each thread that computes
@@ -73,6 +74,7 @@ class EngineCore:
         longest, room = len(prompt_ids) + params.max_tokens - 1, self.chosen.max_len  # the last token is said, and not read
         if not prompt_ids or params.max_tokens < 1 or longest > room:
             raise ValueError(f"{len(prompt_ids)} tokens of prompt and {params.max_tokens} of answer: the engine reads 1 to {room}")
+        extras = self.extras.pop(request_id, Extras())
         generator = torch.Generator(self.chosen.device)
         generator.seed() if params.seed is None else generator.manual_seed(params.seed)
         request = Request(
@@ -82,7 +84,13 @@ class EngineCore:
             temperature=params.temperature if params.temperature >= COLDEST else 0.0,
             top_p=params.top_p if params.top_p < 1 else None,
             generator=generator,
-            salt=self.salts.pop(request_id, b""),
+            top_k=extras.top_k,
+            min_p=extras.min_p or None,
+            repetition_penalty=extras.repetition_penalty,
+            presence_penalty=extras.presence_penalty,
+            frequency_penalty=extras.frequency_penalty,
+            logit_bias=extras.logit_bias,
+            salt=extras.salt,
         )
         self._requests[request_id], self._ids[request], self._asked[request_id] = request, request_id, params
         self._arriving.append(request_id)

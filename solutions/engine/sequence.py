@@ -24,7 +24,8 @@ class Request(continuous_batching.Request):
 
     temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device, and belongs to this request
     alone. The answer is then the same as if the request were served by itself. min_p and the penalties are those of Day 6: the repetition
-    penalty looks at prompt and answer, presence and frequency at the answer. Raises ValueError as the samplers do.
+    penalty looks at prompt and answer, presence and frequency at the answer. logit_bias: (token, added to its logit before all of these).
+    Raises ValueError as the samplers do.
     """
 
     temperature: float = field(default=0.0, kw_only=True)
@@ -35,6 +36,7 @@ class Request(continuous_batching.Request):
     repetition_penalty: float = field(default=1.0, kw_only=True)
     presence_penalty: float = field(default=0.0, kw_only=True)
     frequency_penalty: float = field(default=0.0, kw_only=True)
+    logit_bias: tuple[tuple[int, float], ...] = field(default=(), kw_only=True)
     salt: bytes = field(default=b"", kw_only=True)  # blocks of the cache are shared with requests of the same salt
     block_keys: list[bytes] = field(default_factory=list, init=False, repr=False)  # of the whole blocks named so far: a text only grows
     num_cached: int | None = field(default=None, init=False, repr=False)  # tokens that lay in memory when it was first let in
@@ -51,11 +53,16 @@ class Request(continuous_batching.Request):
     @property
     def is_argmax(self) -> bool:
         """Return True if the next token is the argmax of the model's own logits."""
-        return self.temperature == 0 and self.repetition_penalty == 1 and self.presence_penalty == self.frequency_penalty == 0
+        unchanged = self.repetition_penalty == 1 and self.presence_penalty == self.frequency_penalty == 0 and not self.logit_bias
+        return self.temperature == 0 and unchanged
 
     def next_token(self, logits: Tensor) -> int:
-        """Draw a token by this request's settings: penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
+        """Draw a token by this request's settings: bias, penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
         row = as_row(logits)
+        if self.logit_bias:
+            row = row.copy()
+            for token, bias in self.logit_bias:
+                row[token] += bias
         if self.repetition_penalty != 1:
             row = self._changed(row, self.tokens, lambda some, ids: apply_repetition_penalty(some, ids, self.repetition_penalty))
         if self.presence_penalty or self.frequency_penalty:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -224,14 +226,21 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"messages": CALL}, "messages[0].tool_calls", "unsupported_parameter"),
     ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools", "unsupported_parameter"),
     ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
-    ({"presence_penalty": 0.5}, "presence_penalty", "unsupported_parameter"),
-    ({"logit_bias": {"5": 100}}, "logit_bias", "unsupported_parameter"),
+    ({"presence_penalty": 2.01}, "presence_penalty", None),
+    ({"frequency_penalty": -3}, "frequency_penalty", None),
+    *[({"logit_bias": bias}, "logit_bias", None) for bias in ({"5": 101}, {"-5": 1}, {"99999": 1}, {"5": True}, {"\u0665": 1}, {"5": "1"})],
     *[
         ({"extra_body": {name: value}}, name, "unsupported_parameter")
         for name, value in {
-            "top_k": 40, "min_p": 0.1, "repetition_penalty": 1.2, "ignore_eos": True, "stop_token_ids": [2], "grammar": "root ::= x",
-            "structured_outputs": {}, "unheard_of": 1,
+            "ignore_eos": True, "stop_token_ids": [2], "grammar": "root ::= x", "structured_outputs": {}, "unheard_of": 1,
         }.items()
+    ],
+    *[
+        ({"extra_body": {name: value}}, name, None)
+        for name, values in {
+            "top_k": (-2, 1.0, True, "40"), "min_p": (-0.1, 1.1, False, "0.1"), "repetition_penalty": (0, 2.1, -1, True),
+            "cache_salt": ("", 5),
+        }.items() for value in values
     ],
 ]
 
@@ -338,7 +347,76 @@ def test_only_requests_of_one_salt_share_the_cache(served, client):
     assert cached("bob") == 0
     assert cached(None) == 0
     assert cached(None) == cached("bob") > 0
-    assert served.core.salts == {}
+    assert served.core.extras == {}
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {"repetition_penalty": 1.3}, {"repetition_penalty": 0.6}, {"presence_penalty": 1.5}, {"frequency_penalty": 0.7},
+    {"presence_penalty": -2, "frequency_penalty": -0.1}, {"logit_bias": {"12": 100}}, {"logit_bias": {"33": -100, "300": 2.5}},
+    {"logit_bias": {"40": 3}, "repetition_penalty": 1.1, "frequency_penalty": 0.4},
+]  # fmt: skip
+
+
+def by_definition(text: str, new: int, settings: dict[str, Any]) -> list[int]:
+    """The greedy answer with bias and penalties, as docs/serving.md defines them, one logit after another."""
+    model = tiny()
+    prompt, said = model.tokenizer.encode(text), []
+    while len(said) < new and model.tokenizer.eos_token_id not in said:
+        logits = model(torch.tensor([prompt + said]))[0, -1].tolist()
+        for token, bias in settings.get("logit_bias", {}).items():
+            logits[int(token)] += bias
+        for token in {*prompt, *said}:
+            factor = settings.get("repetition_penalty", 1)
+            logits[token] = logits[token] / factor if logits[token] > 0 else logits[token] * factor
+        for token in set(said):
+            logits[token] -= settings.get("presence_penalty", 0) + settings.get("frequency_penalty", 0) * said.count(token)
+        said.append(max(range(len(logits)), key=logits.__getitem__))
+    return said
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=repr)
+def test_bias_and_penalties_do_what_their_definitions_say(client, settings):
+    text, new = TEXT, 24
+    want = by_definition(text, new, settings)
+    given = complete(client, prompt=text, max_tokens=new, extra_body=settings)
+    assert given.choices[0].text == tiny().tokenizer.decode([token for token in want if token != tiny().tokenizer.eos_token_id])
+    assert given.usage.completion_tokens == len(want)
+
+
+def test_no_two_of_these_settings_are_one():
+    said = [tuple(by_definition(TEXT, 24, settings)) for settings in ({}, *SETTINGS)]
+    assert len(set(said)) == len(said)
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 1}, {"min_p": 1}, {"min_p": 1.0, "top_k": 50}])
+def test_a_filter_that_leaves_one_token_gives_the_greedy_answer(client, settings):
+    greedy = complete(client).choices[0].text
+    for seed in range(3):
+        assert complete(client, temperature=2, seed=seed, extra_body=settings).choices[0].text == greedy
+
+
+def test_top_k_and_min_p_leave_the_most_probable_tokens_only(client):
+    hot = {"temperature": 2, "max_tokens": 60, "logprobs": 5}
+    free = complete(client, seed=1, **hot).choices[0].logprobs
+    for settings, holds in (
+        ({"top_k": 3}, lambda logprob, best: logprob >= sorted(best.values())[-3]),
+        ({"min_p": 0.5}, lambda logprob, best: (logprob - max(best.values())) / 2 >= math.log(0.5) - 1e-6),  # at temperature 2
+    ):
+        kept = complete(client, seed=1, extra_body=settings, **hot).choices[0].logprobs
+        pairs = list(zip(kept.token_logprobs, kept.top_logprobs, strict=True))
+        assert len(pairs) > 20
+        assert all(holds(*pair) for pair in pairs)
+        assert not all(holds(*pair) for pair in zip(free.token_logprobs, free.top_logprobs, strict=True))
+
+
+def test_settings_are_those_of_one_request(served, client):
+    plain = complete(client).choices[0].text
+    with ThreadPoolExecutor(4) as people:
+        bodies = [{"logit_bias": {"12": 100}}, {}, {"repetition_penalty": 1.3}, {}]
+        said = list(people.map(lambda body: complete(served.client(), extra_body=body).choices[0].text, bodies))
+    assert said[1] == said[3] == plain
+    assert len({*said}) == 3
+    assert served.core.extras == {}
 
 
 def test_a_salt_that_is_none_is_refused(client):

@@ -25,15 +25,9 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
     "audio": (),
-    "logit_bias": ({},),
-    "frequency_penalty": (0,),
-    "presence_penalty": (0,),
     "best_of": (1,),
     "echo": (False,),
     "suffix": ("",),
-    "top_k": (-1, 0),
-    "min_p": (0,),
-    "repetition_penalty": (1,),
     "ignore_eos": (False,),
     "stop_token_ids": ([],),
 }
@@ -43,7 +37,8 @@ Each has the values that ask for nothing.
 """
 READ = frozenset({
     "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
-    "top_logprobs", "stream", "stream_options", "cache_salt",
+    "top_logprobs", "stream", "stream_options", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+    "logit_bias", "cache_salt",
 })  # fmt: skip
 NO_MATTER = frozenset({
     "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
@@ -93,21 +88,6 @@ def check_fields(body: dict[str, Any], model: str) -> None:
     for name, value in body.items():
         if value is not None and name not in READ and name not in NOT_DONE and name not in NO_MATTER:
             raise RequestError(f"{name!r:.80} is not supported", param=f"{name:.80}", code="unsupported_parameter")
-
-
-def cache_salt(body: dict[str, Any], knows: bool) -> bytes:
-    """Return the salt of a request, as vLLM has it: only requests with the same one share the cache. b"" for none.
-
-    knows: True if the core has salts. Raises RequestError.
-    """
-    salt = body.get("cache_salt")
-    if salt is None:
-        return b""
-    if not knows:
-        raise RequestError("cache_salt is not supported", param="cache_salt", code="unsupported_parameter")
-    if not isinstance(salt, str) or not salt:
-        raise RequestError(f"cache_salt must be a text, and not empty, got {salt!r:.60}", param="cache_salt")
-    return unicode(salt, "cache_salt").encode()
 
 
 def unknown_model(asked: Any, model: str) -> RequestError:

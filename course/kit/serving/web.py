@@ -28,10 +28,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..models.tokenizer import Tokenizer
 from .core import Core
+from .extras import Extras, read_extras
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
-from .requests import cache_salt, check_fields, prompt_ids, read_body, unknown_model
+from .requests import check_fields, prompt_ids, read_body, unknown_model
 from .shapes import Answer
 
 PAGE = Path(__file__).with_name("chat.html")
@@ -217,12 +218,14 @@ class Server:
             render_chat=parts.render_chat,
         )  # fmt: skip
         params = parts.parse_params(body, chat=chat, room=served.max_len - len(ids))
-        salt = cache_salt(body, hasattr(self.core, "salts"))
+        extras = read_extras(body, served.vocab_size)
+        if extras != Extras() and not hasattr(self.core, "extras"):
+            raise without_extras(extras)
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
         answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
         stream = parts.TextStream(served.tokenizer, params)
-        if salt:
-            self.core.salts[name] = salt  # type: ignore[attr-defined]
+        if extras != Extras():
+            self.core.extras[name] = extras  # type: ignore[attr-defined]
         reading = Reading(self.engine.generate(name, ids, params), stream, self.metrics, started)
         try:
             await unless_client_leaves(request.receive, reading.begin())
@@ -238,8 +241,15 @@ class Server:
             await reading.close()
             raise
         finally:
-            getattr(self.core, "salts", {}).pop(name, None)  # of a request that the engine did not take
+            getattr(self.core, "extras", {}).pop(name, None)  # of a request that the engine did not take
         return JSONResponse(answer.whole(pieces))
+
+
+def without_extras(extras: Extras) -> RequestError:
+    """Return the refusal of a core that has none of these settings."""
+    name = next(name for name, value in vars(extras).items() if value != getattr(Extras(), name))
+    param = "cache_salt" if name == "salt" else name
+    return RequestError(f"{param} is not supported", param=param, code="unsupported_parameter")
 
 
 async def _all(reading: Reading) -> list[Any]:

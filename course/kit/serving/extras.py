@@ -1,0 +1,94 @@
+"""The settings of an answer that OpenAI's API does not have, or that Day 18's `SamplingParams` leave out: read from a request's JSON.
+
+Names, ranges and values that switch a setting off are those of vLLM and llama.cpp's server.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .messages import RequestError
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Settings with their defaults, which change nothing.
+
+    top_k: the most probable k tokens; None: all. min_p: tokens with at least this share of the most probable one's probability.
+    repetition_penalty divides positive logits of the prompt's and the answer's tokens, and multiplies negative ones; presence_penalty is
+    subtracted from the logits of the answer's tokens, frequency_penalty for each time that they occur. logit_bias: (token, added to its
+    logit), sorted by token. salt: only requests with the same one share the cache of prompts.
+    """
+
+    top_k: int | None = None
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    salt: bytes = b""
+
+
+def read_extras(body: dict[str, Any], vocab_size: int) -> Extras:
+    """Return the extras of a request; a missing or null field has its default. Raises RequestError with the field that is at fault."""
+    return Extras(
+        top_k=_top_k(body.get("top_k")),
+        min_p=_number(body, "min_p", 0.0, "from 0 to 1", lambda x: 0 <= x <= 1),
+        repetition_penalty=_number(body, "repetition_penalty", 1.0, "above 0 and at most 2", lambda x: 0 < x <= 2),
+        presence_penalty=_number(body, "presence_penalty", 0.0, "from -2 to 2", lambda x: -2 <= x <= 2),
+        frequency_penalty=_number(body, "frequency_penalty", 0.0, "from -2 to 2", lambda x: -2 <= x <= 2),
+        logit_bias=_bias(body.get("logit_bias"), vocab_size),
+        salt=_salt(body.get("cache_salt")),
+    )
+
+
+def _top_k(value: Any) -> int | None:
+    if value is None or (_is_int(value) and value in (-1, 0)):
+        return None
+    if not _is_int(value) or value < 1:
+        raise RequestError(f"top_k must be a whole number of 1 or more, or -1 or 0 for all tokens, got {value!r:.60}", param="top_k")
+    return int(value)
+
+
+def _number(body: dict[str, Any], name: str, default: float, range_: str, valid: Callable[[float], bool]) -> float:
+    value = body.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not valid(value):
+        raise RequestError(f"{name} must be a number {range_}, got {value!r:.60}", param=name)
+    return float(value)
+
+
+def _bias(value: Any, vocab_size: int) -> tuple[tuple[int, float], ...]:
+    """Return {token id, as JSON's text: bias from -100 to 100} as pairs."""
+    if value is None:
+        return ()
+    if not isinstance(value, dict):
+        raise RequestError(f"logit_bias must be an object of token ids and biases, got {value!r:.60}", param="logit_bias")
+    pairs = {}
+    for token, bias in value.items():
+        if not (token.isascii() and token.isdecimal() and len(token) < 10 and int(token) < vocab_size):
+            message = f"logit_bias: token {token!r:.60} is none of this model's: they are 0 to {vocab_size - 1}"
+            raise RequestError(message, param="logit_bias")
+        if isinstance(bias, bool) or not isinstance(bias, int | float) or not -100 <= bias <= 100:
+            raise RequestError(f"logit_bias of token {token} must be a number from -100 to 100, got {bias!r:.60}", param="logit_bias")
+        pairs[int(token)] = float(bias)
+    return tuple(sorted((token, bias) for token, bias in pairs.items() if bias))
+
+
+def _salt(value: Any) -> bytes:
+    if value is None:
+        return b""
+    if not isinstance(value, str) or not value:
+        raise RequestError(f"cache_salt must be a text, and not empty, got {value!r:.60}", param="cache_salt")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise RequestError("cache_salt has half of a surrogate pair, which is no character", param="cache_salt") from None
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
