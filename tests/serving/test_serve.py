@@ -419,6 +419,34 @@ def test_settings_are_those_of_one_request(served, client):
     assert served.core.extras == {}
 
 
+def test_texts_and_tokens_are_counted_as_the_answers_usage_counts_them(served, client):
+    def count(**body: Any) -> dict[str, Any]:
+        return httpx.post(f"{served.base}/tokenize", json=body).json()
+
+    ids = tiny().tokenizer.encode(TEXT)
+    room = served.server.served.max_len
+    assert count(prompt=TEXT) == count(content=TEXT) == count(prompt=ids) == {"tokens": ids, "count": len(ids), "max_model_len": room}
+    assert count(prompt=TEXT)["count"] == complete(client, max_tokens=1).usage.prompt_tokens
+    assert count(messages=ASK)["count"] == chat(client, max_tokens=1).usage.prompt_tokens
+    assert count(messages=ASK)["tokens"] == tiny().tokenizer.encode(render_chat(ASK))
+    there = httpx.post(f"{served.base}/detokenize", json={"tokens": ids}).json()
+    assert there == {"prompt": TEXT, "content": TEXT}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("tokenize", {}, "prompt"), ("tokenize", {"prompt": "a", "content": "a"}, "content"), ("tokenize", {"prompt": ""}, "prompt"),
+        ("tokenize", {"messages": [{"role": "user"}]}, "messages[0].content"), ("tokenize", {"prompt": "word " * 4000}, "prompt"),
+        ("detokenize", {}, "tokens"), ("detokenize", {"tokens": [-1]}, "tokens"), ("detokenize", {"tokens": [99_999]}, "tokens"),
+        ("detokenize", {"tokens": [True]}, "tokens"), ("detokenize", {"tokens": "12"}, "tokens"),
+    ],
+)  # fmt: skip
+def test_a_wrong_count_is_refused_in_openais_form(served, path, body, param):
+    answer = httpx.post(f"{served.base}/{path}", json=body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
 def test_a_salt_that_is_none_is_refused(client):
     for salt in ("", 5, ["a"]):
         with pytest.raises(openai.BadRequestError) as refused:

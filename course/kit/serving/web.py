@@ -125,6 +125,8 @@ class Server:
                 Route("/v1/models/{name:path}", self.model),
                 Route("/v1/chat/completions", functools.partial(self.answer, chat=True), methods=["POST"]),
                 Route("/v1/completions", functools.partial(self.answer, chat=False), methods=["POST"]),
+                Route("/tokenize", functools.partial(self.count, self.tokenized), methods=["POST"]),
+                Route("/detokenize", functools.partial(self.count, self.detokenized), methods=["POST"]),
             ],
             exception_handlers={HTTPException: no_such_route, Exception: unexpected},
             middleware=[Middleware(OnlyOwnPages, hosts=hosts)],
@@ -183,6 +185,37 @@ class Server:
 
     def _listing(self) -> dict[str, Any]:
         return {"id": self.served.name, "object": "model", "created": self.created, "owned_by": "from-prompt-to-token"}
+
+    # Tokens, without an answer
+
+    async def count(self, made: Callable[[dict[str, Any]], dict[str, Any]], request: Request) -> Response:
+        """Return what `made` makes of a request's body, in a thread: a long text would keep everybody else's tokens waiting."""
+        try:
+            return JSONResponse(await asyncio.to_thread(made, await read_body(request)))
+        except RequestError as error:
+            return refusal(error)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_LEFT)
+
+    def tokenized(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the token ids of a text (`prompt` as in vLLM, or `content` as llama.cpp has it) or of `messages`, and their number."""
+        given = [name for name in ("prompt", "content", "messages") if body.get(name) is not None]
+        if len(given) != 1:
+            raise RequestError("give one of prompt, content and messages", param=given[-1] if given else "prompt")
+        served = self.served
+        ids = prompt_ids(
+            {"prompt": body.get("content"), **body}, chat=given == ["messages"], tokenizer=served.tokenizer, vocab_size=served.vocab_size,
+            max_len=served.max_len, render_chat=self.parts.render_chat,
+        )  # fmt: skip
+        return {"tokens": ids, "count": len(ids), "max_model_len": served.max_len}
+
+    def detokenized(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the text of token ids, as `prompt` and as `content`."""
+        tokens = body.get("tokens")
+        if not isinstance(tokens, list) or not all(type(token) is int and 0 <= token < self.served.vocab_size for token in tokens):
+            raise RequestError(f"tokens must be a list of token ids, 0 to {self.served.vocab_size - 1}, got {tokens!r:.60}", param="tokens")
+        text = self.served.tokenizer.decode(tokens)
+        return {"prompt": text, "content": text}
 
     # What is answered
 
