@@ -1,4 +1,4 @@
-"""The fairness of timing checks: each of them, many times, on right versions and on slow ones, with the machine quiet and with it busy.
+"""The fairness of timing checks: each of them, many times, on correct versions and on slow ones, with the machine quiet and with it busy.
 
 python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
@@ -102,7 +102,7 @@ def once(topic: str, check: Check, source: str) -> dict[str, Any]:
 
 
 def wanted_rows(kinds: list[str], only: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield (topic, check, True for right versions)."""
+    """Yield (topic, check, True for correct versions)."""
     for day in syllabus():
         for check in load_checks(day.topic) if day.ready else ():
             if check.timing and (not only or check.name in only):
@@ -120,7 +120,7 @@ def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
 
 
 def place(row: dict[str, Any]) -> tuple[str, str, bool]:
-    """Return the sort key of a row: by day, right versions first."""
+    """Return the sort key of a row: by day, correct versions first."""
     return row["topic"] != "kv_cache", row["check"], not row["right"]
 
 

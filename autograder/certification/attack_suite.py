@@ -1,7 +1,7 @@
 """The attack suite: submissions that try to read answers, forge points, persist, do damage or reach the network.
 
 Each is graded as any submission is, from the notebook's file to the record's file. It must end within its deadline, get
-exactly the points of its honest part, leave nothing changed outside its own scratch folder, and the next right submission
+exactly the points of its honest part, leave nothing changed outside its own scratch folder, and the next correct submission
 must get full marks straight afterwards. An attack is a section of `specimens/attacks/<kind>.py`:
 
     # === read_solutions
@@ -107,7 +107,7 @@ class Attack:
 
 @dataclass
 class Result:
-    """The result of an attack. trouble: every way in which it succeeded or did harm; empty if it was held."""
+    """The result of an attack. trouble: every way in which it succeeded or did harm; empty if it was contained."""
 
     attack: str
     kind: str
@@ -185,7 +185,7 @@ class Place:
 
 @contextmanager
 def attacked_class(day: Day) -> Iterator[Place]:
-    """Yield a class of one right neighbour and one attacker, in a folder of its own that every user can read."""
+    """Yield a class of an attacker and a neighbour with correct answers, in a folder of its own that every user can read."""
     with tempfile.TemporaryDirectory(prefix="autograder-attacks-") as folder, ExitStack() as stack:
         root = Path(folder)
         root.chmod(0o755)
@@ -265,7 +265,7 @@ def code_cell(name: str, source: str) -> dict[str, Any]:
 
 
 def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result, set[str]]:
-    """Grade the attack and then a right notebook. Return its result, and the files that anybody changed meanwhile."""
+    """Grade the attack and then a correct notebook. Return its result, and the files that anybody changed meanwhile."""
     task = hand_in(attack, place)
     before, processes = snapshot(place), len(list(worker_processes()))
     memory = peak_memory()
@@ -455,5 +455,5 @@ def as_json(results: list[Result]) -> dict[str, Any]:
 
 def table(results: list[Result]) -> Iterator[tuple[str, ...]]:
     for r in results:
-        verdict = "held" if r.honest else "NOT HELD: " + "; ".join(r.trouble)
+        verdict = "contained" if r.honest else "NOT CONTAINED: " + "; ".join(r.trouble)
         yield r.attack, points_text(r.points), points_text(r.due), f"{r.seconds:.1f} s", verdict

@@ -1,4 +1,4 @@
-"""Certification of the grader: right versions of an exercise must get full marks, wrong ones must lose points.
+"""Certification of the grader: correct versions of an exercise must get full marks, incorrect ones must lose points.
 
 A specimen is a version of an exercise that states what it is:
 
@@ -73,7 +73,7 @@ class Specimen:
 
 @dataclass
 class Judgement:
-    """The result of grading a specimen over all seeds. as_due: a right one passed every time, a wrong one lost points every time."""
+    """The result of grading a specimen over all seeds. as_due: a correct one passed every time, an incorrect one lost points every time."""
 
     specimen: Specimen
     as_due: bool
@@ -161,10 +161,11 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
 
 
 def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
-    """Grade a specimen as a submission: a right one by every check of its topic, a wrong one by its exercise's.
+    """Grade a specimen as a submission: a correct one by every check of its topic, an incorrect one by its exercise's checks.
 
-    timing: by those that measure speed, else by all others. briefly: grading a wrong one stops at the first check it fails,
-    and a right one is graded by its own exercise's checks and those of exercises that use it; with timing by its own exercise's alone.
+    timing: run only the checks that measure speed; otherwise run all others. briefly: stop at the first check that an incorrect specimen
+    fails, and grade a correct one by the checks of its exercise and of the exercises that use it. With timing and briefly, only the
+    checks of its own exercise run.
     """
     selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
@@ -328,7 +329,7 @@ def judge_all(
 def in_a_notebook(
     topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
 ) -> list[Judgement]:
-    """Judge the wrong versions of a topic by all checks of their exercise except those of speed, with the notebook's seed."""
+    """Judge the incorrect versions of a topic by all checks of their exercise except those of speed, with the notebook's seed."""
     specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
     run_checks(topic, [], LocalStudent({}))
     made = []
@@ -341,7 +342,7 @@ def in_a_notebook(
 
 
 def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
-    """Return whether the checks of speed decide: the version, right or wrong, passed all others."""
+    """Return whether the speed checks have to run: the version, correct or incorrect, passed all others."""
     specimen = judgement.specimen
     if judgement.failed or (judgement.note and specimen.right):
         return False

@@ -7,8 +7,8 @@ The figures of the last release (`docs/certification.json`) name the commit at w
   the same share of every topic;
 - the others: a tenth.
 
-The second and the third are drawn, with a number that the last line names. Nothing that a commit stores is believed: the figures say
-where to begin, and an unknown commit makes everything changed.
+The specimens of the second and the third group are drawn at random; the last line of the output names the draw's number. Stored results
+are not trusted: the figures only name the commit to compare with, and if that commit is unknown, everything counts as changed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def choose(specimens: list[Specimen], commits: dict[str, str], draw: int) -> Dra
 
 
 def changed_input(topic: str, commit: str | None) -> str:
-    """Return the first input of a topic's verdicts that differs from this commit, or why there is no such commit, or ""."""
+    """Return the first input of a topic's verdicts that differs from this commit; "" if none does; a reason if there is no such commit."""
     if not commit:
         return "it never was"
     if not is_commit(commit):

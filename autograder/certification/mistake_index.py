@@ -1,6 +1,6 @@
-"""Tables by which mistakes are recognised, and the review of messages about wrong versions against their stated mistakes.
+"""Tables by which mistakes are recognised, and the review of messages about incorrect versions against their stated mistakes.
 
-`autograder certify --learn TOPIC` makes the tables of `mistakes.py` from the wrong specimens, and lists in
+`autograder certify --learn TOPIC` makes the tables of `mistakes.py` from the incorrect specimens, and lists in
 `specimens/<topic>/causes.json` which claim of a check was shown for which of them:
 
     {"reviewed": {"<claim>": ["wrong_x.py", ...]}, "unreviewed": {...}}

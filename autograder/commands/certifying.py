@@ -178,7 +178,7 @@ def print_certification(results: list, title: str, *, whole: bool = True) -> Non
     from rich.table import Table
 
     table = Table(title=title)
-    for column in ("topic", "right passed", "wrong killed", "mistake named", "checks no wrong version fails", "nearest to a time limit"):
+    for column in ("topic", "right passed", "wrong killed", "mistake named", "checks never failed", "nearest to a time limit"):
         table.add_column(column)
     for r in results:
         table.add_row(
@@ -196,7 +196,7 @@ def print_certification(results: list, title: str, *, whole: bool = True) -> Non
             for entry in entries:
                 console.print(f"{kind}: {entry['place']}: {entry.get('difference', '')}\n    {entry['reason']}", markup=False)
         if r.never_failed:
-            console.print(f"{r.topic}: no wrong version fails {', '.join(r.never_failed)}", markup=False)
+            console.print(f"{r.topic}: no incorrect solution fails {', '.join(r.never_failed)}", markup=False)
 
 
 def print_attacks(results: list) -> None:
@@ -205,7 +205,7 @@ def print_attacks(results: list) -> None:
 
     from ..certification import attack_suite
 
-    table = Table(title=f"Attacks: {sum(r.honest for r in results)} of {len(results)} held")
+    table = Table(title=f"Attacks: {sum(r.honest for r in results)} of {len(results)} contained")
     for column in ("attack", "points", "honest", "time", ""):
         table.add_column(column)
     for row in attack_suite.table(results):

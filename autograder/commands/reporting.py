@@ -173,7 +173,7 @@ def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str
         f"{r.record.student}{f' ({r.person.email})' if r.person.email else ''}, {r.record.slug}"
         for r in results.results if r.points is None
     ]  # fmt: skip
-    lines += [f"left out: {student}: the roster has no id of theirs for {to.value}" for student in dict.fromkeys(unknown)]
+    lines += [f"left out: {student}: the roster has no {to.value} id for this student" for student in dict.fromkeys(unknown)]
     return list(files), lines
 
 

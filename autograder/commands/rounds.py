@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a step. line: its message; made: its files; look: optional work for a person; again: something is unfinished."""
+    """The outcome of a step. line: its message; made: its files; look: optional work for a person; again: the step must be repeated."""
 
     line: str
     made: tuple[Path, ...] = ()
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a round. of: returns the digest of its inputs, called when its turn has come; run: does it, or raises."""
+    """A step of a round. of: returns the digest of its inputs, called just before the step; run: does the step, or raises."""
 
     name: str
     of: Callable[[], str]

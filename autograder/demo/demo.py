@@ -1,6 +1,6 @@
 """A class of samples: made from the release notebooks, each with the score it should get, graded end to end.
 
-Right and wrong answers come from the specimens; the others are typical submissions of a class: files cut off, cells deleted, copied
+Correct and incorrect answers come from the specimens; the others are typical submissions of a class: files cut off, cells deleted, copied
 or tampered with, code that does not end or ends its own process, attacks on the grader.
 """
 
@@ -158,12 +158,12 @@ class Maker:
                 yield read_specimen(listed)
 
     def written_differently(self) -> str:
-        """Answer with the first right specimen of each exercise that no other uses: two right versions need not fit each other."""
+        """Answer with the first correct specimen of each exercise that no other uses: two correct versions need not fit each other."""
         first = {s.exercise: answer(s) for s in reversed(list(self.specimens(right=True))) if s.exercise in self.unused}
         return self.solved(**first)
 
     def mistakes(self) -> list[Specimen]:
-        """Return three wrong specimens, spread so that they are of different kinds.
+        """Return three incorrect specimens, spread so that they are of different kinds.
 
         They are of exercises that no other exercise uses, nor the checks of another.
         """
@@ -313,7 +313,7 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
 def clear(folder: Path) -> None:
     """Empty the folder, if it is one that the demo made. Raises CourseError for any other."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise CourseError(f"{folder} contains files that are not of a demo: name a new folder with --folder")
+        raise CourseError(f"{folder} contains files that no demo made: name a new folder with --folder")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / MARK).write_text("`autograder demo` replaces everything in this folder.\n", encoding="utf-8")

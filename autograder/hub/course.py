@@ -44,9 +44,9 @@ def last_of(folder: HubFolder) -> Day:
 
 
 def lay_out(folder: HubFolder) -> Path:
-    """Make <class>_hub/course the course up to the last day released. Return the folder it links to.
+    """Update <class>_hub/course to the last day released. Return the folder that it links to.
 
-    Made beside it and moved into place: a kernel that imports meanwhile sees the old or the new one, whole.
+    The new folder is complete before the link changes, so a kernel that imports meanwhile sees all of the old one or all of the new one.
     """
     day = last_of(folder)
     packed = bundle_bytes(day)

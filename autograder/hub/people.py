@@ -107,9 +107,9 @@ def make_account(folder: HubFolder, name: str) -> None:
         there = None
     if there is not None:
         if there.pw_gecos.split(",")[0] != OURS:
-            raise CourseError(f"this machine has an account {name!r} that is not of the class: give the student another id in roster.csv")
+            raise CourseError(f"account {name!r} of this machine does not belong to the class: give the student another id in roster.csv")
         if Path(there.pw_dir) != home:
-            raise CourseError(f"the account {name!r} is of another class (its home is {there.pw_dir}): give the student another id here")
+            raise CourseError(f"the account {name!r} belongs to another class (its home is {there.pw_dir}): give this student another id")
         return
     # Where an account was lost and its home was not (another machine, a new container), the home is still theirs.
     if home.exists() and (whose := _account_of(home.stat().st_uid)):

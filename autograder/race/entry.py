@@ -73,7 +73,7 @@ def verified(local: bool) -> str:
     if forkserver_pool.level() not in forkserver_pool.SAFE_LEVELS:
         return f"this machine has isolation level {forkserver_pool.level()} only"
     if cpu_seconds(1) is None:
-        return "this system does not tell another process's processor time"
+        return "this system does not report another process's processor time"
     return ""
 
 

@@ -28,8 +28,8 @@ SLACK_BYTES = 32 * 1024**2
 class Racer(RemoteStudent):
     """A worker with an engine's cells in it.
 
-    ended: its clock when the last run ended; the time it uses from then on is set-up. baseline: the bytes of a worker before it has
-    done anything; None: the bytes of this one when a run begins, which is for cells that are ours.
+    ended: its clock when the last run ended; the time it uses from then on is set-up. baseline: the memory, in bytes, of a worker before
+    it has done anything; None, for cells of the course: the memory of this worker when a run begins.
     """
 
     ended = 0.0
@@ -56,7 +56,7 @@ class Racer(RemoteStudent):
         return self.own_bytes()
 
     def own_bytes(self) -> int:
-        """Return the memory of the worker's own, without files that it has mapped. 0 if the system does not report it."""
+        """Return the worker's own memory in bytes, without mapped files. 0 if the system does not report it."""
         try:
             status = Path(f"/proc/{self._line.pid}/status").read_text(encoding="ascii")
         except OSError:

@@ -88,7 +88,7 @@ def aborted(racer: Racer, model: Model, draw: Draw) -> None:
 
 
 def crowded(racer: Racer, model: Model, draw: Draw) -> None:
-    """Play texts of which the cache holds few, for so long that any block that is never freed shows in the memory."""
+    """Play texts of which the cache holds few, for long enough that blocks that are never freed show in the memory."""
     count = 2 * (SLACK_BYTES // (TOKEN_BYTES * 320))
     lengths = draw.integers(250, 300, count)
     asked = [Asked(f"crowded {n}", draw.integers(0, 1023, length), 8) for n, length in enumerate(lengths)]

@@ -92,9 +92,9 @@ class Promises:
 class Rate:
     """The measurement at one offered rate, over all rounds.
 
-    served, reference, again: the share of the requested tokens that came in time, the student's and the reference's twice. goodput,
-    reference_goodput: tokens a second of those, the latter the mean of both. ttft_p99, itl_p99: tails in seconds, of the student's
-    complete requests.
+    served: the share of the requested tokens that the student's engine returned in time; reference, again: the shares of the two workers
+    with the reference. goodput: the student's tokens in time, per second; reference_goodput: the mean of the two workers' goodputs.
+    ttft_p99, itl_p99: in seconds, over the student's complete requests.
     """
 
     rate: float

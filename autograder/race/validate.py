@@ -1,11 +1,11 @@
-"""The check that tokens are the model's: on the board float32 each of them, on the board quantized nearly, all together.
+"""The check of an engine's tokens: on the board float32 each must be the model's, on the board quantized all together must be close.
 
 Only the tokens that an engine returned in the race are checked. Each is compared with the model, given the prompt
 and the engine's own tokens before it, so that one different choice does not make the following tokens wrong.
 
-A quantized engine should be within a KL divergence of the model, but its distributions cannot be checked: anything it was asked
-for beside its tokens, it could compute with the whole model, and let another one choose the tokens. A lower bound is certain: how far
-it must at least be from the model if its tokens are its own most probable ones: `least_divergence`.
+A quantized engine should be within a KL divergence of the model, but its distributions cannot be checked. If we asked for them, the
+engine could compute them with the whole model, and choose its tokens with a cheaper one. The tokens alone give a lower bound on the
+divergence, `least_divergence`: the least distance from the model at which these tokens can be the engine's most probable ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Judge:
     divergences: list[float] = field(default_factory=list)
 
     def hold(self, played: Played) -> None:
-        """Raise Disqualified for a token that by itself is too far."""
+        """Raise Disqualified for a single token that is too far from the model's best."""
         if self.board == FLOAT32:
             hold_against(self.model, played)
             return
@@ -61,7 +61,7 @@ class Judge:
             self.divergences += least_divergence(logits, tokens).tolist()
 
     def end(self) -> None:
-        """Raise Disqualified if all tokens together are too far."""
+        """Raise Disqualified if the tokens are on average too far from the model."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
             found = f"an engine that chooses these tokens is on average at least {mean:.4f} nats from the model"
             raise Disqualified(f"{found}, more than {MOST_DIVERGENCE:g}")
@@ -107,8 +107,8 @@ def least_divergence(logits: Tensor, tokens: Tensor) -> Tensor:
     """Return how far, in nats, a distribution must be from the model's for a token to be its most probable one.
 
     logits (T, V) of the model, tokens (T,) -> (T,): the least KL(p || q) among all q in which no other token is more probable than that
-    one. There the token and the most probable others share equally their total probability in p, as many of them as have more
-    than that share in p, and q is p elsewhere. 0 for the most probable token; by hand, 0.4 and 0.2 become 0.3 and 0.3:
+    one. In the best q the token and some more probable ones have equal shares of their total probability in p: all those with more than
+    this share in p. Elsewhere q is p. The result is 0 for the most probable token. By hand, 0.4 and 0.2 become 0.3 and 0.3:
     0.4 ln(4/3) + 0.2 ln(2/3) = 0.0340.
     """
     probs = logits.double().softmax(dim=-1)

@@ -108,7 +108,7 @@ def configuration(listens: int, replicas: Sequence[str], figures: str, route: st
         route=ROUTES[route],
         servers="\n".join(f"    server replica-{number} {address}" for number, address in enumerate(replicas, 1)),
         figures=figures,
-        broken=refusal("the replica has ended before its answer"),
+        broken=refusal("the replica ended before it answered"),
         nobody=refusal("no replica takes requests"),
     )
 

@@ -84,7 +84,7 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
 
 
 def headline(told: dict[str, Any]) -> str:
-    attacks = f", and {told['attacks_honest']} of {told['attacks_total']} attacks were held" if "attacks_total" in told else ""
+    attacks = f", and {told['attacks_honest']} of {told['attacks_total']} attacks were contained" if "attacks_total" in told else ""
     return (
         f"**{told['right_passed']:,} of {told['right_total']:,} correct solutions passed, "
         f"{told['wrong_killed']:,} of {told['wrong_total']:,} incorrect ones were caught{attacks}.**"
@@ -92,7 +92,7 @@ def headline(told: dict[str, Any]) -> str:
 
 
 def circumstances(told: dict[str, Any], days: list[Day]) -> str:
-    """Return the circumstances of the figures: a sentence, with a part for each place if topics were judged in different ones."""
+    """Return a sentence on where the figures come from: one machine and version, or each with its days if there are several."""
     places: dict[str, list[str]] = {}
     for day in days:
         if day.topic in told["topics"]:
@@ -138,7 +138,7 @@ def nearest(counts: dict[str, Any]) -> str:
 
 
 def named(counts: dict[str, Any]) -> str:
-    """Return how many wrong versions got the name of their own mistake; empty for a run from before this was counted."""
+    """Return how many incorrect versions got the name of their own mistake; empty for a run from before this was counted."""
     return f"{counts['named']:,} of {counts['wrong_total']:,}" if "named" in counts else ""
 
 
@@ -155,7 +155,7 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
     runs = [run for run in runs if run.get("attacks_total")]
     if not runs:
         return ["This run judged no attacks."]
-    levels = " | ".join(f"held at level `{run['attacks_run']['isolation']}`" for run in runs)
+    levels = " | ".join(f"contained at level `{run['attacks_run']['isolation']}`" for run in runs)
     lines = [f"| they try to | {levels} |", f"|---|{'---|' * len(runs)}"]
     for kind, words in KINDS.items():
         if all(kind in run["attacks_by_kind"] for run in runs):
@@ -166,7 +166,7 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
     lines += [f"| **all** | {totals} |", "", f"[Attacks](attacks.md) names each of them. Last tried: {dates}."]
     for run in runs:
         level, date = run["attacks_run"]["isolation"], run["attacks_run"]["date"]
-        lines += [f"- not held at `{level}` ({date}): `{a['attack']}`, {'; '.join(a['trouble'])}" for a in run["attacks_not_honest"]]
+        lines += [f"- not contained at `{level}` ({date}): `{a['attack']}`, {'; '.join(a['trouble'])}" for a in run["attacks_not_honest"]]
     return lines
 
 
@@ -179,11 +179,11 @@ def attacks_page(results: Path = RESULTS) -> str:
     lines = [
         "# Attacks",
         "",
-        f"{figures['attacks_honest']} of {figures['attacks_total']} attacks were held on {mutants.when(run)}, at isolation level "
+        f"{figures['attacks_honest']} of {figures['attacks_total']} attacks were contained on {mutants.when(run)}, at isolation level "
         f"`{run['isolation']}`.{newer} `autograder certify attacks` runs them again.",
         "",
         "Each is a submission in `specimens/attacks/`, graded as any other, from the notebook's file to the record.",
-        "It is held if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
+        "It is contained if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
         "and if the next correct submission gets full marks straight afterwards.",
         "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",
         "Archives of submissions never reach a worker: `tests/gradebook/lms/test_collect.py` attacks `autograder collect` "
@@ -193,7 +193,7 @@ def attacks_page(results: Path = RESULTS) -> str:
         lines += ["", f"## {kind.capitalize()}", "", "| attack | tries to | honest points | |", "|---|---|---|---|"]
         for attack in found:
             if attack.kind == kind:
-                verdict = f"NOT HELD: {failed[attack.name]}" if attack.name in failed else ""
+                verdict = f"NOT CONTAINED: {failed[attack.name]}" if attack.name in failed else ""
                 lines.append(f"| `{attack.name}` | {cell(attack.tries_to)} | {points_text(attack.points)} | {verdict} |")
     return "\n".join(lines) + "\n"
 

@@ -119,7 +119,7 @@ def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: 
         if stored := cache.load(KIND, day.slug, key):
             return nbformat.reads(stored.decode(), as_version=4)
         if stop.is_set():
-            raise CourseError(f"{day.slug}: not run, for another day failed")
+            raise CourseError(f"{day.slug}: not run, because another day failed")
         bars.say(f"{day.slug}: running its notebook")
         ran = run(day, ladder, bars)
         bars.say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")

@@ -15,7 +15,7 @@ NAMES = {
     "transformers, bfloat16": "transformers, bfloat16",
     "ours, bfloat16": "the course's engine, bfloat16",
     "llama.cpp, same file": "llama.cpp, the file of 4 bits",
-    "llama.cpp, its fastest format": "llama.cpp, what its own quantizer makes for speed",
+    "llama.cpp, its fastest format": "llama.cpp, the format that its own quantizer makes for speed",
     "ours, quantized": "the course's engine, the file of 4 bits",
 }
 PAIRS = (

@@ -55,7 +55,7 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
 
 
 def whose(told: dict[str, Any]) -> str:
-    """Return the programs that the mutants were made of; of right versions usually a part is judged, drawn by digest."""
+    """Return the programs that the mutants were made of; of correct versions usually a part is judged, drawn by digest."""
     what = {"reference": "the reference", "right": "correct solutions", "all": "the reference and of correct solutions"}[told["origin"]]
     if told.get("left_out", 0):
         return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"

@@ -86,7 +86,7 @@ nosearch: true
 ---
 # There is no such page
 
-[The first page](index.md) leads to every day; the search field knows the rest.
+[The first page](index.md) leads to every day; the search field finds the rest.
 """
 
 

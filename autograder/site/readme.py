@@ -85,10 +85,10 @@ def figures(results: Path) -> str:
             lines.append(f"| {words} | {' | '.join(cells)} |")
     told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
     what = (
-        f"SmolLM2-135M, a prompt of {PROMPT} tokens; medians. The first two rows are the reference solutions of what you write, in "
-        "float32; the others read 4-bit weights. –: not run with sixteen texts."
+        f"Medians, for SmolLM2-135M and a prompt of {PROMPT} tokens. The first two rows run the reference solutions of your exercises "
+        "in float32; the other rows read 4-bit weights. – means not run with sixteen texts."
     )
-    return "\n".join([*lines, "", f"{what} {told or NOT_MEASURED.capitalize()}."])
+    return "\n".join([*lines, "", f"{what} {f'Source: {told}' if told else NOT_MEASURED.capitalize()}."])
 
 
 def speed(tokens_a_second: float | None) -> str:

@@ -1,4 +1,4 @@
-"""One wrong version of an exercise for each day, with the table that `check` shows for it, as an example of the checker's output."""
+"""One incorrect version of an exercise for each day, with the table that `check` shows for it, as an example of the checker's output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_TRIED = 12
 
 
 def fold(made: dict[str, Any]) -> str:
-    """Return Markdown of a wrong version and its table, folded."""
+    """Return Markdown of an incorrect version and its table, folded."""
     return (
         f'<details class="wrong"><summary>{SUMMARY}</summary>\n\n{escaped(capital(made["difference"]))}.\n\n'
         f"```python\n{made['source']}\n```\n\n```{{raw}} html\n{made['table']}\n```\n\n</details>"
@@ -39,7 +39,7 @@ def capital(text: str) -> str:
 
 @functools.cache
 def chosen(day: Day) -> dict[str, Any]:
-    """Return the wrong version with the shortest table whose mistake the checker names, preferably one that passes some of its checks.
+    """Return the incorrect version with the shortest table whose mistake the checker names, preferably one that passes some of its checks.
 
     Raises CourseError if none of the first MOST_TRIED is suitable.
     """

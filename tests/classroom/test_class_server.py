@@ -95,7 +95,7 @@ def test_a_password_is_drawn_once_and_only_the_servers_user_can_read_it(tmp_path
 
 
 def test_nobody_gets_an_account_that_the_machine_had_before(tmp_path):
-    with pytest.raises(CourseError, match="'root' that is not of the class"):
+    with pytest.raises(CourseError, match="'root' of this machine does not belong to the class"):
         people.make_account(folder_of(tmp_path, "root,\n"), "root")
 
 
@@ -106,7 +106,7 @@ def test_a_home_of_a_trial_and_an_account_of_another_class_are_said_in_one_line(
         people.make_accounts_again(folder)
     elsewhere = types.SimpleNamespace(pw_gecos=people.OURS, pw_dir="/srv/class2025_hub/homes/ada")
     monkeypatch.setattr(people.pwd, "getpwnam", lambda _: elsewhere)
-    with pytest.raises(CourseError, match="of another class"):
+    with pytest.raises(CourseError, match="belongs to another class"):
         people.make_account(folder, "ada")
 
 

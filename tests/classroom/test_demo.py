@@ -92,7 +92,7 @@ class _Scores:
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(CourseError, match="contains files that are not of a demo"):
+    with pytest.raises(CourseError, match="contains files that no demo made"):
         demo.run(tmp_path, DAYS)
     assert (tmp_path / "thesis.tex").exists()
 

@@ -352,10 +352,10 @@ def test_a_certification_that_fell_short_says_so(tmp_path):
     path.write_text(certification.json.dumps(told))
     page = certification.page(path)
     for words in (
-        "2 of 3 incorrect ones were caught, and 1 of 2 attacks were held",
+        "2 of 3 incorrect ones were caught, and 1 of 2 attacks were contained",
         "- passed, though incorrect: `wrong_dim.py`: over the first dimension",
         "| forge points | 1 of 2 |",
-        "- not held at `landlock` (today): `forge_points`, 10 points, 4 were due",
+        "- not contained at `landlock` (today): `forge_points`, 10 points, 4 were due",
         "| Day 1, Softmax | 2 of 2 | 2 of 3 |  |  | today |",
         "with 3 seeds for each solution. Run the command to repeat it",
     ):

@@ -92,7 +92,7 @@ def run(
     jobs: int | None = None,
     begin: Callable[[int], Callable[[], None]] | None = None,
 ) -> Mutation:
-    """Judge a topic's mutants: all of the reference and of a single named right version, and one in `share` of all right versions.
+    """Judge a topic's mutants: all of the reference and of a single named correct version, and one in `share` of all correct versions.
 
     begin: a function that takes the number of mutants to judge, and returns a function to call after each.
     """
@@ -135,7 +135,7 @@ def drawn(mutant: Mutant, share: int) -> bool:
 
 
 def is_of(identity: Identity, origin: str) -> bool:
-    """Return whether a mutant belongs to an origin: reference, right, all, or one right version's file."""
+    """Return whether a mutant belongs to an origin: reference, right, all, or one correct version's file."""
     return origin in ("all", identity.origin) or (origin == "right" and identity.origin != REFERENCE)
 
 

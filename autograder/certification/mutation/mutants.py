@@ -1,4 +1,4 @@
-"""Single-change mutants of the reference and of right versions.
+"""Single-change mutants of the reference and of correct versions.
 
 A mutant is identified by its change, not by its line number: the changed lines as Python itself would write them, without
 comments, and the function. So it is the same one after lines have moved or a comment was corrected.

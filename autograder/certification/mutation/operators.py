@@ -314,7 +314,7 @@ def replacements(node: cst.CSTNode, *, tensor: bool = False) -> Iterator[tuple[s
 
 
 def wanted(node: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Return whether a library's mutant means something here."""
+    """Return whether a mutant by mutmut is worth judging: not another spelling of the same name, nor a change of `strict` in zip."""
     if isinstance(node, cst.SimpleString) and isinstance(other, cst.SimpleString):
         return not same_name(str(node.evaluated_value), str(other.evaluated_value))
     if isinstance(node, cst.Call) and isinstance(other, cst.Call):

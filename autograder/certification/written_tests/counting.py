@@ -1,9 +1,9 @@
-"""The wrong versions that count: those that a test can tell from a right one.
+"""The incorrect versions that count: those that a test can tell from a correct one.
 
 The rule: a version counts if, with each of three seeds, it fails one of its exercise's own checks, visible or hidden, that uses nothing
 beyond a test's own means: calls, their results and exceptions, arguments as they are afterwards, attributes and methods. Checks that count
-work, measure time, look at memory, at other devices or at the random state are ignored here. A version that then fails none differs in
-these alone, or fails by chance, and is left out.
+work, measure time, look at memory, at other devices or at the random state are ignored here. A version that fails none of the remaining
+checks differs only in such a property, or fails only by chance, and is left out.
 
 `python -m autograder.certification.written_tests.counting causal_mask` prints the result, and every difference from the task.
 """
@@ -104,7 +104,7 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
 
 
 def sort(which: Task) -> dict[str, list[str]]:
-    """Return {wrong version: the failing check for each seed}; it counts if none of these is empty."""
+    """Return {incorrect version: the failing check for each seed}; it counts if none of these is empty."""
     wrong = [each for each in which.specimens if not each.right]
     with one_thread(), not_seen("on_meta"), not_seen("awaited"), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return dict(zip(map(name_of, wrong), pool.map(lambda each: seen(which, each), wrong), strict=True))

@@ -58,7 +58,7 @@ class Run:
 
 @dataclass
 class Judged:
-    """The result for a test. refused: a run that does not accept a right version; then wrong ones may not have been run, and score is 0."""
+    """The result for a test. refused: a run that rejects a correct version; score is then 0, and incorrect ones may not have been run."""
 
     right_total: int
     wrong_total: int
@@ -77,7 +77,7 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """Return the share of wrong versions that are rejected; 0 unless all right ones are accepted."""
+        """Return the share of incorrect versions that are rejected; 0 unless all correct ones are accepted."""
         return self.rejected / self.wrong_total if self.right_accepted == self.right_total else 0.0
 
 
@@ -99,7 +99,7 @@ def judge(
 ) -> Judged:
     """Run the function `test_name` of `source` on all versions. uses: the code before it. Raises TestDoesNotRun, InfrastructureFault.
 
-    The first run is with a right version, and tests the test: if that is not accepted, no other version is run.
+    The first run is with a correct version, and tests the test: if that is not accepted, no other version is run.
     """
     luck = random.Random(draw) if draw is not None else random.SystemRandom()
     every, cells = list(task.versions), [Cell(USED_CELL, uses), Cell(TEST_CELL, source)]
@@ -250,7 +250,7 @@ class NotPublic(Exception):
 
 
 def public(target: Handle, name: str) -> str:
-    """Return the name, if it can only be the object's. Raises NotPublic for a private one and for those of the handle itself."""
+    """Return the name of a public attribute. Raises NotPublic for a private name, and for a name of the handle itself."""
     if name.startswith("_") or name in Handle.OWN or hasattr(type(target), name):
         raise NotPublic(f"{name!r} is not a public attribute of a {target.type_name}")
     return name

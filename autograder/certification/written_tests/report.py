@@ -1,4 +1,4 @@
-"""The report on a test: how many versions it accepts and rejects, and a hint for wrong versions that it accepts."""
+"""The report on a test: how many versions it accepts and rejects, and a hint for incorrect versions that it accepts."""
 
 from __future__ import annotations
 

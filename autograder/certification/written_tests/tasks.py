@@ -1,6 +1,6 @@
 """Exercises for which a test can be written, and the versions that it runs on.
 
-`tasks/<exercise>.toml` sorts the wrong versions of an exercise. Each that counts is listed under the rule of the docstring that it breaks:
+`tasks/<exercise>.toml` sorts the incorrect versions of an exercise. One that counts is listed under the docstring's rule that it breaks:
 the report on an accepted version names that rule, and nothing else. Each that does not count is listed under `left_out`, which
 `counting.py` computes.
 """
@@ -42,7 +42,7 @@ class Task:
 
     @functools.cached_property
     def versions(self) -> list[Version]:
-        """Return the versions for a test: the right ones, the course's own first, and the wrong ones that count."""
+        """Return the versions for a test: the correct ones, the course's own first, and the incorrect ones that count."""
         found = [Version(REFERENCE, True, None)]
         rule_of = {name: rule for rule, names in self.rules.items() for name in names}
         for each in self.specimens:

@@ -1,6 +1,6 @@
 """HTML that is allowed on a page that somebody with more rights opens: judged as rendered, by allow lists.
 
-A source says one thing to a filter and another to a renderer: `[x](javascript\\:f())` is no script until Markdown has removed the
+A filter and a renderer can read the same source differently: `[x](javascript\\:f())` is no script until Markdown has removed the
 backslash. So the rendered page is parsed and rebuilt from known tags, attributes and addresses.
 """
 

@@ -121,7 +121,7 @@ class Collector:
     def collect(self, source: Path, form: str, day: Day | None = None) -> list[Outcome]:
         """Collect all files of a zip or a folder, with one line for each bad file. Raises CourseError."""
         if source.is_dir() and (source.resolve() == self.submitted.resolve() or self.submitted.resolve().is_relative_to(source.resolve())):
-            raise CourseError(f"{source} is where submissions are collected to: give the download")
+            raise CourseError(f"{source} is the folder of collected submissions: give the download")
         outcomes: list[Outcome] = []
         candidates: dict[tuple[str, str], list[Found]] = {}
         for member in members(source):
@@ -155,15 +155,15 @@ class Collector:
             raise member
         claim = naming.FORMS[form](member.name)
         if claim is None:
-            raise Refused(member.name, f"cannot tell which student it is of; expected {naming.EXPECTED[form]}")
+            raise Refused(member.name, f"cannot tell which student it belongs to; expected {naming.EXPECTED[form]}")
         claim = self.enrolled(claim, member.name)
         known = self.ids.setdefault(id_key(claim.student), claim.student)
         if known != claim.student:
-            raise Refused(member.name, f"the id {claim.student} is on some disks the same name as {known}: give one of them another")
+            raise Refused(member.name, f"some disks treat the ids {claim.student} and {known} as the same: give one student another id")
         content = member.read()  # and again when it is put: an archive need not fit into memory
         which = day or naming.day_of(claim.filename, content)
         if which is None:
-            raise Refused(member.name, "cannot tell which day it is of: name it with --day")
+            raise Refused(member.name, "cannot tell which day it belongs to: name the day with --day")
         return Found(claim, which, member)
 
     def enrolled(self, claim: naming.Claim, name: str) -> naming.Claim:

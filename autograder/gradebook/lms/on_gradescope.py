@@ -43,7 +43,7 @@ def notebook_of(submission: Path, day: Day) -> Path:
     if len(chosen_ones) == 1:
         return chosen_ones[0]
     there = ", ".join(path.name for path in found) or "no notebook"
-    raise NoNotebook(f"hand in one file, {day.slug}.ipynb; there is: {there}")
+    raise NoNotebook(f"hand in one file, {day.slug}.ipynb; the submission has: {there}")
 
 
 def graded(day: Day, notebook: Path) -> dict[str, Any]:

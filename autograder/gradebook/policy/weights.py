@@ -61,7 +61,7 @@ def parse_weights(text: str) -> Weights:
         elif equals and _is_weight(weight) and (slug := find_day(name).slug) not in of:
             of[slug] = float(weight)
         else:
-            raise CourseError(f"{part.strip()!r} is not a part of a rule of weights: give {FORM}")
+            raise CourseError(f"{part.strip()!r} is not a valid part of a weights rule: give {FORM}")
     return Weights({slug: weight for slug, weight in of.items() if weight != 1}, best, missing_counts)
 
 

@@ -169,7 +169,7 @@ def shared_fingerprints(prints: Sequence[set[int]], common: int) -> list[tuple[i
 
 
 def own_tokens(work: Work, base: frozenset[int]) -> list[set[int]]:
-    """Return, for each cell, the places of the tokens that are not given."""
+    """Return, for each cell, the places of the tokens that the student added to the given code."""
     return [set(range(len(unit.tokens))) - unit.covered(base) for unit in work.units]
 
 
@@ -189,7 +189,7 @@ def fingerprints(work: Work, base: frozenset[int] = frozenset()) -> set[int]:
 
 
 def winnowed(grams: Sequence[int]) -> set[int]:
-    """Return the least of each WINDOW k-grams in a row; of fewer, the least of them."""
+    """Return the smallest of each WINDOW consecutive k-grams, or of all if there are fewer."""
     if not grams:
         return set()
     return {min(grams[start : start + WINDOW]) for start in range(max(len(grams) - WINDOW + 1, 1))}

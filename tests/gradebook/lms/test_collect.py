@@ -236,8 +236,8 @@ HOSTILE = {
     "backslash": ("..\\..\\bad_1_1_day05_samplers.ipynb", notebook(), "an absolute path, or one of another system"),
     "escape": ("bad\x1b[2J_1_1_day05_samplers.ipynb", notebook(), "control characters"),
     "long": ("b" * 400 + "_1_1_day05_samplers.ipynb", notebook(), "a name of 425 characters"),
-    "nobody": ("day05_samplers.ipynb", notebook(), "cannot tell which student it is of"),
-    "no day": ("bad_1_1_homework.ipynb", b"{}", "cannot tell which day it is of"),
+    "nobody": ("day05_samplers.ipynb", notebook(), "cannot tell which student it belongs to"),
+    "no day": ("bad_1_1_homework.ipynb", b"{}", "cannot tell which day it belongs to"),
     "bomb": (BAD, b" " * 5_000_000, "compressed to less than 1/200"),
     "big": (BAD, b" " * 45_000_000, "45 MB, more than 42"),
     "nested": ("bad_1_1_submission.zip", b"PK", "an archive inside an archive is not opened"),
@@ -400,7 +400,7 @@ def test_times_are_kept_where_collecting_is_cut_short(tmp_path, monkeypatch):
 def test_ids_that_differ_in_case_only_are_one_line(tmp_path):
     told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/a.ipynb": notebook(), "Ada/b.ipynb": notebook()}), "folder")
     assert list(submitted(tmp_path)) == ["ada"]
-    assert told["refused"] == ["Ada/b.ipynb: the id Ada is on some disks the same name as ada: give one of them another"]
+    assert told["refused"] == ["Ada/b.ipynb: some disks treat the ids Ada and ada as the same: give one student another id"]
     told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ADA/b.ipynb": notebook()}), "folder")
     assert list(told) == ["refused"]
 
