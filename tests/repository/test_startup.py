@@ -41,6 +41,7 @@ WITHOUT = (
     ["due", DAY, "2026-12-08 23:59", "--student", "ada"],
     ["late", "10% a day, at most 50%"],
     ["late"],
+    ["weights", "day05=2, best 10"],
     ["report", DAY],
     ["similar", DAY],
     ["export", DAY],
