@@ -54,12 +54,10 @@ def _top_k(value: Any) -> int | None:
 
 
 def _number(body: dict[str, Any], name: str, default: float, range_: str, valid: Callable[[float], bool]) -> float:
-    value = body.get(name)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not valid(value):
-        raise RequestError(f"{name} must be a number {range_}, got {value!r:.60}", param=name)
-    return float(value)
+    given = default if body.get(name) is None else body[name]
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given) or not valid(given):
+        raise RequestError(f"{name} must be a number {range_}, got {given!r:.60}", param=name)
+    return float(given)
 
 
 def _bias(value: Any, vocab_size: int) -> tuple[tuple[int, float], ...]:
