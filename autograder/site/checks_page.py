@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from autograder.checking import asked
 from autograder.checking.runner import Check, load_checks
 from autograder.lessons import Day
 from autograder.lessons.marks import first_line
@@ -35,10 +36,21 @@ def page(day: Day) -> str:
         if not check.hidden:
             by_exercise.setdefault(check.exercise, []).append(check)
     for exercise, checks in by_exercise.items():
-        text += ["", f"({of_exercise(day, exercise)})=", f"## `{exercise}`"]
-        for check in checks:
-            text += ["", f"({label(day, check.name)})=", f"### {escaped(check.title)}", "", *code(sources[check.name])]
+        text += ["", f"({of_exercise(day, exercise)})=", f"## `{exercise}`", *rules(day, exercise, checks)]
+        for place, check in enumerate(checks, start=1):
+            text += ["", f"({label(day, check.name)})=", f"### {place}. {escaped(check.title)}", "", *code(sources[check.name])]
     return "\n".join(text) + "\n"
+
+
+def rules(day: Day, exercise: str, checks: list[Check]) -> list[str]:
+    """Return the table of what is asked of an exercise: each rule, the numbers of its visible checks, and how many hidden ones it has."""
+    place = {check.name: number for number, check in enumerate(checks, start=1)}
+    rows = []
+    for rule in asked.rules(day.topic):
+        if rule.exercise == exercise:
+            shown = ", ".join(f"[{place[check.name]}](#{label(day, check.name)})" for check in rule.visible)
+            rows.append(f"| {escaped(rule.says)} | {shown} | {len(rule.hidden)} |")
+    return ["", "| Rule | Visible checks | Number of hidden checks |", "|---|---|---:|", *rows]
 
 
 def label(day: Day, check: str) -> str:
