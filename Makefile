@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: lab serve class docs test test-all quick generate gpu demo doctor build lint certify lock clean model FORCE
+.PHONY: lab serve class docs test test-all quick generate gpu demo doctor build wheel lint certify lock clean model FORCE
 
 lab: $(VENV)/course.done model
 	@$(BIN)/autograder work
@@ -78,6 +78,10 @@ doctor: $(VENV)/course.done
 build: $(VENV)/course.done
 	@$(BIN)/autograder release
 
+# The course as a package, in dist/, for people without a checkout: docs/contributing.md says what is in it.
+wheel: $(VENV)/course.done
+	@$(BIN)/python -m autograder.wheel
+
 certify: $(VENV)/course.done
 	@$(BIN)/autograder certify
 
@@ -132,4 +136,4 @@ lock:
 	bash requirements.sh
 
 clean:
-	rm -rf build demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf build dist demo .pytest_cache .mypy_cache .ruff_cache

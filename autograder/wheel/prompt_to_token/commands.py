@@ -1,0 +1,74 @@
+"""The command `autograder` of an installed course: a learner's commands, run in the folder that `prompt-to-token` laid out.
+
+Hidden checks, and the commands for a class, are in a checkout of the course alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from . import folder as folders
+
+STUDENT, COURSE, SERVING = ("check", "progress", "reset"), ("work", "doctor"), ("serve", "chat")
+HERE = (*STUDENT, *COURSE, *SERVING)
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command. Exit status: 0 done; 1 somebody must look; 2 bad arguments."""
+    words = sys.argv[1:]
+    if words and words[0] == "check" and "--graded" in words:
+        told(graded(words[1:]))
+        sys.exit(2)
+    if words and not words[0].startswith("-") and words[0] not in HERE:
+        has = ", ".join(HERE)
+        told(f"`{words[0]}` is not in this copy, which has {has}; the rest is in a checkout: `git clone {folders.address()}`")
+        sys.exit(2)
+    folder = folders.course_around(Path.cwd()) or folders.shown_to_kernels()
+    if folder is None:
+        told("no folder of the course here: run `prompt-to-token` first, or change to the folder that it made")
+        sys.exit(2)
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    run()
+
+
+def graded(words: list[str]) -> str:
+    """Return the line on hidden checks, and the commands that run them."""
+    which = next((word for word in words if not word.startswith("-")), "DAY")
+    return (
+        f"hidden checks are in a checkout of the course, not in this copy: `git clone {folders.address()}`, `make lab` there once, then "
+        f"`autograder check {which} --graded --notebook PATH_OF_YOUR_NOTEBOOK`"
+    )
+
+
+def told(line: str) -> None:
+    print(f"autograder: {line}", file=sys.stderr)
+
+
+def run() -> None:
+    """Run one of the folder's own commands, and turn expected errors into one line and an exit status."""
+    import typer
+
+    from autograder.base import gc_tuning
+    from autograder.base.errors import CourseError, InfrastructureFault
+    from autograder.commands import course, serving, student
+
+    gc_tuning.relax()
+    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    for module, names in ((student, STUDENT), (course, COURSE), (serving, SERVING)):
+        for name in names:
+            app.command(name)(getattr(module, name))
+    try:
+        app()
+    except CourseError as error:
+        told(str(error))
+        sys.exit(2)
+    except InfrastructureFault as fault:
+        told(f"infrastructure: {fault}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        told("stopped")
+        sys.exit(INTERRUPTED)
