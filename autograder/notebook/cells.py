@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import CourseError
@@ -14,6 +16,15 @@ from ..lessons import lesson, syllabus
 DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
 EXERCISE_CELL = "exercise-"
 """The beginning of the id of an exercise's cell in a released notebook."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The last run of a cell that defines functions or classes: their names, the cell's text, and the time when it began."""
+
+    names: tuple[str, ...]
+    source: str
+    began: float
 
 
 class Cells:
@@ -25,9 +36,15 @@ class Cells:
         self.homes: dict[str, str] = {}
         """The exercises by cell id: {cell id: the exercise that it defined when it last ran well}."""
         self.before: dict[str, Any] = {}
+        self.runs: dict[str, Run] = {}
+        """The last run of each defining cell: by the cell's id, or by the names if the front end gives no id."""
+        self.running = ""
 
     def starts(self, info: Any) -> None:
         """Handle IPython's pre_run_cell."""
+        self.running = getattr(info, "cell_id", None) or ""
+        if names := tuple(DEFINED.findall(info.raw_cell)):
+            self.runs[getattr(info, "cell_id", None) or " ".join(names)] = Run(names, normal(info.raw_cell), time.time())
         self.before = {name: self.namespace().get(name) for name in self._concerned(info)}
 
     def ended(self, result: Any) -> None:
@@ -77,10 +94,27 @@ def listen(shell: Any) -> None:
     global _listening
     if _listening is None and shell is not None and hasattr(shell, "kernel"):
         _listening = Cells(lambda: shell.user_ns)
+        with suppress(AttributeError, KeyError, TypeError):  # the cell that runs had begun before
+            _listening.running = str(shell.kernel.get_parent()["metadata"]["cellId"])
         shell.events.register("pre_run_cell", _listening.starts)
         shell.events.register("post_run_cell", _listening.ended)
+
+
+def runs() -> list[Run]:
+    """Return the last run of each cell that defines functions or classes; [] outside a kernel."""
+    return list(_listening.runs.values()) if _listening is not None else []
+
+
+def normal(source: str) -> str:
+    """Return a cell's text without the blanks that a front end may add or drop."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def trouble(exercise: str) -> str:
     """Explain why there is no function of the cell's last run, or only an older one; return "" if the cell ran."""
     return _listening.trouble.get(exercise, "") if _listening is not None else ""
+
+
+def running() -> str:
+    """Return the id of the cell that runs; "" if it has none, or outside a kernel."""
+    return _listening.running if _listening is not None else ""

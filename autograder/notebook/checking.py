@@ -27,9 +27,19 @@ def run_for_a_person(
     printed, screen = _Kept(), sys.stdout
     student = LocalStudent(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
     selected = select(topic, exercise=exercise, hidden=False)
-    with contextlib.redirect_stdout(printed), _nobody_answers(), _as_a_new_process(), one_thread():
+    with as_in_grading(printed):
         verdicts = run_checks(topic, selected, student)
     return verdicts, printed.getvalue()
+
+
+@contextlib.contextmanager
+def as_in_grading(printed: io.StringIO | None = None) -> Iterator[None]:
+    """Run student code inside as in grading: torch's state is that of a new process with one thread, and nobody answers `input()`.
+
+    printed: takes the output of the code; without it the output is discarded.
+    """
+    with contextlib.redirect_stdout(printed or _Kept()), _nobody_answers(), _as_a_new_process(), one_thread():
+        yield
 
 
 class _Kept(io.StringIO):

@@ -17,7 +17,7 @@ from autograder import student
 from autograder.base.course_table import solution_source
 from autograder.checking.runner import reference, select
 from autograder.lessons import find_day, lesson, release_notebook_path, solved_notebook, syllabus
-from autograder.notebook import checking, durations, earlier, ladder, rungs, workspace
+from autograder.notebook import checking, durations, ladder, rungs, workspace
 from autograder.sandbox.process.worker import student_stub
 from course.kit import load_model
 from course.kit.paths import WORK
@@ -234,70 +234,37 @@ def test_nbgraders_validate_sees_a_failure_as_an_error(work, monkeypatch):
 
 
 def test_earlier_gives_each_function_of_ones_own_that_passes(work, capsys):
-    notebook(work, "softmax", changed={"entropy": "def entropy(probs):\n    return probs.sum(-1)\n"})
-    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"  # nothing was checked yet
-    assert "the course's functions" in capsys.readouterr().out
-    for exercise in ("softmax", "log_softmax"):
-        call(names(), f'check("{exercise}")')
-    capsys.readouterr()
-    own = call(names(), 'earlier("softmax")')
+    assert call(names(), 'earlier("softmax")').__name__ == "solutions.softmax"  # there is no notebook yet
     assert capsys.readouterr().out == (
-        "Day 1 (Softmax): using your own softmax and log_softmax; entropy is the course's until the checks pass.\n"
+        "Day 1 (Softmax): using the course's functions; yours replace them once their checks pass.\n"
     )
+    notebook(work, "softmax", changed={"entropy": "def entropy(probs):\n    return probs.sum(-1)\n"})
+    own = call(names(), 'earlier("softmax")')
+    said = capsys.readouterr().out
+    assert re.fullmatch(r"Day 1 \(Softmax\): yours: softmax, log_softmax; the course's: entropy \(fails “.+”\)\.\n", said), said
     assert [getattr(own, name).__module__ for name in ("softmax", "log_softmax", "entropy")] == [
         "earlier_softmax", "earlier_softmax", "solutions.softmax",
     ]  # fmt: skip
     assert repr(own) == "your own softmax and log_softmax and the course's other functions of Day 1 (Softmax)"
 
     notebook(work, "softmax")
-    call(names(), 'check("entropy")')
-    capsys.readouterr()
     assert call(names(), 'earlier("softmax")').entropy.__module__ == "earlier_softmax"
     assert capsys.readouterr().out == "Day 1 (Softmax): using your own functions.\n"
 
 
-def test_a_function_of_ones_own_calls_the_course_s_where_ones_own_fails(work):
-    own_entropy = "def entropy(probs):\n    return -torch.xlogy(probs.to(softmax(probs).dtype), probs).sum(dim=-1)\n"
-    path = notebook(work, "softmax", changed={"softmax": WRONG, "entropy": own_entropy})
-    for name in ("softmax", "entropy"):
-        workspace.note_standing("softmax", name, 3, 3, True)
-    before = earlier.exercise_module(find_day("softmax"), path)
-    assert before.entropy.__globals__["softmax"].__module__ == "earlier_softmax"
-    module, own = earlier.own_functions(find_day("softmax"))
-    assert own == ["entropy"]
-    assert module.entropy.__globals__["softmax"].__module__ == "solutions.softmax"
-
-
-def test_a_verdict_of_a_notebook_is_asked_once_for_each_of_its_states(work, monkeypatch):
-    notebook(work, "softmax")
-    asked = []
-    stock = earlier.run_checks
-
-    def counted(topic, checks, student):
-        asked.append(checks[0].exercise)
-        return stock(topic, checks, student)
-
-    monkeypatch.setattr(earlier, "run_checks", counted)
-    call(names(), 'check("softmax")')
-    for _ in range(2):
-        call(names(), 'earlier("softmax")')
-    call(names(), 'check("entropy")')
-    for _ in range(2):
-        call(names(), 'earlier("softmax")')
-    assert asked == ["softmax", "entropy"]
-    notebook(work, "softmax", changed={"log_softmax": "def log_softmax(x):\n    return x\n"})
-    call(names(), 'earlier("softmax")')
-    assert asked == ["softmax", "entropy", "softmax", "entropy"]
-
-
-def test_earlier_says_whose_functions_they_are_once_a_cell(work, capsys, monkeypatch):
-    notebook = types.SimpleNamespace(execution_count=1)
-    monkeypatch.setattr(student, "shell", lambda: notebook)
+def test_earlier_says_whose_functions_they_are_once_in_a_kernel_and_again_where_its_cell_is_rerun(work, capsys, monkeypatch):
+    kernel, cell = types.SimpleNamespace(execution_count=1), {"id": "setup"}
+    monkeypatch.setattr(student, "shell", lambda: kernel)
+    monkeypatch.setattr(student.cells, "running", lambda: cell["id"])
+    monkeypatch.setattr(student, "_said", {})
     line = "Day 1 (Softmax): using the course's functions; yours replace them once their checks pass.\n"
-    for count in (1, 2):
-        notebook.execution_count = count
+    for cell["id"], kernel.execution_count, expected in (("setup", 1, line), ("later", 2, ""), ("setup", 3, line)):
         call(names(), '[earlier("softmax"), earlier("softmax")]')
-        assert capsys.readouterr().out == line
+        assert capsys.readouterr().out == expected
+    notebook(work, "softmax")
+    cell["id"], kernel.execution_count = "later", 4
+    call(names(), 'earlier("softmax")')
+    assert capsys.readouterr().out == "Day 1 (Softmax): using your own functions.\n"
 
 
 def test_earlier_does_not_trust_a_notebook_that_was_broken_after_it_passed(work, capsys):
