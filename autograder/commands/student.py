@@ -61,8 +61,10 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="One exercise; default: all of the day.")] = None,
     notebook: Annotated[Path | None, typer.Option(help="Notebook; default: work/<day>/<day>.ipynb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    graded: Annotated[bool, typer.Option("--graded", help="Grade it: hidden checks with fresh inputs too, in the sandbox.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="With --graded: the seed of the inputs, to repeat a run; default: drawn.")] = None,
 ) -> None:
-    """Run the visible checks on your notebook, as `check(...)` does."""
+    """Run the visible checks on your notebook, as `check(...)` does. With --graded: all checks, as in grading, and nothing is stored."""
     from ..base.verdicts import only_stubs, share
     from ..lessons import lesson
     from ..notebook import render, workspace
@@ -77,6 +79,11 @@ def check(
     path = notebook or workspace.notebook_path(found)
     if not path.exists():
         raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there, or name yours with --notebook")
+    if graded:
+        _grade(found, path, found.slug if notebook is None else str(path), exercise, seed, as_json)
+        return
+    if seed is not None:
+        raise CourseError("--seed is for hidden checks with fresh inputs: add --graded, or leave it out")
     session = Session(found, path)
     told = []
     try:
@@ -95,6 +102,21 @@ def check(
     if as_json:
         print(json.dumps({"day": found.slug, "exercises": told}, indent=1, ensure_ascii=False))
     if not all(each["passed"] for each in told):
+        raise typer.Exit(1)
+
+
+def _grade(day: Day, path: Path, target: str, exercise: str | None, seed: int | None, as_json: bool) -> None:
+    """Grade a notebook, as `autograder grade` does, and print the report. target: the notebook, for the command that repeats the run."""
+    from ..notebook.graded import report_table
+    from .graded import judged, report, tell_level
+
+    found = report(day, judged(day, path, exercise, seed), exercise, target)
+    tell_level()
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        tell(repr(report_table(found)))
+    if not all(each["passed"] for each in found["exercises"]):
         raise typer.Exit(1)
 
 
