@@ -280,6 +280,7 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_cr_held
 # WRONG: io's newline decoder holds a carriage return
+import codecs
 import io
 class StreamDecoder:
     def __init__(self, tokenizer):
@@ -293,6 +294,9 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_decode_diff
 # WRONG: decodes all ids and shows what is new, holding a sign at the end; shown length is not reset by flush
+import codecs
+
+
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.t = tokenizer; self.data = b""; self.shown = 0
@@ -435,6 +439,9 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_flush_then_dead
 # WRONG: after a flush it gives nothing any more
+import codecs
+
+
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
@@ -500,6 +507,9 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_keeps_data
 # WRONG: flush clears nothing but remembers the shown length
+import codecs
+
+
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.t = tokenizer; self.data = b""; self.shown = 0
@@ -564,6 +574,7 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_newline_normal
 # WRONG: incremental newline decoder translates line ends
+import codecs
 import io
 class StreamDecoder:
     def __init__(self, tokenizer):
@@ -605,6 +616,9 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_sig
 # WRONG: utf-8-sig: a byte order mark at the beginning is lost
+import codecs
+
+
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.t = tokenizer; self.d = codecs.getincrementaldecoder("utf-8-sig")("replace")
@@ -813,6 +827,9 @@ class StreamDecoder:
 
 # %% wrong_streamdecoder_waits_for_four
 # WRONG: holds the last three bytes back whatever they are
+import codecs
+
+
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
