@@ -66,17 +66,22 @@ def certify(
 def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: int | None, as_json: bool, into: Path | None) -> None:
     """Judge specimens and attacks, and report. Exit with status 2 if a judgement is invalid, with 1 if one is not as expected."""
     from ..base.specimen_files import SPECIMENS
-    from ..certification.certify import require_commit
+    from ..certification.certify import require_commit, specimen_topics
 
+    folder = specimens or SPECIMENS
+    results: list[TopicResult] = []
     if into:
         require_commit()
-    results = [] if topic == "attacks" else judge_specimens(topic, specimens or SPECIMENS, seeds, jobs)
+    if topic != "attacks":
+        for part in specimen_topics(folder, topic) if into else [topic]:
+            results += (judged := judge_specimens(part, folder, seeds, jobs))
+            if into:  # after each topic: an interrupted run loses one topic at most
+                put_into(into, as_data(judged, None, seeds))
     attacks = run_attacks() if topic == "attacks" or (topic is None and specimens is None) else None
-    told = as_data(results, attacks, seeds) if into or as_json else {}
-    if into:
-        put_into(into, told)
+    if into and attacks is not None:
+        put_into(into, as_data([], attacks, seeds))
     if as_json:
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(as_data(results, attacks, seeds), indent=2, ensure_ascii=False))
     else:
         print_results(results, attacks, seeds)
     if any(r.invalid for r in results):

@@ -13,6 +13,7 @@ import pytest
 from autograder.base.errors import CourseError
 from autograder.base.specimen_files import SPECIMENS, find_specimens
 from autograder.certification import certify
+from autograder.commands import certifying
 from autograder.lessons import ROOT
 from autograder.sandbox.confine.limits import Limits
 
@@ -94,6 +95,26 @@ def test_json_and_exit_status(tmp_path):
     }  # fmt: skip
     assert topic["survivors"] == topic["false_failures"] == []
     assert good.stderr == ""
+
+
+def test_an_interrupted_run_leaves_the_topics_that_it_has_judged(tmp_path, monkeypatch):
+    folder, into = folder_with(tmp_path, right_a=RIGHT, wrong_a=WRONG), tmp_path / "figures.json"
+    (tmp_path / "samplers").mkdir()
+    judge = certifying.judge_specimens
+
+    def judge_one(topic, *options):
+        if topic != "softmax":
+            raise KeyboardInterrupt
+        return judge(topic, *options)
+
+    monkeypatch.setattr(certifying, "judge_specimens", judge_one)
+    monkeypatch.setattr(certify, "require_commit", lambda: None)
+    with pytest.raises(KeyboardInterrupt):
+        certifying.certify_topics(None, folder, 1, None, False, into)
+    told = json.loads(into.read_text())
+    assert list(told["topics"]) == ["softmax"]
+    assert told["topics"]["softmax"]["run"]["commit"] == certify.commit()
+    assert (told["right_passed"], told["wrong_killed"]) == (1, 1)
 
 
 def test_what_is_not_as_due_is_told_at_once_and_exit_1(tmp_path):
