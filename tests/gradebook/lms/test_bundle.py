@@ -25,7 +25,7 @@ from autograder.base.datafiles import hand_computed
 from autograder.base.errors import CourseError
 from autograder.checking.runner import Check, select
 from autograder.gradebook.lms import bundle
-from autograder.lessons import ROOT, Day, find_day, lesson, marks, solved_notebook, syllabus
+from autograder.lessons import ROOT, Day, find_day, lesson, marks, release_notebook_path, solved_notebook, syllabus
 
 READY = [day for day in syllabus() if day.ready]
 SAMPLERS = find_day("samplers")
@@ -84,6 +84,22 @@ def test_no_answer_of_the_day_or_a_later_one_is_inside(day: Day, unpacked: dict[
     for each in later:
         for answer, (name, text) in itertools.product(answers(each.solutions_path), inside.items()):
             assert [pair for pair in given_away(text, answer) if pair not in known] == [], f"{name} gives away {each.topic}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("day", READY, ids=lambda day: day.slug)
+def test_the_notebook_imports_only_modules_that_are_inside(day: Day, unpacked: dict[Day, Path]) -> None:
+    """Outside a `try`, an `if` or a function, where a missing module is expected."""
+    place = unpacked[day]
+    notebook = json.loads((place / release_notebook_path(day).relative_to(ROOT)).read_text())
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code" or source.startswith("%"):
+            continue
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("autograder", "course", "solutions"):
+                path = place.joinpath(*node.module.split("."))
+                assert path.with_suffix(".py").exists() or (path / "__init__.py").exists() or path.is_dir(), node.module
 
 
 @pytest.mark.slow
