@@ -217,7 +217,7 @@ def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence
 
     sequences: those of the R chunks, grown already -> the logits after each chunk's last token (R, V), of the model's dtype. The keys and
     values of the N new tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no padding,
-    and the head is asked for R rows only. No chunk reads a slot that another one of the same step writes. Yu et al. 2022 (Orca), section
+    and only R rows go through the head. No chunk reads a slot that another one of the same step writes. Yu et al. 2022 (Orca), section
     3.2.
     """
     ### BEGIN SOLUTION

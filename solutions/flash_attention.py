@@ -165,7 +165,7 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
-    """Compute attention of one new query over a long cache, in parts that know nothing of each other, and combine them.
+    """Compute attention of one new query over a long cache in independent parts, and combine them.
 
     q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; computed in float32 or better. The keys are
     cut into at most `splits` runs, of about one length; more splits than keys are fine. The result does not depend on the cuts.
@@ -186,8 +186,8 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
     """Run `prefill` with memory that grows with the text and not with its square.
 
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits after the last of them (B, V), of
-    the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. The head is asked for the last
-    token alone. Any way of cutting a prompt into chunks gives the same, and so do any tiles. Raises CacheFull.
+    the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Only the last token goes
+    through the head. The result does not depend on how the prompt is cut into chunks, or on the tiles. Raises CacheFull.
     """
     ### BEGIN SOLUTION
     start = cache.length

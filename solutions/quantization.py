@@ -57,7 +57,8 @@ def dequantize(q: Tensor, scale: Tensor, minimum: Tensor | None = None) -> Tenso
 def pack_nibbles(q: Tensor) -> Tensor:
     """Pack two numbers of 4 bits into a byte, in the order of GGUF: byte i holds number i in its low half, number i + 16 in its high half.
 
-    q (..., 32) uint8 -> (..., 16) uint8. Raises ValueError, naming it, for a last dimension other than 32 and for a number over 15.
+    q (..., 32) uint8 -> (..., 16) uint8. Raises ValueError for a last dimension other than 32 and for a number over 15; the message
+    names the wrong value.
     """
     ### BEGIN SOLUTION
     if q.shape[-1] != 32:

@@ -36,9 +36,9 @@ def sse_event(data: dict[str, Any] | str) -> bytes:
 class SSEParser:
     """Parser of server-sent events from bytes that arrive in pieces, cut anywhere: inside a character, between carriage return and newline.
 
-    A line ends with a newline, with or without a carriage return before it. A line that begins with "data:" belongs to the event's data,
-    without one space after the colon if there is one. An empty line ends the event. Comments (": ping") and all other fields are skipped,
-    also a line "data" without a colon. A carriage return inside a line and a byte order mark inside the data belong to the data.
+    A line ends with a newline, with or without a carriage return before it. The rest of a line that begins with "data:" belongs to the
+    event's data; one space right after the colon is dropped. An empty line ends the event. Comments (": ping") and all other fields are
+    skipped, also a line "data" without a colon. A carriage return inside a line and a byte order mark inside the data belong to the data.
     """
 
     def __init__(self) -> None:
@@ -209,7 +209,7 @@ class AsyncEngine:
         Without work it waits for `wake`: no step, no turn of a loop, until a request comes. If a step raises an Exception, the reader of
         every open request gets it, after the tokens that are in its queue, these requests are aborted, and `run` goes on. Cancelling
         `run` ends it.
-        It returns when the engine drains and the core has no work left, however many tokens its readers have still to read.
+        It returns when the engine is draining and the core has no work left, even if readers have not read all tokens yet.
         """
         ### BEGIN SOLUTION
         while self.core.has_work or not self.draining:
@@ -231,8 +231,8 @@ class AsyncEngine:
         """Yield the tokens of one answer, in order, each as soon as there is one; params.max_tokens of them at most.
 
         request_id: not that of another open request. The request is added when the first token is asked for. Before that, and with
-        nothing added, raises RequestError: status 503, code "shutting_down", if the engine drains, whether or not the queue is full; else
-        status 429, code "queue_full", if max_waiting or more requests wait in the core already. Running requests do not count.
+        nothing added, raises RequestError: status 503, code "shutting_down", if the engine is draining, whether or not the queue is full;
+        else status 429, code "queue_full", if max_waiting or more requests wait in the core already. Running requests do not count.
         The id of a request that has ended may come again. An exception of the core's `add` is passed on; nothing is aborted then, and no
         queue is left. Raises what a step raised while the request was open. However a request ends after `add`, by its last token, by
         `aclose`, a cancelled task or an exception, it is aborted in the core and its queue deleted, both once.

@@ -10,7 +10,7 @@ from pathlib import Path
 def write_whole(path: Path, content: bytes, *, prefix: str = ".part-", mode: int = 0o644, durable: bool = False) -> None:
     """Write a file beside the path under a name that begins with prefix, and rename it. Create missing parent folders.
 
-    durable: wait until the disk has it, so that not even a power cut leaves an empty file.
+    durable: wait until the file is on disk, so that a power cut leaves no empty file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)

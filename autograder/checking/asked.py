@@ -69,7 +69,7 @@ def _failed_checks(topic: str) -> dict[str, set[str]]:
 def _rule(where: str, exercise: str, entry: Mapping[str, object], checks: Mapping[str, Check], failed: Mapping[str, set[str]]) -> Rule:
     says, kind, files, names = (entry.get(name) for name in ("rule", "kind", "broken_by", "checks"))
     if not isinstance(says, str) or entry.keys() - {"rule", "kind", "broken_by", "checks", "lacks"}:
-        raise CourseError(f"{where}: an entry has rule, kind and broken_by, where needed checks and lacks: {dict(entry)}")
+        raise CourseError(f"{where}: an entry needs rule, kind and broken_by, and checks and lacks if they apply: {dict(entry)}")
     where = f"{where}: {says!r}"
     if kind not in KINDS:
         raise CourseError(f"{where}: kind must be one of {', '.join(KINDS)}, got {kind!r}")

@@ -245,8 +245,8 @@ def reference(topic: str) -> types.ModuleType:
 def _says_so_itself(error: Exception) -> bool:
     """Return whether the student's own line raised the error, as a stub's does.
 
-    Torch raises the same error for an operation that a device or a dtype does not support, and in a check for a result whose dtype supports
-    almost no operation.
+    Torch raises the same error for an operation that a device or a dtype does not support. A check gets it for a result whose dtype
+    supports almost no operation.
     """
     return isinstance(error, StudentRaised) and (not error.lines or "raise NotImplementedError" in error.lines[-1])
 
@@ -262,7 +262,7 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
             # The check stumbled over what the function returned (None.shape and the like). The canaries see to it
             # that a right answer never comes here.
             verdict.outcome = FAIL
-            verdict.message = f"the result could not be worked with ({names[0]}: {error})"
+            verdict.message = f"the check could not use the result ({names[0]}: {error})"
             verdict.seen = [FAIL, "stumbled", names[0], ["is", names[0]]]
             return
         verdict.lines = lines

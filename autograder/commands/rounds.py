@@ -216,7 +216,7 @@ def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> d
 
 
 def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, kept: int) -> Outcome:
-    """Return the step's outcome: counts, files, and lines for a person. A fault of ours makes the step run again."""
+    """Return the step's outcome: counts, files, and lines for a person. An infrastructure fault makes the step run again."""
     from ..grading.records import record_path
     from ..grading.tasks import known_slugs, left_out
 

@@ -132,7 +132,7 @@ LINE = re.compile(r"(?:(<?\w+>?), )?line (\d+): (.*)", re.DOTALL)
 def is_line_of(line: str, submission: Submission) -> bool:
     """Return True if a line of a traceback is in the submission.
 
-    The worker reports the line and could make up any other: the feedback would carry the inputs of a hidden check.
+    The worker reports the line and could invent any text, so the feedback could carry the inputs of a hidden check.
     """
     found = LINE.fullmatch(line)
     if found is None:
@@ -192,10 +192,11 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def grade_task(task: Task, options: Options) -> Record:
-    """Return the record of one submission, after a second try if the first may have failed through our fault.
+    """Return the record of one submission, after a second try if the first may have failed through no fault of the submission.
 
-    A fault of ours is tried once more before it is reported for a person. So is a process that ended: if the submission did
-    it, it does it again; if the machine did (no memory left, a kill from outside), it was no fault of the submission.
+    After an infrastructure fault the submission is graded once more before the fault is reported for a person. So it is if its process
+    ended: if the submission ended it, it does so again; if the machine did (no memory left, a kill from outside), the submission was not at
+    fault.
     """
     record = grade_safely(task, options)
     if record.infrastructure is not None or record.crashed:

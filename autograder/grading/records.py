@@ -77,7 +77,7 @@ class Record:
     problem: str | None = None
     """The reason why the file could not be read as a submission; every score is then 0."""
     infrastructure: str | None = None
-    """The fault of ours: the scores mean nothing, a person must look."""
+    """The fault of the grader or the machine, not of the submission: the scores mean nothing, and a person must look."""
     seconds: float = 0.0
     timing_due: bool = False
     """The mark of a record whose speed has not been measured yet: the scores are not final."""
@@ -130,7 +130,7 @@ def write_record(folder: Path, record: Record) -> Path:
 
 
 def record_text(record: Record) -> str:
-    """Return JSON with a line for each field, and in lists one for each verdict and score: readable for people and quick to write.
+    """Return JSON with one line for each field, and in lists one line for each verdict and score.
 
     Without a race the field is left out.
     """

@@ -26,7 +26,10 @@ def timing_checks(day: Day) -> list[Check]:
 
 
 def time_task(task: Task, record: Record, options: Options) -> Record:
-    """Return the record with the verdicts of its timing checks and final scores. A fault of ours is tried once more, then reported."""
+    """Return the record with the verdicts of its timing checks and final scores.
+
+    After an infrastructure fault, try once more, then report it.
+    """
     if not record.timing_due:
         return record
     if submission_sha256(task) != record.submission_sha256:

@@ -43,7 +43,7 @@ class Session:
     def verdict(self, check: Check) -> Verdict:
         """Return the verdict of one check.
 
-        The first of an exercise runs all except timing checks: only together they show a known mistake.
+        The first check of an exercise runs all its checks except timing checks, because only all results together show a known mistake.
         """
         key = check.exercise, check.hidden
         if key not in self._untimed:

@@ -105,7 +105,7 @@ def own_parts() -> dict[str, Any]:
     if module is None:
         raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
     exercises = {exercise.name for exercise in lesson(day).exercises}
-    print("Running Day 18's checks on your notebook; this takes some seconds.", flush=True)
+    print("Running Day 18's checks on your notebook; this takes a few seconds.", flush=True)
     session = Session(day, path)
     try:
         return {

@@ -226,7 +226,7 @@ def namer(labels: Any) -> Callable[[int], str]:
 
 
 def _drawable(character: str) -> str:
-    """Return the character, or its code point if the plots' font has no sign for it or it is none (control, unassigned)."""
+    """Return the character, or its code point if the plots' font has no glyph for it or it has none of its own (control, unassigned)."""
     category = unicodedata.category(character)
     if character == "\ufffd":
         return "�"

@@ -34,10 +34,10 @@ class SamplingParams:
     """The settings of an answer: how it is drawn, and where it ends.
 
     temperature 0 is greedy: always the most probable token. top_k, top_p and min_p remove improbable tokens; None switches each off.
-    Penalties make tokens that have already occurred less likely: repetition_penalty in prompt and answer, by a factor, the others in the
-    answer. seed: the answer's own. A list of prompts has one seed for all, so that equal prompts get equal answers, or a list of seeds;
-    None draws another answer each time. stop: strings before which the text ends. eos_token_id: the token that ends an answer, the model's
-    own if "model", no token if None. Raises ValueError for an invalid value.
+    Penalties make tokens that have already occurred less likely. repetition_penalty is a factor for tokens of prompt and answer; the other
+    two apply to tokens of the answer only. seed: a number, or for a list of prompts also a list with a seed for each. With one number for a
+    list, equal prompts get equal answers; with None, each call draws another answer. stop: strings before which the text ends.
+    eos_token_id: the token that ends an answer; "model" means the model's own, None means none. Raises ValueError for an invalid value.
     """
 
     max_new_tokens: int = 256
@@ -133,7 +133,7 @@ class Engine:
     A prompt is text, a list of token ids, or a conversation: a list of messages, formatted with the model's chat template. `generate` takes
     one prompt and returns one `Answer`, or takes a list and returns a list. Prompts can be of any length and any number: `rows` of them are
     computed side by side, and when one has ended the next takes its place. The answer to a prompt does not depend on the prompts beside it
-    (except for rounding if the engine computes in numbers), and is the same again with the same seed.
+    (except for rounding if the engine computes in floating point), and is the same again with the same seed.
 
     An engine must not be used by several threads at a time. An interrupt waits for the end of a step, and leaves an engine that can still
     answer.

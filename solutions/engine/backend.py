@@ -1,8 +1,8 @@
-"""The choice of an engine: quantized if the processor and the file support it, otherwise one that computes in numbers.
+"""The choice of an engine: quantized if the processor and the file support it, otherwise one that computes in floating point.
 
 If the processor does not support it and onnxruntime is installed, onnxruntime's product with the file's blocks is timed beside those with
-numbers, and used if it is faster (`onnx_blocks`). All engines are `ServingEngine`s. The quantized one stores a text in one piece, so to the
-scheduler a row of its cache is a block of max_len tokens.
+float weights, and used if it is faster (`onnx_blocks`). All engines are `ServingEngine`s. The quantized one stores a text in one piece, so
+to the scheduler a row of its cache is a block of max_len tokens.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ def choose(
     """Return the engine for a model by name or path, or for a loaded model.
 
     A loaded model answers with its own weights, whatever file they are from. dtype: "quantized" for the file's own blocks, a dtype for
-    numbers, "auto" for blocks if they can be read, and otherwise for numbers: those of a loaded model in its dtype, float32 for all others.
-    way: as `Products` has it, for numbers; "onnxruntime" multiplies with the blocks of a .gguf file by onnxruntime, whatever the processor.
-    So does "quantized" if the processor has no kernels.
+    float weights, "auto" for blocks if they can be read, and otherwise for float weights: those of a loaded model in its dtype, float32 for
+    all others. way: as in `Products`, for float weights; "onnxruntime" multiplies with the blocks of a .gguf file by onnxruntime, whatever
+    the processor. So does "quantized" if the processor has no kernels.
 
     Raises ModelError for a model that cannot be loaded, and NoKernels or ModelError for "quantized" if the machine or the file does not
-    support it. Raises ValueError for an invalid dtype, an unknown way for numbers, "quantized" with a loaded model, and a max_len that the
+    support it. Raises ValueError for an invalid dtype, an unknown way to multiply, "quantized" with a loaded model, and a max_len that the
     model does not have.
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
@@ -108,7 +108,7 @@ def _for_loaded(model: WeightsOnly, dtype: Kind, size: Size, way: str | None) ->
     if isinstance(dtype, torch.dtype):
         model = model.to(dtype=dtype)
     elif dtype == "quantized":
-        raise ValueError("a loaded model has numbers and no blocks: give Engine 'smollm2' or the path of a .gguf file")
+        raise ValueError("a loaded model has float weights and no blocks: give Engine 'smollm2' or the path of a .gguf file")
     return _in_numbers(model, f"the weights of {model.config.name} as loaded", size, way)
 
 
@@ -158,7 +158,7 @@ def _in_blocks(path: Path, name: str, size: Size) -> Choice:
     Raises ModelError for a model that is not in blocks, and NoKernels for a processor without kernels or a machine without numba.
     """
     if not path.is_file():
-        raise ModelError("stored in numbers, not in blocks")
+        raise ModelError("stored as float weights, not in blocks")
     try:
         from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
         from solutions.engine.quantized.progress import compiling_is_told

@@ -81,7 +81,7 @@ class Way:
     from_blocks: bool = False
 
     def keep(self, weight: Tensor, blocks: Blocks) -> Any:
-        """Return the prepared form of a weight. Raises LookupError if the way needs blocks and there are none."""
+        """Return the prepared form of a weight. Raises LookupError if `from_blocks` is set and the weight has no blocks."""
         if self.from_blocks and blocks is None:
             raise LookupError(f"{self.name} multiplies with a file's blocks, and this weight has none")
         return self.prepare(blocks if self.from_blocks and blocks is not None else weight)
@@ -271,7 +271,7 @@ class Products:
         return tuple(chosen)
 
     def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: Pool, samples: Sequence[int]) -> bool:
-        """Return True if this machine supports the way and it gives F.linear's numbers with each number of rows.
+        """Return True if this machine supports this way to multiply and it gives F.linear's numbers with each number of rows.
 
         A way that is wrong once is used nowhere.
         """

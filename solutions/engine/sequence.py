@@ -89,7 +89,7 @@ class Request(continuous_batching.Request):
 def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logits: Tensor) -> list[int]:
     """Return the next token after each chunk of a step, drawn by the request's own settings: logits (R, V) -> R token ids.
 
-    A chunk that ends before its text does draws nothing: its token would be dropped, and the generator would have advanced.
+    A chunk that does not reach the end of its text draws no token: it would be dropped, but the generator would have advanced.
     """
     tokens = most_probable(logits)
     for row, (request, _) in enumerate(chunks):
@@ -102,7 +102,8 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 def most_probable(logits: Tensor) -> list[int]:
     """Return the most probable token of each row: logits (R, V) -> R token ids.
 
-    Raises ModelError if a row has no best one. numpy's argmax takes a tenth of the time of torch's, but supports neither GPUs nor bfloat16.
+    Raises ModelError if a row's best logit is not finite. numpy's argmax takes a tenth of the time of torch's, but supports neither GPUs
+    nor bfloat16.
     """
     if not logits.is_cuda and logits.dtype != torch.bfloat16:
         rows = logits.numpy()

@@ -75,7 +75,7 @@ def arithmetic_intensity(flops, num_bytes):
 
 # %% wrong_intensity_inverted
 # WRONG: bytes a FLOP
-# SAYS: These are bytes for each FLOP: turn the fraction round.
+# SAYS: These are bytes per FLOP: invert the fraction.
 def arithmetic_intensity(flops, num_bytes):
     return num_bytes / flops
 

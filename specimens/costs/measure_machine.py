@@ -488,7 +488,7 @@ def measure_machine(size=0, num_bytes=2**28, rounds=5):
 
 # %% wrong_machine_inverted, of right_machine_matrix_times_vector
 # WRONG: seconds a FLOP and a byte
-# SAYS: These are seconds for each FLOP and byte: turn the fractions round.
+# SAYS: These are seconds per FLOP and per byte: invert the fractions.
 # -     memory, v = torch.ones(num_bytes // 4 // 256, 256), torch.ones(256)
 # -     matmul, read = timed(lambda: a @ b), timed(lambda: memory @ v)
 # -     return Machine(peak_flops=2 * size**3 / matmul, bandwidth=num_bytes / read)

@@ -65,8 +65,8 @@ def test_the_checks_of_a_rule_are_those_that_all_of_its_versions_fail():
     ("change", "words"),
     [
         ({}, "lacks must be 'hidden'"), ({"lacks": "visible"}, "lacks must be 'hidden'"), ({"kind": "taste"}, "kind must be one of"),
-        ({"broken_by": []}, "at least one"), ({"broken_by": ["wrong_c.py"]}, "do not have wrong_c.py"), ({"rule": 3}, "an entry has"),
-        ({"more": 1}, "an entry has"), ({"checks": ["test_none"]}, "no such check: test_none"),
+        ({"broken_by": []}, "at least one"), ({"broken_by": ["wrong_c.py"]}, "do not have wrong_c.py"), ({"rule": 3}, "an entry needs"),
+        ({"more": 1}, "an entry needs"), ({"checks": ["test_none"]}, "no such check: test_none"),
         ({"checks": ["test_entropy_extremes"]}, "checks another exercise"),
     ],
 )  # fmt: skip

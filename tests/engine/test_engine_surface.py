@@ -343,8 +343,8 @@ def test_engines_that_cannot_be_are_refused(tiny, tmp_path):
     for make, line in (
         (lambda: Engine("nowhere"), "'nowhere' is not on this machine"),
         (lambda: Engine(other), "is no GGUF file"),
-        (lambda: Engine(tiny, dtype="quantized"), "a loaded model has numbers and no blocks"),
-        (lambda: Engine("tiny", dtype="quantized"), "stored in numbers, not in blocks"),
+        (lambda: Engine(tiny, dtype="quantized"), "a loaded model has float weights and no blocks"),
+        (lambda: Engine("tiny", dtype="quantized"), "stored as float weights, not in blocks"),
         (lambda: Engine("tiny", dtype="int4"), "dtype must be"),
         (lambda: Engine("tiny", dtype=torch.int8), "dtype must be"),
         (lambda: Engine("tiny", rows=0), "rows must be a whole number of 1 or more, got 0"),
@@ -363,7 +363,7 @@ def test_one_line_says_which_engine_it_is(tiny, capsys):
     for make, line in (
         (lambda: Engine(tiny, threads=1), "Engine: float64, 1 thread; the weights of tiny as loaded"),
         (lambda: Engine(tiny, dtype=torch.float32, threads=2), "Engine: float32, 2 threads; the weights of tiny as loaded"),
-        (lambda: Engine("tiny", threads=1), "Engine: float32, 1 thread; the weights of tiny, stored in numbers, not in blocks"),
+        (lambda: Engine("tiny", threads=1), "Engine: float32, 1 thread; the weights of tiny, stored as float weights, not in blocks"),
         (lambda: Engine("tiny", dtype=torch.bfloat16, threads=1), "Engine: bfloat16, 1 thread; the weights of tiny, as asked for"),
     ):
         made = make()

@@ -455,7 +455,7 @@ def test_no_answer_of_today_is_in_the_workers_memory(worker):
     assert far.probe(["top_p_probs", "temperature_sample"]) == []
 
 
-# Faults of ours
+# Infrastructure faults
 
 
 def test_canaries_stop_a_run_whose_reference_is_wrong(monkeypatch):

@@ -163,7 +163,7 @@ def test_what_is_not_in_blocks_is_left_out_or_named(llama, tmp_path: Path):
     assert "lm_head" not in blocks
     with pytest.raises(ModelError, match=r"attn_norm\.weight .* not in blocks"):
         GGUFFile(tmp_path / "some.gguf").blocks("blk.0.attn_norm.weight")
-    with pytest.raises(ModelError, match="tiny is stored in numbers"):
+    with pytest.raises(ModelError, match="tiny is stored as float weights"):
         load_blocks("tiny")
 
 

@@ -1,4 +1,4 @@
-"""Checks for attention that students may read: each says what is wrong, and why where the values show it."""
+"""Visible checks for attention: each names the mistake, and its cause if the values show it."""
 
 import math
 
@@ -281,7 +281,7 @@ def _mask(student, q_len: int, k_len: int) -> None:
             (~want, "True and False are exchanged: True means that the query may see the key."),
             (_allowed(q_len, k_len, first=0), "Query i is put at position i; it stands at k_len - q_len + i."),
             (_allowed(q_len, k_len, first=k_len - q_len - 1), "A query does not see itself here."),
-            (_allowed(q_len, k_len, first=k_len - q_len + 1), "A query sees one key behind itself here."),
+            (_allowed(q_len, k_len, first=k_len - q_len + 1), "A query sees one key after itself here."),
             (torch.ones(q_len, k_len), "Every query sees every key here."),
         ],
     )

@@ -1,4 +1,4 @@
-"""Checks of the batch that students may read.
+"""Visible checks of the batch.
 
 The expected result is always that of each row alone: the kit's own model, which has no padding and no cache, runs on each
 prompt by itself. `tiny` is the trained model; `Small` are random ones of a page, for what tiny cannot show.
@@ -389,7 +389,7 @@ def test_defaults_of_a_batch(student):
             generated(student, there, [[1], [2, 3]] * 8, max_new_tokens=24, generator=student.generator(3), **options)
             for options in ({}, given)
         ]
-        equal(drawn[0], drawn[1], what="other tokens without the settings than with temperature=1.0 and no others")
+        equal(drawn[0], drawn[1], what="the defaults give other tokens than temperature=1.0 alone")
     only = Small(student, torch.Generator().manual_seed(3), V=1).there  # a vocabulary in which 0 is the only id
     got = generated(student, only, [[0], [0, 0, 0]], max_new_tokens=2, temperature=0.0)
     equal(got, [[0, 0], [0, 0]], what="wrong tokens of a vocabulary whose only id is 0")

@@ -1,4 +1,4 @@
-"""Checks of continuous batching that students may read."""
+"""Visible checks of continuous batching."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_one_of_three_gives_way(student):
     equal(s.pool.num_free, 6, what="wrong num_free before preempt is called")
     student.preempt(s, b)
     every = [a, b, c, d]
-    equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the list a, b, c, d")
-    equal(places(s.waiting, every), [1, 3], what="wrong s.waiting, as places in the list a, b, c, d")
+    equal(places(s.running, every), [0, 2], what="wrong s.running, as indices into the list a, b, c, d")
+    equal(places(s.waiting, every), [1, 3], what="wrong s.waiting, as indices into the list a, b, c, d")
     that(b.sequence is None, "b waits and still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 8, what="wrong num_free afterwards: b held two blocks")
     equal([b.prompt, b.output, b.remaining], [[1] * 6, [41, 51], 8], what="wrong prompt, output and remaining of b")
@@ -58,7 +58,7 @@ def test_one_of_many_gives_way(student):
     s.waiting = every[24:]
     student.preempt(s, every[20])
     want = [[i for i in range(24) if i != 20], [20, *range(24, 44)]]
-    equal(queues(s, every), want, what="wrong s.running and s.waiting, as places in the list of all requests")
+    equal(queues(s, every), want, what="wrong s.running and s.waiting, as indices into the list of all requests")
     equal(s.pool.num_free, 14, what="wrong num_free: the one that gave way held two of 48 blocks")
 
 
@@ -85,11 +85,11 @@ def test_who_runs_is_fed(student):
         running(student, s, [3] * 4, 4, output=[8]),
     ]
     plan = student.feed_running(s)
-    equal(fed(plan, every), [(0, 1), (1, 4)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal(fed(plan, every), [(0, 1), (1, 4)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
     equal(plan.preempted, [], what="wrong plan.preempted")
     equal([each.sequence.length for each in every], [7, 9, 4], what="wrong lengths of the sequences of a, b, c")
     equal(s.pool.num_free, 6, what="wrong num_free: room is made for the tokens that are fed, and for no others")
-    equal(places(s.running, every), [0, 1, 2], what="wrong s.running, as places in the list a, b, c")
+    equal(places(s.running, every), [0, 1, 2], what="wrong s.running, as indices into the list a, b, c")
 
 
 @checks("feed_running", weight=2)
@@ -98,10 +98,10 @@ def test_the_youngest_gives_way(student):
     s = scheduler_of(student, 6, 4, 16, 3)
     every = [running(student, s, [i + 1] * 8, 8, output=[9]) for i in range(3)]
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [2], what="wrong plan.preempted, as places in the list a, b, c")
-    equal(fed(plan, every), [(0, 1), (1, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
-    equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the list a, b, c")
-    equal(places(s.waiting, every), [2], what="wrong s.waiting, as places in the list a, b, c")
+    equal(places(plan.preempted, every), [2], what="wrong plan.preempted, as indices into the list a, b, c")
+    equal(fed(plan, every), [(0, 1), (1, 1)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
+    equal(places(s.running, every), [0, 1], what="wrong s.running, as indices into the list a, b, c")
+    equal(places(s.waiting, every), [2], what="wrong s.waiting, as indices into the list a, b, c")
     equal(s.pool.num_free, 0, what="wrong num_free")
 
 
@@ -111,15 +111,15 @@ def test_the_asker_may_be_the_youngest(student):
     s = scheduler_of(student, 4, 4, 16, 3)
     every = [running(student, s, [1] * 5, 5, output=[9]), running(student, s, [2] * 8, 8, output=[9])]
     plan = student.feed_running(s)
-    what = "wrong plan.preempted, as places in the list a, b"
+    what = "wrong plan.preempted, as indices into the list a, b"
     equal(
         places(plan.preempted, every),
         [1],
         what=what,
         suspects=[([0], "The older request gives way, and the youngest, which needs the block, does not.")],
     )
-    equal(fed(plan, every), [(0, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
-    equal(queues(s, every), [[0], [1]], what="wrong s.running and s.waiting, as places in the list a, b")
+    equal(fed(plan, every), [(0, 1)], what="wrong chunks, as pairs (index in the list a, b; number of tokens)")
+    equal(queues(s, every), [[0], [1]], what="wrong s.running and s.waiting, as indices into the list a, b")
     equal(s.pool.num_free, 2, what="wrong num_free")
 
 
@@ -129,8 +129,8 @@ def test_nobody_gives_way_without_need(student):
     s = scheduler_of(student, 5, 4, 3, 3)
     every = [running(student, s, [1] * 8, 8, output=[9]), running(student, s, [2] * 8, 6), running(student, s, [3] * 4, 0)]
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as places in the list a, b, c")
-    equal(fed(plan, every), [(0, 1), (1, 2)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as indices into the list a, b, c")
+    equal(fed(plan, every), [(0, 1), (1, 2)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
     equal([s.pool.num_free, len(s.running)], [0, 3], what="wrong num_free and number of those who run")
 
 
@@ -140,18 +140,18 @@ def test_room_for_the_chunk_alone(student):
     s = scheduler_of(student, 3, 4, 4, 3)
     every = [running(student, s, [1] * 12, 4), running(student, s, [2] * 4, 4, output=[9])]
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as places in the list a, b")
-    equal(fed(plan, every), [(0, 4)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal(places(plan.preempted, every), [], what="wrong plan.preempted, as indices into the list a, b")
+    equal(fed(plan, every), [(0, 4)], what="wrong chunks, as pairs (index in the list a, b; number of tokens)")
     equal([s.pool.num_free, len(s.running)], [0, 2], what="wrong num_free and number of running requests")
 
 
 @checks("feed_running")
 def test_many_run(student):
-    """20 decode, the 21st has a prompt of 900, budget 1,000, blocks of 16: each is fed, the last one 880"""
+    """20 decode, the 21st has a prompt of 900, budget 900, blocks of 16: each is fed, the last one 880"""
     s = scheduler_of(student, 90, 16, 900, 30)
     every = [running(student, s, [i] * 3, 3, output=[9]) for i in range(20)] + [running(student, s, [7] * 900, 0)]
     plan = student.feed_running(s)
-    equal(fed(plan, every), [*((i, 1) for i in range(20)), (20, 880)], what="wrong chunks, as (place in the list, tokens)")
+    equal(fed(plan, every), [*((i, 1) for i in range(20)), (20, 880)], what="wrong chunks, as pairs (index in the list, number of tokens)")
     equal([s.pool.num_free, len(plan.preempted)], [15, 0], what="wrong num_free, and number of requests that gave way")
 
 
@@ -183,8 +183,8 @@ def test_first_come_first_served(student):
     every = queue(student, s, [1] * 6, [2] * 3, [3] * 5, [4] * 2)
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 6), (1, 3), (2, 1)], what="wrong chunks, as (place in the queue, tokens)")
-    equal(queues(s, every), [[0, 1, 2], [3]], what="wrong s.running and s.waiting, as places in the queue")
+    equal(fed(plan, every), [(0, 6), (1, 3), (2, 1)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
+    equal(queues(s, every), [[0, 1, 2], [3]], what="wrong s.running and s.waiting, as indices into the queue")
     equal([each.sequence.length for each in every[:3]], [6, 3, 1], what="wrong lengths of the sequences")
     that(every[3].sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 0, what="wrong num_free: room is made for the tokens that are fed, and for no others")
@@ -199,8 +199,8 @@ def test_behind_those_who_run(student):
     every = [old, *queue(student, s, [2] * 5, [3] * 2)]
     plan = student.Plan([(old, 1)])
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 1), (1, 5)], what="wrong chunks, as (place in the list old, first, second; tokens)")
-    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
+    equal(fed(plan, every), [(0, 1), (1, 5)], what="wrong chunks, as pairs (index in the list old, first, second; number of tokens)")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as indices into the list old, first, second")
     again = student.Plan([(old, 8)])
     s.max_running = 3
     student.admit(s, again)
@@ -216,9 +216,9 @@ def test_nobody_overtakes(student):
     plan = student.Plan([(old, 1)])
     student.admit(s, plan)
     overtaken = "The second request has overtaken the first, which does not fit and waits."
-    what, suspects = "wrong chunks, as (place in the list old, first, second; tokens)", [([(0, 1), (2, 2)], overtaken)]
+    what, suspects = "wrong chunks, as pairs (index in the list old, first, second; number of tokens)", [([(0, 1), (2, 2)], overtaken)]
     equal(fed(plan, every), [(0, 1)], what=what, suspects=suspects)
-    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list old, first, second")
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as indices into the list old, first, second")
     free = every[1].sequence is None and every[2].sequence is None
     that(free, "a request that waits has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 1, what="wrong num_free")
@@ -232,7 +232,7 @@ def test_one_that_gave_way_comes_back(student):
     plan = student.Plan()
     student.admit(s, plan)
     alone = "Only the prompt is fed: the answer so far is part of the text, too."
-    what = "wrong chunks, as (place in the queue, tokens)"
+    what = "wrong chunks, as pairs (index in the queue, number of tokens)"
     equal(fed(plan, [request]), [(0, 7)], what=what, suspects=[([(0, 3)], alone)])
     equal([request.sequence.length, request.remaining], [7, 0], what="wrong length of the sequence, and number of remaining tokens")
 
@@ -244,7 +244,7 @@ def test_many_wait(student):
     every = queue(student, s, *([i] * 2 for i in range(20)), [50] * 900)
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [*((i, 2) for i in range(20)), (20, 860)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(fed(plan, every), [*((i, 2) for i in range(20)), (20, 860)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
     equal([len(s.running), len(s.waiting), s.pool.num_free], [21, 0, 6], what="wrong numbers of running and waiting requests, and num_free")
 
 
@@ -263,10 +263,14 @@ def test_what_the_pool_knows_is_taken_over(student):
         plan = student.Plan()
         student.admit(s, plan)
         if room:
-            equal(fed(plan, [request]), [(0, 2)], what="wrong chunks, as (place in the queue, tokens)")
+            equal(fed(plan, [request]), [(0, 2)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
             equal([request.sequence.length, s.pool.num_free], [14, 2], what="wrong length of the sequence, and num_free")
         else:
-            equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
+            equal(
+                fed(plan, [request]),
+                [],
+                what="there is no room, and it was admitted; chunks as pairs (index in the queue, number of tokens)",
+            )
             equal([len(s.waiting), s.pool.num_free], [1, 3], what="wrong length of the queue, and num_free after a refusal")
             that(request.sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
             equal(len(s.pool.find(chained(text, 4))), 3, what="wrong number of the text's blocks that the pool finds after a refusal")
@@ -299,10 +303,10 @@ def test_who_gets_its_token(student):
     ]
     plan = student.Plan([(every[0], 1), (every[1], 5), (every[2], 4)])
     ended = student.update(s, plan, [41, 42, 43])
-    equal(places(ended, every), [], what="wrong result: nobody has ended; requests as places in the plan")
+    equal(places(ended, every), [], what="wrong result: nobody has ended; requests as indices into the plan")
     equal([each.output for each in every], [[8, 41], [42], []], what="wrong outputs")
     equal([each.remaining for each in every], [1, 1, 5], what="wrong numbers of remaining tokens")
-    equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running, as places in the plan, and num_free")
+    equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running, as indices into the plan, or wrong num_free")
 
 
 @checks("update", weight=2)
@@ -318,8 +322,8 @@ def test_how_a_request_ends(student):
     plan = student.Plan([(every[0], 6), (every[1], 1), (every[2], 4), (every[3], 4)])
     ended = student.update(s, plan, [7, 9, 7, 0])
     equal([each.output for each in every], [[7], [7, 9], [7], [0]], what="wrong outputs")
-    equal(places(ended, every), [0, 1, 3], what="other requests than those that ended, as places in the plan")
-    equal(places(s.running, every), [2], what="wrong s.running, as places in the plan")
+    equal(places(ended, every), [0, 1, 3], what="wrong list of ended requests, as indices into the plan")
+    equal(places(s.running, every), [2], what="wrong s.running, as indices into the plan")
     equal(places(s.waiting, every), [], what="wrong s.waiting")
     gone = all(every[i].sequence is None for i in (0, 1, 3))
     that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
@@ -351,10 +355,10 @@ def test_many_were_fed(student):
     every = [running(student, s, [i] * 2, 2, new=1 + i % 2) for i in range(20)] + [running(student, s, list(range(640)), 640)]
     plan = student.Plan([*((each, 2) for each in every[:20]), (every[20], 640)])
     ended = student.update(s, plan, list(range(21)))
-    equal(places(ended, every), list(range(0, 20, 2)), what="other requests than those that ended, as places in the plan")
+    equal(places(ended, every), list(range(0, 20, 2)), what="wrong list of ended requests, as indices into the plan")
     equal([each.output for each in every], [[i] for i in range(21)], what="wrong outputs")
     found = len(s.pool.find(chained(list(range(640)), 16)))
-    equal([found, s.pool.num_free], [40, 30], what="wrong number of blocks of the long text that the pool finds, and num_free")
+    equal([found, s.pool.num_free], [40, 30], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
 
 
 @checks("update")
@@ -439,7 +443,7 @@ def tokens(count, seed):
 
 @checks("forward_ragged", weight=3)
 def test_chunks_side_by_side(student):
-    """prompts in chunks beside newest tokens, blocks of 4 and 16: behind each chunk what the model says of its text alone"""
+    """prompts in chunks beside newest tokens, blocks of 4 and 16: after each chunk the model's logits for its text alone"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     for size in (4, 16):
@@ -459,10 +463,10 @@ def test_one_chunk_and_many_newest_tokens(student):
     texts = Texts(student, model, whole(), [tokens(n + 2, n) for n in (4, 1, 9, 6, 3, 8)], filled(student, 30, 4), 30, 4)
     for which, n in enumerate((4, 1, 9, 6, 3, 8)):
         got, want = texts.step([(which, n)])
-        close(got, want, atol=1e-3, what=f"wrong logits behind a prompt of {n} tokens")
+        close(got, want, atol=1e-3, what=f"wrong logits after a prompt of {n} tokens")
     for _ in range(2):
         got, want = texts.step([(which, 1) for which in (3, 0, 5, 1, 4, 2)])
-        close(got, want, atol=1e-3, what="wrong logits behind six newest tokens")
+        close(got, want, atol=1e-3, what="wrong logits after six newest tokens")
 
 
 @checks("forward_ragged")
@@ -555,7 +559,7 @@ def test_the_ladder(student):
         for request, each in zip(requests, ids, strict=True):
             want = unrolled(whole(), each, 5, 256)[0].tolist()
             equal(request.output, want, what=f"wrong output with a budget of {budget} and {num_blocks} blocks")
-        equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+        equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as indices into the queue")
 
 
 @checks("engine_step", weight=2)
@@ -594,7 +598,7 @@ def test_the_scheduler_is_asked(student):
     stricter(student, s, request, 2)
     equal(student.engine_step(model, s, kv), [], what="wrong result: 2 of 5 tokens were to be fed, and nobody has ended")
     fed_of = None if request.sequence is None else request.sequence.length
-    equal([fed_of, request.output], [2, []], what="wrong length of the sequence, and output: s.schedule() feeds 2 of 5 tokens")
+    equal([fed_of, request.output], [2, []], what="wrong length of the sequence or wrong output: s.schedule() feeds 2 of 5 tokens")
 
 
 @checks("engine_step")
@@ -611,7 +615,7 @@ def test_nothing_to_feed(student):
     with student.counting() as work:
         ended = student.engine_step(model, s, kv)
     equal(work.positions, len(tiny_ids("ROMEO:\n")[0]), what="wrong number of positions for one prompt")
-    equal(places(ended, [request]), [0], what="wrong result: the request has ended with its one token; as places in the queue")
+    equal(places(ended, [request]), [0], what="wrong result: the request ends with its single token; as indices into the queue")
     equal(request.output, unrolled(whole(), tiny_ids("ROMEO:\n"), 1, 256)[0].tolist(), what="wrong output of a request for one token")
 
 
@@ -761,7 +765,11 @@ def test_what_it_asks(student):
 
     traces = student.simulate(requests, s, seconds, token)
     # From 1.0 to 2.5 the prompt of the one that comes first; to 4.5 its newest token and 3 of the other's; to 6.0 these others' rest.
-    equal(asked, [[(3, 3)], [(1, 4), (3, 3)], [(3, 6)]], what="wrong chunks (fed, cached after the step) for seconds")
+    equal(
+        asked,
+        [[(3, 3)], [(1, 4), (3, 3)], [(3, 6)]],
+        what="wrong chunks given to `seconds`, as pairs (tokens fed, tokens cached after the step)",
+    )
     look_at_traces(traces, [2.0, 1.0], [[6.0], [2.5, 4.5]])
     equal([each.output for each in requests], [[7], [3, 3]], what="wrong outputs: the first one's EOS is 7")
 

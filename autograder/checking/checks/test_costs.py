@@ -1,4 +1,4 @@
-"""Checks of the costs day that students may read. Counts are exact; `measure_machine` is compared with nothing but its own call."""
+"""Visible checks of the costs day. Counts are exact; `measure_machine` is compared with nothing but its own call."""
 
 import math
 import time
@@ -198,7 +198,7 @@ def test_intensity_by_hand(student, hand):
     """FLOPs for each byte"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["intensity"], strict=True):
-        inverted = [(num_bytes / flops, "These are bytes for each FLOP: turn the fraction round.")]
+        inverted = [(num_bytes / flops, "These are bytes per FLOP: invert the fraction.")]
         exact(student.arithmetic_intensity(flops, num_bytes), want, suspects=inverted)
 
 
@@ -344,7 +344,7 @@ def whole(rng: torch.Generator, low: int, high: int) -> int:
 
 
 def random_shape(rng: torch.Generator, *, tied: bool | None = None) -> Config:
-    """A small model with fewer key/value heads than query heads, and heads that do not share out the width."""
+    """Return a small model with fewer key/value heads than query heads, and with H * Dh different from D."""
     kv_heads = whole(rng, 1, 4)
     heads = kv_heads * whole(rng, 2, 4)
     head_dim = 2 * whole(rng, 2, 9)

@@ -1,4 +1,4 @@
-"""Checks of flash attention that students may read."""
+"""Visible checks of flash attention."""
 
 from __future__ import annotations
 
@@ -144,14 +144,14 @@ def test_a_large_tile(student, rng):
 
 @checks("absorb")
 def test_the_given_state_stays(student, rng):
-    """two tiles behind one state: the first leaves it as it was"""
+    """two tiles after one state: the first leaves it as it was"""
     scores, values = torch.randn(3, 4, generator=rng, dtype=torch.float64), torch.randn(4, 2, generator=rng, dtype=torch.float64)
     state = student.absorb(empty(student, (3,), 2), scores[:, :2], values[:2], _unchanged=True)
     before = [part.clone() for part in fields(state)]
     student.absorb(state, scores[:, 2:] + 10.0, values[2:], _unchanged=True)
     for name, old, new in zip(("m", "l", "acc"), before, fields(state), strict=True):
         equal(new, old, what=f"absorb changes {name} of the state it was given")
-    same_state(student.absorb(state, scores[:, 2:], values[2:]), state_of(scores, values), what=" behind a state that was used before")
+    same_state(student.absorb(state, scores[:, 2:], values[2:]), state_of(scores, values), what=" from a state that was used before")
 
 
 # ---- finish --------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def as_tuples(plan):
 
 @checks("tile_plan", weight=2)
 def test_plans_by_hand(student, hand):
-    """3 queries behind 5 keys, and a square of 5 by 5: which tiles, and which need a mask"""
+    """3 queries after 5 keys, and a square of 5 by 5: which tiles, and which need a mask"""
     case = hand["plan"]
     got = student.tile_plan(case["t_q"], case["t_k"], case["q_block"], case["k_block"], True)
     equal(got, as_tuples(case["tiles"]), what="wrong plan for 3 queries over 8 keys, tiles of 2 by 4, causal")
@@ -445,7 +445,7 @@ def test_two_parts_by_hand(student, hand):
     out, lse = pair(student.combine(outs, lses, _unchanged=True))
     shares = lses / lses.sum(dim=0)
     suspects = [
-        (outs.mean(dim=0), "That is the plain mean: a part counts as much as its sum of exponentials."),
+        (outs.mean(dim=0), "That is the plain mean: each part must be weighted by its sum of exponentials."),
         ((shares[..., None] * outs).sum(dim=0), "lse is a logarithm: the parts are weighted by exp(lse)."),
     ]
     close(out, torch.tensor([[case["out"]]]), atol=5e-5, what="wrong out", suspects=suspects)
@@ -536,7 +536,7 @@ def test_no_parts(student, rng):
 
 
 def fed(student, model, ids, sizes, cache, **tiles):
-    """The logits behind the last token of ids, fed in chunks; the cache's length is looked at on the way."""
+    """Return the logits after the last token of ids, fed in chunks; check the cache's length on the way."""
     start = int(cache.length)
     for chunk in ids.split(sizes, dim=1):
         logits = student.prefill_flash(model, chunk, cache, _unchanged=True, **tiles)

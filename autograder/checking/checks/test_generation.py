@@ -1,4 +1,4 @@
-"""Checks of the loop that students may read.
+"""Visible checks of the loop.
 
 The models here are toys that keep a record: how often they were called, with how many tokens, and whether gradients were on.
 Most of them put all of their trust in one token, so that every right loop takes the same one.
@@ -344,7 +344,7 @@ def test_defaults(student):
     plain = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
     told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
     got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4), **told)
-    equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and everything else None")
+    equal(plain, got, what="the defaults give other tokens than temperature=1.0 and None for the rest, from the same generator state")
 
 
 @checks("generate")
@@ -548,4 +548,4 @@ def test_stream_defaults(student):
     equal(len(plain), 600, what="wrong number of tokens with max_new_tokens 600 and no EOS")
     told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
     got = streamed(student, model, [0], generator=student.generator(4), **told, **options)
-    equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and everything else None")
+    equal(plain, got, what="the defaults give other tokens than temperature=1.0 and None for the rest, from the same generator state")

@@ -1,4 +1,4 @@
-"""Checks of the KV cache that students may read."""
+"""Visible checks of the KV cache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from course.kit import Config
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
     """Return the cause that an exception proves here, beyond what it proves everywhere."""
     if name == "RuntimeError" and "must match the size of tensor" in message and message.rstrip().endswith("dimension 3"):
-        return "Scores and mask do not fit each other: t queries behind n tokens in the cache see n + t keys, and so wide is their mask."
+        return "Scores and mask do not fit each other: t queries after n cached tokens see n + t keys, so their mask is n + t wide."
     return None
 
 
@@ -158,7 +158,7 @@ def test_memory_lies_where_it_was_asked_for(student):
 
 @checks("KVCache", weight=2)
 def test_append_writes_the_new_tokens_only(student):
-    """work: an append behind 1,000 tokens writes no more than one behind 4"""
+    """work: an append after 1,000 tokens writes no more than one after 4"""
     config = small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16)
     bytes_written = {}
     for n in (4, 1000):
@@ -175,7 +175,7 @@ def test_append_writes_the_new_tokens_only(student):
     that(
         bytes_written[1000] <= 2 * bytes_written[4] + 4096,
         "an append copies what is old",
-        expected=f"about {bytes_written[4]:,} bytes written, as behind 4 tokens",
+        expected=f"about {bytes_written[4]:,} bytes written, as after 4 tokens",
         got=f"{bytes_written[1000]:,}",
         cause=cause,
     )
@@ -242,7 +242,7 @@ def test_two_texts_do_not_mix(student):
 
 @checks("forward_cached")
 def test_only_new_tokens_are_computed(student, reference):
-    """work: one token behind 64 costs one position"""
+    """work: one token after 64 costs one position"""
     ids = torch.randint(3, 1000, (1, 65), generator=torch.Generator().manual_seed(2))
     model = student.model("tiny")
     cache = student.KVCache(tiny_config(), 1, 80)
@@ -271,7 +271,7 @@ def test_forward_on_another_device(student):
 
 @checks("prefill", weight=2)
 def test_prefill_in_two_chunks(student):
-    """the logits behind the last token, of a prompt and of its next chunk"""
+    """the logits after the last token, of a prompt and of its next chunk"""
     written(student.prefill)
     ids = tiny_ids(PROMPTS[2])
     cache = student.KVCache(tiny_config(), 1, 64, dtype=torch.float64)
@@ -289,12 +289,12 @@ def test_prefill_fills_the_cache(student):
     model = student.model("tiny", dtype=torch.float64)
     close(student.prefill(model, ids[:, :6], cache), whole()(ids[:, :6])[:, -1], atol=1e-3)
     got = student.forward_cached(model, ids[:, 6:], cache)
-    close(got, whole()(ids)[:, 6:], atol=1e-3, what="wrong logits behind the prefill")
+    close(got, whole()(ids)[:, 6:], atol=1e-3, what="wrong logits after the prefill")
 
 
 @checks("decode_step", weight=2)
 def test_decode_step_by_step(student):
-    """five steps behind a prompt, two rows"""
+    """five steps after a prompt, two rows"""
     written(student.decode_step)
     ids = torch.randint(3, 1000, (2, 9), generator=torch.Generator().manual_seed(4))
     model = student.model("tiny", dtype=torch.float64)
@@ -303,7 +303,7 @@ def test_decode_step_by_step(student):
     want = whole()(ids)
     for i in range(4, 9):
         got = student.decode_step(model, ids[:, i : i + 1], cache, _unchanged=True)
-        close(got, want[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits behind token {i}")
+        close(got, want[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits after token {i}")
         equal(cache.length, i + 1, what="wrong length of the cache")
 
 
@@ -389,7 +389,7 @@ def test_settings_reach_the_sampler(student):
     ):
         got = generated(student, model, idx, max_new_tokens=2, block_size=ROOMY, generator=student.generator(2), **options)
         equal(tuple(got.shape), (1_000, 2), what="wrong shape of the new tokens")
-        for step, place in enumerate(("behind the prefill", "in a decode step")):
+        for step, place in enumerate(("after the prefill", "in a decode step")):
             frequencies(got[:, step], want, under=f", {place}, with {options}")
 
 
@@ -413,7 +413,7 @@ def test_defaults_of_the_loop(student):
         generated(student, model, idx, max_new_tokens=24, block_size=ROOMY, generator=student.generator(3), **options)
         for options in ({}, given)
     ]
-    equal(drawn[0], drawn[1], what="other tokens without the settings than with temperature=1.0 and no others")
+    equal(drawn[0], drawn[1], what="the defaults give other tokens than temperature=1.0 alone")
 
 
 @checks("generate_cached")
@@ -465,7 +465,7 @@ def best_of_all(prompt: torch.Tensor, got: torch.Tensor, wanted: torch.Tensor) -
 
 @checks("generate_cached", weight=2, timing=True)
 def test_faster_than_without_a_cache(race):
-    """speed: 64 tokens behind a prompt of 512, against the loop without a cache"""
+    """speed: 64 tokens after a prompt of 512, against the loop without a cache"""
 
     def prompt(rng):
         return random_prompt(rng, 512)
@@ -478,7 +478,7 @@ def test_faster_than_without_a_cache(race):
 
 @checks("forward_cached", timing=True)
 def test_a_step_hardly_grows(race):
-    """speed: a step behind 1,024 tokens against one behind 128"""
+    """speed: a step after 1,024 tokens against one after 128"""
 
     def text(rng, size):
         return random_prompt(rng, size + 16)

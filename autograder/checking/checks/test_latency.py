@@ -1,4 +1,4 @@
-"""Checks of the latency day that students may read. All times are on a virtual clock: exact, and the same everywhere."""
+"""Visible checks of the latency day. All times are on a virtual clock: exact, and the same everywhere."""
 
 from collections.abc import Iterator
 from itertools import accumulate
@@ -50,7 +50,7 @@ def test_one_request_by_hand(student, hand):
         what="wrong tpot",
         suspects=[
             (case["itl_seconds"] * 49 / 50, "This is the sum of the gaps over 50 tokens. Between 50 tokens there are 49 gaps."),
-            (case["mean_seconds_per_token"], "This is the end-to-end latency over 50 tokens: the wait for the first is no gap."),
+            (case["mean_seconds_per_token"], "This is the end-to-end latency over 50 tokens: the wait for the first token is not a gap."),
         ],
     )
     over = "This counts 50 gaps. Between 50 tokens there are 49."

@@ -1,4 +1,4 @@
-"""Checks of the paged cache that students may read."""
+"""Visible checks of the paged cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_block_once(student):
     pool = student.BlockPool(3)
     equal([pool.num_free, *map(pool.holders, range(3))], [3, 0, 0, 0], what="wrong num_free and holders of a new pool")
     taken = [pool.take() for _ in range(3)]
-    equal(sorted(taken), [0, 1, 2], what="three takes of a pool of three")
+    equal(sorted(taken), [0, 1, 2], what="wrong blocks from three calls of take on a pool of three")
     equal(pool.num_free, 0, what="wrong num_free of a pool that is taken")
     for kind in ("OutOfBlocks", "CacheFull"):
         raises(kind, pool.take, naming=3)
@@ -248,22 +248,22 @@ def test_who_writes_over_says_so(student):
     told.clear()
     a.grow(3)
     full = a.blocks[:2]
-    that(not set(told) & set(full), "a full block stays as it is, and pool.forget was told of it", got=told)
+    that(not set(told) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=told)
     told.clear()
     a.truncate(6)
-    that(not told, "truncate leaves what lies in the blocks as it is, and pool.forget was told of one", got=told)
+    that(not told, "truncate leaves what lies in the blocks as it is, yet pool.forget was called for one", got=told)
     a.grow(1)
-    that(full[1] in told, "a block is written over after a truncate, and pool.forget was not told", expected=[full[1]], got=told)
-    that(full[0] not in told, "a full block stays as it is, and pool.forget was told of it", got=told)
+    that(full[1] in told, "a block is written over after a truncate, yet pool.forget was not called for it", expected=[full[1]], got=told)
+    that(full[0] not in told, "a full block stays as it is, yet pool.forget was called for it", got=told)
     told.clear()
     a.fork().grow(1)
-    that(not set(told) & set(full), "a shared block is copied and not written over, and pool.forget was told of it", got=told)
+    that(not set(told) & set(full), "a shared block is copied and not written over, yet pool.forget was called for it", got=told)
     equal(a.blocks, full, what="the blocks of the other sequence have changed")
     told.clear()
     a.grow(0)
-    that(not told, "grow(0) does nothing, and pool.forget was told of a block", got=told)
+    that(not told, "grow(0) does nothing, yet pool.forget was called for a block", got=told)
     raises("OutOfBlocks", lambda: a.grow(100))
-    that(not told, "grow was refused, and pool.forget was told of a block", got=told)
+    that(not told, "grow was refused, yet pool.forget was called for a block", got=told)
 
 
 @checks("PagedSequence")
@@ -411,7 +411,7 @@ def test_a_fork_goes_its_own_way(student):
         for row, rest in zip(rows, rests, strict=True):
             got = paged_logits(student, model, rest[:, start:end], [end - start], row, kv)
             want = whole()(torch.cat((common, rest), dim=1))[:, 6 + start : 6 + end]
-            close(got, want, atol=1e-3, what="wrong logits behind a fork")
+            close(got, want, atol=1e-3, what="wrong logits after a fork")
 
 
 @checks("forward_paged")
@@ -479,7 +479,7 @@ def test_attention_through_a_table(student, rng):
         one_less[lengths == 1] = 0  # such a row sees nothing then
         suspects = [
             (one_less, "The newest token of each row is left out."),
-            (attended(q, keys, values, tables, -(lengths // -4) * 4, 4), "The places behind a row's last token are read too."),
+            (attended(q, keys, values, tables, -(lengths // -4) * 4, 4), "The places after a row's last token are read too."),
         ]
         want = attended(q, keys, values, tables, lengths, 4)
         close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for {H} heads on {K}", suspects=suspects)
@@ -676,7 +676,7 @@ def test_keys_by_hand(student, hand):
 
 @checks("block_keys", weight=2)
 def test_a_key_tells_all_that_came_before(student):
-    """the same block behind another beginning has another key; the same beginning, the same keys"""
+    """the same block after another beginning has another key; the same beginning, the same keys"""
     one, two, three = ([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7])
     keys = [student.block_keys(tokens, 2) for tokens in (one, two, three)]
     for tokens, got in zip((one, two, three), keys, strict=True):
@@ -756,8 +756,8 @@ def test_longest_idle_goes_first(student):
     keys = [b"a", b"b", b"c"]
     pool, blocks = idle_pool(student, keys, 4)
     never = pool.take()
-    that(never not in blocks, "a block with a key is taken, and one without is free", got=never)
-    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key is forgotten, and its block was not needed")
+    that(never not in blocks, "a block with a key was taken although one without is free", got=never)
+    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key was forgotten although its block was not needed")
     pool.adopt([b"a"])
     pool.release(blocks[0])  # used again: now it is b that has been idle longest
     for place in (1, 2, 0):
@@ -805,8 +805,10 @@ def test_a_known_key_stays_with_an_idle_block(student):
         [pool.find([b"a"]), pool.num_free], [blocks[:1], 2], what="wrong block found, and num_free, after a known key was published again"
     )
     pool.release(other)
-    equal(pool.take(), other, what="a block without a key is free, and another one was taken")
-    equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken: publishing its key again is no use of it")
+    equal(pool.take(), other, what="another block was taken although one without a key is free")
+    equal(
+        pool.take(), blocks[0], what="the block that has been idle longest was not taken: publishing its key again does not count as a use"
+    )
     equal([pool.find([b"a"]), pool.find([b"b"])], [[], blocks[1:]], what="wrong blocks found")
 
 
@@ -847,7 +849,7 @@ def test_forgotten(student):
     pool.forget(one)
     pool.release(two)
     pool.release(one)
-    equal(pool.take(), one, what="a block without a key is free, and another one was taken")
+    equal(pool.take(), one, what="another block was taken although one without a key is free")
     equal(pool.find([b"paris"]), [two], what="wrong blocks found")
 
 
@@ -926,7 +928,7 @@ def test_a_long_beginning(student):
 
 @checks("start_sequence")
 def test_only_what_is_new_is_fed(student):
-    """work: behind 16 known tokens of 19, three positions are computed, with the logits of the whole text"""
+    """work: after 16 cached tokens of 19, three positions are computed, with the logits of the whole text"""
     written(lambda *_: student.start_sequence(None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     ids = torch.randint(3, 1000, (1, 19), generator=torch.Generator().manual_seed(7))
@@ -936,10 +938,10 @@ def test_only_what_is_new_is_fed(student):
     student.publish_blocks(first, text)
     first.free()
     sequence = student.start_sequence(pool, text, 4, _unchanged=True)
-    equal(sequence.length, 16, what="wrong length of a sequence of which 16 tokens are known")
+    equal(sequence.length, 16, what="wrong length of a sequence whose first 16 tokens are cached")
     with student.counting() as work:
         got = student.forward_paged(model, ids[:, sequence.length :], sequence, kv)
-    close(got, whole()(ids)[:, 16:], atol=1e-3, what="wrong logits behind a shared beginning")
+    close(got, whole()(ids)[:, 16:], atol=1e-3, what="wrong logits after a shared beginning")
     equal(work.positions, 3, what="wrong number of positions")
 
 

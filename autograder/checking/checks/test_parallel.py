@@ -1,4 +1,4 @@
-"""Checks of tensor parallelism that students may read."""
+"""Visible checks of tensor parallelism."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_reduced_by_hand(student, hand):
 
 @checks("ring_all_reduce")
 def test_padded(student, rng, hand):
-    """7 numbers among 3 ranks: two zeros behind them while they travel"""
+    """7 numbers among 3 ranks: two zeros after them while they travel"""
     case = hand["padded"]
     xs = [whole(rng, case["values"]) for _ in range(3)]
     sums, traffic = everywhere(student, 3, "ring_all_reduce", xs, _unchanged=True)

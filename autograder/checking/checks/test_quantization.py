@@ -1,4 +1,4 @@
-"""Checks of quantization that students may read."""
+"""Visible checks of quantization."""
 
 from __future__ import annotations
 

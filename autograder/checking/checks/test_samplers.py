@@ -1,4 +1,4 @@
-"""Checks of the samplers that students may read.
+"""Visible checks of the samplers.
 
 Distributions are compared number by number. Draws are judged by what must hold for every right way to draw: the same
 tokens from the same generator state, the global random state left alone, nothing outside the support, and frequencies.

@@ -1,4 +1,4 @@
-"""Checks of the serving day that students may read. Coroutines run on a clock of their own: no socket, no waiting, the same every time."""
+"""Visible checks of the serving day. Coroutines run on a clock of their own: no socket, no waiting, the same every time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ EOS = 2
 
 
 def tight(event: Any) -> Any:
-    """An event without the space that JSON may have behind a name."""
+    """Return an event without the space that JSON may have after a name."""
     return event.replace(b'": ', b'":') if isinstance(event, bytes) else event
 
 
@@ -135,7 +135,7 @@ def test_carriage_returns_comments_and_other_fields(student):
 
 @checks("SSEParser")
 def test_one_space_and_no_more(student):
-    """one space behind the colon is no part of the data, if there is one"""
+    """one space after the colon, if there is one, is not part of the data"""
     equal(parsed(student, [b"data:a\n\ndata:  b\n\ndata:\n\n"]), [["a", " b", ""]])
 
 
@@ -334,7 +334,7 @@ def test_an_answer_of_full_length(student):
 
 @checks("TextStream", weight=2)
 def test_a_stop_string_across_tokens(student):
-    """a stop string that stands in several tokens: nothing of it is shown, nor anything behind it"""
+    """a stop string that spans several tokens: nothing of it is shown, nor anything after it"""
     ids = encoded("The capital of France is Paris.")
     texts, reasons = streamed(student, ids, max_tokens=50, stop=("pital of",))
     equal("".join(texts), "The ca", what="wrong text")
@@ -428,7 +428,7 @@ def test_a_full_queue_refuses(student):
     books = played(student, Books(1), 2, [*plan, reader("f", 1.0, 2)])
     that(set(books.added) == set("abcf"), "wrong requests were served", expected=list("abcf"), got=sorted(books.added))
     books = played(student, Books(2), 0, [reader("a", 0.0, 2)])
-    equal(list(books.added), [], what="wrong requests added, where nobody may wait")
+    equal(list(books.added), [], what="wrong list of added requests, when no request may wait")
 
 
 @checks("AsyncEngine")
@@ -521,7 +521,7 @@ def test_a_client_that_hangs_up(student):
     whole(answer, [b"data: 0\n\n", b"data: 1\n\n"], ended=False)
     equal(answer.closed, 2.2, what="when the generator was closed, in seconds")
     equal(answer.returned[0], 2.2, what="when the answer returned, in seconds")
-    equal(answer.error, None, what="what the answer raised: that a client leaves is no fault")
+    equal(answer.error, None, what="the answer raised this; a client that leaves is not an error")
 
 
 @checks("send_events")
@@ -529,7 +529,7 @@ def test_a_client_that_hangs_up_while_it_is_sent_to(student):
     """`send` takes 3 s, and the client is gone after 1.5"""
     answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 4, messages=[[4.5, GONE]], send_seconds=3.0)
     whole(answer, [b"data: a\n\n"], ended=False)
-    equal([answer.closed, answer.returned[0]], [4.5, 4.5], what="when the generator was closed, and when the answer returned")
+    equal([answer.closed, answer.returned[0]], [4.5, 4.5], what="wrong times of closing the generator and of returning")
 
 
 @checks("send_events")
@@ -549,7 +549,7 @@ def test_closing_takes_its_time(student):
     for options in ({"send_fault": 2}, {"cancelled_at": 0.6}):
         answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 3, closing=0.75, **options)
         at = 0.5 if "send_fault" in options else 0.6
-        equal([answer.closed, answer.returned[0]], [at + 0.75] * 2, what="when the generator was closed, and when the answer returned")
+        equal([answer.closed, answer.returned[0]], [at + 0.75] * 2, what="wrong times of closing the generator and of returning")
         that(answer.error is not None, "the exception of `send`, or the cancellation, was not passed on")
 
 

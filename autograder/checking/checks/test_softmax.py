@@ -1,4 +1,4 @@
-"""Checks of the softmax day that students may read."""
+"""Visible checks of the softmax day."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
     """Return the cause that an exception proves here, beyond what it proves everywhere."""
     if name == "RuntimeError" and "must match the size of tensor" in message:
         return (
-            "Two shapes do not fit each other. `amax`, `sum` and `logsumexp` along a dimension take it away; with `keepdim=True` it stays, "
-            "of size 1, beside each row."
+            "Two shapes do not fit each other. `amax`, `sum` and `logsumexp` remove the dimension they reduce; with `keepdim=True` "
+            "it stays, with size 1."
         )
     return None
 

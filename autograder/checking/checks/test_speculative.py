@@ -1,4 +1,4 @@
-"""Checks of speculative decoding that students may read."""
+"""Visible checks of speculative decoding."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def int64(values):
 
 @checks("filtered_probs", weight=2)
 def test_filters_by_hand(student, hand):
-    """four tokens: a temperature, top-k, and top-p behind it"""
+    """four tokens: a temperature, top-k, and top-p after it"""
     case = hand["filtered"]
     logits = float64([case["tenths"]]).log()
     close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
@@ -162,7 +162,7 @@ def test_repeated_tokens(student):
     """one token again and again: an earlier place may overlap the suffix, and is not the suffix"""
     for n in range(6):
         want = [1] if n > 1 else []
-        equal(student.lookup_draft([1] * n), want, what=f"wrong guess after {n} times the same token")
+        equal(student.lookup_draft([1] * n), want, what=f"wrong guess after the same token {n} times")
     equal(student.lookup_draft([1, 2, 1, 2, 1, 2]), [1, 2], what="wrong guess after 1 2 1 2 1 2")
     equal(student.lookup_draft([1, 2, 1, 2, 1, 2], max_ngram=50), [1, 2], what="wrong guess after 1 2 1 2 1 2 with max_ngram 50")
 
@@ -206,7 +206,7 @@ def test_nothing_guessed(student):
 
 @checks("greedy_verify")
 def test_right_again_is_too_late(student):
-    """what is right behind a mistake does not count"""
+    """correct guesses after a mistake do not count"""
     best = [4, 4, 5, 6, 4]
     for draft, tokens in (([4, 9, 5, 6], [4, 4]), ([9, 4, 5, 6], [4]), ([4, 4, 5, 9], [4, 4, 5, 6]), ([9, 9, 9, 9], [4])):
         got = emitted(student.greedy_verify(saying(best), int64(draft)), 4, 10)

@@ -1,4 +1,4 @@
-"""Checks of the day on steering and stopping that students may read."""
+"""Visible checks of the day on steering and stopping."""
 
 from __future__ import annotations
 
@@ -696,7 +696,7 @@ def test_beam_finished_keeps_its_place(student):
 
 @checks("beam_search")
 def test_beam_ranks_by_length_at_every_step(student):
-    """a finished hypothesis that the length penalty puts behind two living ones is out"""
+    """a finished hypothesis that the length penalty ranks below two unfinished ones is out"""
     # Two beams, penalty 1. EOS at once: -1.05. Token 0 has two children at -0.52 and -0.60 a token, which then fall below -1.1.
     eos, vocab = 3, 12
     rows = [[1 / vocab] * vocab for _ in range(vocab + 1)]

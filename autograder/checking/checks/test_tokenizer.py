@@ -1,4 +1,4 @@
-"""Checks of the tokens day that students may read."""
+"""Visible checks of the tokens day."""
 
 import functools
 import json
@@ -192,7 +192,7 @@ def test_lowest_rank_first(student, hand):
 
 @checks("bpe_encode")
 def test_cat_sentence(student, hand):
-    """the cat sat on the mat: six pieces, six ids, nothing in front or behind"""
+    """the cat sat on the mat: six pieces, six ids, nothing before or after"""
     case = hand["cat_sentence"]
     equal(student.bpe_encode(case["text"], student.tokenizer("smollm2")), case["ids"])
 
@@ -397,7 +397,7 @@ def template_slips(want: str) -> list[tuple[str, str]]:
     """Return the rendered texts that common mistakes give, each with a sentence about it."""
     return [
         (want.removesuffix("<|im_start|>assistant\n"), "The generation prompt is missing: <|im_start|>assistant and a line end."),
-        (want[:-1], "The line end behind the generation prompt is missing."),
+        (want[:-1], "The line end after the generation prompt is missing."),
         (want.replace("<|im_end|>\n", "<|im_end|>"), "A line end follows each <|im_end|>."),
         (want.replace("<|im_end|>\n", "\n<|im_end|>\n"), "No line end stands in front of <|im_end|>."),
     ]

@@ -1,4 +1,4 @@
-"""Checks for the decoder that students may read: each says what is wrong, and where the values leave the expected ones."""
+"""Visible checks for the decoder: each names the mistake, and the first stage at which the values differ."""
 
 import torch
 import torch.nn.functional as F
@@ -483,7 +483,7 @@ def test_forward_prefix(student, rng):
     model = student.model("tiny")
     ids = torch.randint(3, 1000, (1, 9), generator=rng)
     whole, part = student.forward(model, ids), student.forward(model, ids[:, :5])
-    close(whole[:, :5], part, atol=1e-4, what="the logits of five tokens changed when four more came behind them")
+    close(whole[:, :5], part, atol=1e-4, what="the logits of five tokens changed when four more came after them")
     close(part, load_model("tiny")(ids[:, :5]), atol=1e-3)
 
 

@@ -191,7 +191,7 @@ def cut(tokens: list[int], eos: int) -> list[int]:
 
 
 def all_end(model: Model, rng: torch.Generator) -> tuple[list[list[int]], int, list[list[int]]]:
-    """(prompts, eos, new tokens): three rows on one path, so that the same token ends each, at unequal steps."""
+    """Return (prompts, eos, new tokens): three rows that reach the same token, each at another step, so that it ends all of them."""
     while True:
         (prompt,) = ragged(rng, [4], model.config.vocab_size)
         (path,) = greedy(model, [prompt], 10)

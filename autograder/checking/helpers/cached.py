@@ -76,7 +76,7 @@ def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
         "wrong shape",
         expected=f"({len(idx)}, T + n) with T = {T} and n at most {limit}",
         got=str(tuple(got.shape)),
-        cause="The answer is the whole prompt and the new tokens behind it.",
+        cause="The result is the whole prompt followed by the new tokens.",
     )
     equal(got[:, :T], idx, what="the result does not begin with the prompt")
     return got[:, T:]

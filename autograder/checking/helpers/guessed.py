@@ -233,7 +233,7 @@ def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) ->
     texts, end = [], idx.shape[1] + limit
     for too_many, told in (
         (None, "The keys of refused guesses are still in the cache: truncate it after every round."),
-        (1, "After a refused guess the cache holds 1 token too many: it has to hold the text but its newest token."),
+        (1, "After a refused guess the cache holds 1 token too many: it has to hold the text without its newest token."),
     ):
         ids = idx[0].tolist()
         cache = KVCache(model.config, 1, end + limit * (k + 1), torch.float64)
@@ -255,7 +255,7 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
     T, text = idx.shape[1], idx[0].tolist() + new
     before = T
     for ids, n in draft.asked:
-        equal(ids, text[: len(ids)], what="the draft was asked with another text than the one so far")
+        equal(ids, text[: len(ids)], what="the draft was asked with another text than the current one")
         that(
             len(ids) > T,
             "the draft was asked with the prompt alone, or less",
@@ -290,7 +290,7 @@ def replaced_by_another(draft: Books, idx: Tensor, new: list[int]) -> None:
             that(
                 text[after - 1] != guess[after - before - 1],
                 f"a round ended with guess {after - before} of {len(guess)} itself",
-                expected="another token behind it if it is kept, another one in its place if it is refused",
+                expected="another token after it if it is kept, another one in its place if it is refused",
                 got=f"{text[after - 1]}, and then a new round",
             )
 
@@ -343,5 +343,5 @@ def follows(new: list[int], last: int, chain: Chain, *, under: str = "") -> None
     ranks = [ORDER[before].index(token) for before, token in itertools.pairwise([last, *new])]
     law = [float(chain[0][token]) for token in ORDER[0]]
     frequencies(
-        torch.tensor(ranks), law, under=f"{under} (counted is how probable a token is after the one before it: 0, the most probable)"
+        torch.tensor(ranks), law, under=f"{under} (counts by the token's rank after the previous token; rank 0 is the most probable)"
     )

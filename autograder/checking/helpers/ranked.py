@@ -176,7 +176,7 @@ def attended(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, 
 
 
 def attended_with_whole_counts(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor, world: int) -> Tensor:
-    """Return the result of ranks that split their parts into as many heads as the whole model has."""
+    """Return the wrong result of ranks that split their parts into as many heads as the whole model has."""
     narrow = replace(config, head_dim=config.head_dim // world)
     parts = [attended(x, cut_layer(layer, config, rank, world), narrow, positions, mask) for rank in range(world)]
     return torch.stack(parts).sum(dim=0)

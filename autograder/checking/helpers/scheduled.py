@@ -580,12 +580,12 @@ def place(request: Any, requests: Sequence[Any]) -> int:
 
 
 def places(given: Any, requests: Sequence[Any]) -> Any:
-    """Requests as their places in a list."""
+    """Return the requests as their indices in a list."""
     return [place(each, requests) for each in given] if isinstance(given, list | tuple) else given
 
 
 def queues(scheduler: Any, requests: Sequence[Any]) -> list[Any]:
-    """[who runs, who waits], as places in a list."""
+    """Return [running, waiting], as indices into a list."""
     return [places(scheduler.running, requests), places(scheduler.waiting, requests)]
 
 
@@ -651,7 +651,9 @@ class Served:
         self.steps += 1
         where = f"in step {self.steps}, budget {desk.budget}, {desk.num_blocks} blocks of {desk.size}, max_running {desk.max_running}"
         for name, got, want in (("s.running", s.running, desk.running), ("s.waiting", s.waiting, desk.waiting), ("result", given, ended)):
-            equal(places(got, self.requests), [self.rows.index(row) for row in want], what=f"wrong {name}, as places in the queue, {where}")
+            equal(
+                places(got, self.requests), [self.rows.index(row) for row in want], what=f"wrong {name}, as indices into the queue, {where}"
+            )
         equal([each.output for each in self.requests], [row.output for row in self.rows], what=f"wrong outputs {where}")
         lengths = [0 if each.sequence is None else each.sequence.length for each in self.requests]
         equal(lengths, [row.length for row in self.rows], what=f"wrong numbers of tokens in the cache, request by request, {where}")

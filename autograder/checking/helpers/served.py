@@ -28,9 +28,9 @@ def reader(name: str, at: float, tokens: int, **more: Any) -> dict[str, Any]:
 class Books:
     """A core as `AsyncEngine` sees it: first come, first served, max_running at a time, one token each a step. It records every event.
 
-    ends: requests that the core itself ends after fewer tokens than they may have. faults: which steps go wrong, by number from 1.
-    unserved: requests that `add` refuses. quiet: how many steps a request is fed before one gives it a token, as a long prompt is.
-    preempted: so many more wait, whom the core has put back.
+    ends: requests that the core itself ends after fewer tokens than they may have. faults: the numbers, from 1, of the
+    steps that fail. unserved: requests that `add` refuses. quiet: the number of steps in which a request is fed but gets no token, as for
+    a long prompt. preempted: the number of requests that the core has preempted, which wait too.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
     rest = max([drained, *books.ended[-1:]])
     late = [time for time in books.asked if time > rest]
     if late:
-        what = f"`run` had not returned at {late[0]:.4f} s: the engine drains, and the core has had no work since {rest:.4f} s"
+        what = f"`run` had not returned at {late[0]:.4f} s: the engine was draining and the core had no work after {rest:.4f} s"
         raise CheckFailed(what, expected="`run` returns as soon as the core has no work left, whatever readers have still to read")
     idle = [time for time in books.asked if time not in books.busy]
     if idle:
@@ -216,7 +216,7 @@ def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bo
     elif name not in books.added:
         that(refused is not None, f"request {name} was not added, and got no RequestError", got=[kind, what])
         waiting = _waiting_at(books, end)
-        that(waiting >= max_waiting, f"request {name} was refused while {waiting} waited; {max_waiting} may wait")
+        that(waiting >= max_waiting, f"request {name} was refused while {waiting} waited; at most {max_waiting} may wait")
         _is_refusal(name, refused, 429, "queue_full")
         that(name not in books.aborted, f"{name} was aborted; it had never been added")
     else:
@@ -232,7 +232,7 @@ def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bo
 def _judge_adding(books: Books, max_waiting: int, plan: dict[str, Any], refused: Any) -> None:
     name = plan["id"]
     waiting = _waiting_at(books, books.added[name])
-    that(waiting < max_waiting, f"request {name} was added while {waiting} waited; {max_waiting} may wait")
+    that(waiting < max_waiting, f"request {name} was added while {waiting} waited; at most {max_waiting} may wait")
     that(refused is None, f"request {name} was added, and refused", got=refused)
     equal(books.added[name], plan["at"], what=f"when {name} was added, in seconds")
     equal(books.params[name][0], plan["prompt"], what=f"{name}'s prompt in the core")

@@ -96,10 +96,10 @@ def _appears(wanted: Fingerprint, prints: Sequence[Fingerprint]) -> bool:
 def block_stages(
     x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor | None = None, *, last: int | None = None, of: str = ""
 ) -> tuple[list[Stage], Tensor]:
-    """The stages of one layer for tokens x (B, T, D), and what it gives, in float64.
+    """Return the stages of one layer for tokens x (B, T, D), and its result, in float64.
 
-    mask: bool, broadcasts to (B, H, T, T); None is the causal one. last: a computation that has keys and values of all before
-    computes the last so many tokens only. of: what each stage's name ends with, for layers of a model.
+    mask: bool, broadcasts to (B, H, T, T); None means the causal mask. last: compute only this many tokens at the end, for a computation
+    that has the keys and values of all earlier ones. of: a suffix of each stage's name, which names the layer.
     """
     x = x.double()
     w = {name: tensor.double() for name, tensor in vars(layer).items()}

@@ -44,7 +44,7 @@ def empty(student: Any, shape: Sequence[int], width: int, dtype: torch.dtype = t
 
 
 def state_of(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """m, l and acc after all these keys, by their definition: every exponential under the one largest score."""
+    """Return m, l and acc after all these keys, by definition: every exponential is relative to the largest score of all."""
     m = scores.amax(dim=-1)
     weights = (scores - m.nan_to_num(neginf=0.0).unsqueeze(-1)).exp()
     return m, weights.sum(dim=-1), weights @ values

@@ -1,4 +1,4 @@
-"""Checks for attention that students do not read: fresh random inputs, edges and combinations."""
+"""Hidden checks for attention: fresh random inputs, edges and combinations."""
 
 import math
 

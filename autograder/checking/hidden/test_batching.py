@@ -1,4 +1,4 @@
-"""Checks of the batch that students may not read: fresh prompts, random models, the corners of the rules."""
+"""Hidden checks of the batch: fresh prompts, random models, the edge cases of the rules."""
 
 import dataclasses
 import math
@@ -250,7 +250,7 @@ def test_random_steps(student, rng):
 
 @checks("decode_batch")
 def test_one_pad_and_many_slots(student, rng):
-    """a row with one pad, behind a long text"""
+    """a row with one pad, after a long text"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [150, 149], 19)
     _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
@@ -262,7 +262,7 @@ def test_one_pad_and_many_slots(student, rng):
 
 @checks("decode_batch")
 def test_another_batch_in_the_same_cache(student, rng):
-    """one row behind pads; the cache reset for rows with other pads; the same new token for rows with other pasts"""
+    """one row after pads; the cache reset for rows with other pads; the same new token for rows with other pasts"""
     small = Small(student, rng, dtype=torch.float64)
     for rows in (1, 3):
         cache = student.KVCache(small.config, rows, 9, torch.float64)
@@ -606,7 +606,7 @@ def test_static_step_again(student, rng):
 
 @checks("static_decode")
 def test_many_slots(student, reference, rng):
-    """a step behind 2,100 slots"""
+    """a step after 2,100 slots"""
     small = Small(student, rng, dtype=torch.float64)
     c, num_pad, position = small.config, torch.tensor([2_090, 0]), torch.tensor(2_100)
     both = torch.randn(2, c.num_hidden_layers, 2, c.num_key_value_heads, 2_102, c.head_dim, generator=rng, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Checks of continuous batching that students do not see: fresh states, schedules and models, and rules in combination."""
+"""Hidden checks of continuous batching: fresh states, schedules and models, and rules in combination."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_forty_run(student, rng):
     s.waiting, which = every[40:], integer(rng, 18, 38)
     student.preempt(s, every[which])
     want = [[i for i in range(40) if i != which], [which, *range(40, 90)]]
-    equal(queues(s, every), want, what="wrong s.running and s.waiting, as places in the list of all requests")
+    equal(queues(s, every), want, what="wrong s.running and s.waiting, as indices into the list of all requests")
 
 
 @checks("preempt")
@@ -72,7 +72,7 @@ def test_two_in_turn(student):
     student.preempt(s, c)
     student.preempt(s, b)
     every = [a, b, c]
-    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as places in the list a, b, c")
+    equal(queues(s, every), [[0], [1, 2]], what="wrong s.running and s.waiting, as indices into the list a, b, c")
     equal([s.pool.num_free, a.sequence.length], [9, 9], what="wrong num_free, and length of the one that runs on")
     holders = [s.pool.holders(block) for block in a.sequence.blocks]
     equal(holders, [1, 1, 1], what="wrong numbers of holders of the blocks of the one that runs on")
@@ -99,7 +99,7 @@ def test_the_queue_has_no_clock(student):
     early = [student.Request([2 + i] * 3, 2, arrival=float(i)) for i in range(2)]
     s.waiting = early
     student.preempt(s, late)
-    equal(places(s.waiting, [late, *early]), [0, 1, 2], what="wrong s.waiting, as places in the list late, first, second")
+    equal(places(s.waiting, [late, *early]), [0, 1, 2], what="wrong s.waiting, as indices into the list late, first, second")
 
 
 # ---- feed_running --------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_thirty_run(student):
     every.append(running(student, s, [8] * 60, 0))
     plan = student.feed_running(s)
     want = [(0, 1200), *((i, 1) for i in range(1, 31)), (31, 10)]
-    equal(fed(plan, every), want, what="wrong chunks, as (place in the list, tokens)")
+    equal(fed(plan, every), want, what="wrong chunks, as pairs (index in the list, number of tokens)")
     equal([s.pool.num_free, len(plan.preempted)], [0, 0], what="wrong num_free, and number of requests that gave way")
 
 
@@ -133,11 +133,15 @@ def test_the_last_token_of_the_budget(student):
     """three decode with a budget of 3; a prompt leaves one token of 4, for the first token of another: it is used to the last"""
     s = scheduler_of(student, 9, 4, 3, 3)
     every = [running(student, s, [i + 1] * 5, 5, output=[9]) for i in range(3)]
-    equal(fed(student.feed_running(s), every), [(0, 1), (1, 1), (2, 1)], what="wrong chunks, as (place in the list a, b, c; tokens)")
+    equal(
+        fed(student.feed_running(s), every),
+        [(0, 1), (1, 1), (2, 1)],
+        what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)",
+    )
     equal([each.sequence.length for each in every], [6, 6, 6], what="wrong lengths of the sequences of a, b, c")
     s = scheduler_of(student, 9, 4, 4, 3)
     every = [running(student, s, [1] * 8, 5), running(student, s, [2] * 6, 0)]
-    equal(fed(student.feed_running(s), every), [(0, 3), (1, 1)], what="wrong chunks, as (place in the list a, b; tokens)")
+    equal(fed(student.feed_running(s), every), [(0, 3), (1, 1)], what="wrong chunks, as pairs (index in the list a, b; number of tokens)")
     equal([each.sequence.length for each in every], [8, 1], what="wrong lengths of the sequences of a, b")
 
 
@@ -153,9 +157,9 @@ def test_two_give_way_for_one(student):
     every.append(student.Request([4] * 3, 2))
     s.waiting = every[3:]
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c, late")
-    equal(fed(plan, every), [(0, 12)], what="wrong chunks, as (place in the list a, b, c, late; tokens)")
-    equal(queues(s, every), [[0], [1, 2, 3]], what="wrong s.running and s.waiting, as places in the list a, b, c, late")
+    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as indices into the list a, b, c, late")
+    equal(fed(plan, every), [(0, 12)], what="wrong chunks, as pairs (index in the list a, b, c, late; number of tokens)")
+    equal(queues(s, every), [[0], [1, 2, 3]], what="wrong s.running and s.waiting, as indices into the list a, b, c, late")
 
 
 @checks("feed_running")
@@ -172,9 +176,13 @@ def test_shared_blocks_stay(student):
     s.pool.take()
     s.pool.take()
     plan = student.feed_running(s)
-    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as places in the list a, b, c")
-    equal(fed(plan, every), [(0, 8)], what="wrong chunks, as (place in the list a, b, c; tokens)")
-    equal([queues(s, every), s.pool.num_free], [[[0], [1, 2]], 1], what="wrong s.running and s.waiting, as places in a, b, c, and num_free")
+    equal(places(plan.preempted, every), [2, 1], what="wrong plan.preempted, as indices into the list a, b, c")
+    equal(fed(plan, every), [(0, 8)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
+    equal(
+        [queues(s, every), s.pool.num_free],
+        [[[0], [1, 2]], 1],
+        what="wrong s.running and s.waiting, as indices into the list a, b, c, or wrong num_free",
+    )
 
 
 @checks("feed_running")
@@ -183,7 +191,11 @@ def test_nobody_runs(student):
     s = scheduler_of(student, 6, 4, 12, 4)
     s.waiting = [student.Request([1] * 3, 2)]
     plan = student.feed_running(s)
-    equal([fed(plan, s.waiting), plan.preempted], [[], []], what="wrong chunks, as (place in the queue, tokens), and preempted")
+    equal(
+        [fed(plan, s.waiting), plan.preempted],
+        [[], []],
+        what="wrong chunks, as pairs (index in the queue, number of tokens), and preempted",
+    )
     equal([len(s.waiting), len(s.running), s.pool.num_free], [1, 0, 6], what="wrong numbers of those who wait and run, and num_free")
 
 
@@ -232,7 +244,7 @@ def test_thirty_wait(student):
     plan = student.Plan()
     student.admit(s, plan)
     want = [(0, 1100), *((i, 3) for i in range(1, 17)), (17, 2)]
-    equal(fed(plan, every), want, what="wrong chunks, as (place in the queue, tokens)")
+    equal(fed(plan, every), want, what="wrong chunks, as pairs (index in the queue, number of tokens)")
     equal(
         [len(s.running), len(s.waiting), s.pool.num_free], [18, 13, 8], what="wrong numbers of running and waiting requests, and num_free"
     )
@@ -251,7 +263,7 @@ def test_output_is_part_of_the_text(student):
     s.waiting = [request]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, [request]), [(0, 6)], what="wrong chunks, as (place in the queue, tokens): 4 of 10 are known")
+    equal(fed(plan, [request]), [(0, 6)], what="wrong chunks, as pairs (index in the queue, number of tokens): 4 of 10 are known")
     equal([request.sequence.length, request.remaining], [10, 0], what="wrong length of the sequence, and number of remaining tokens")
     equal([request.prompt, request.output], [text[:3], text[3:]], what="prompt or output has changed")
 
@@ -263,10 +275,12 @@ def test_the_last_block_and_the_last_place(student):
     s.waiting = every = [student.Request([i] * 4, 1) for i in range(3)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 4), (1, 4)], what="wrong chunks with two places, as (place in the queue, tokens)")
+    equal(fed(plan, every), [(0, 4), (1, 4)], what="wrong chunks with two places, as pairs (index in the queue, number of tokens)")
     s.max_running = 3
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 4), (1, 4), (2, 1)], what="wrong chunks with a third place, as (place in the queue, tokens)")
+    equal(
+        fed(plan, every), [(0, 4), (1, 4), (2, 1)], what="wrong chunks with a third place, as pairs (index in the queue, number of tokens)"
+    )
     equal([s.pool.num_free, len(s.waiting)], [0, 0], what="wrong num_free, and length of the queue")
 
 
@@ -277,8 +291,8 @@ def test_the_queue_is_the_order(student):
     s.waiting = every = [student.Request([i] * (5 - i), 2, arrival=9.0 - i) for i in range(3)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [(0, 5), (1, 3)], what="wrong chunks, as (place in the queue, tokens)")
-    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as places in the queue")
+    equal(fed(plan, every), [(0, 5), (1, 3)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
+    equal(queues(s, every), [[0, 1], [2]], what="wrong s.running and s.waiting, as indices into the queue")
     equal([each.arrival for each in every], [9.0, 8.0, 7.0], what="the arrivals of the requests have changed")
 
 
@@ -294,7 +308,7 @@ def test_a_text_known_to_its_end(student):
     s.waiting = [request] = [student.Request(text, 2)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, [request]), [(0, 4)], what="wrong chunks, as (place in the queue, tokens)")
+    equal(fed(plan, [request]), [(0, 4)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
     equal([request.sequence.length, request.remaining], [8, 0], what="wrong length of the sequence, and number of remaining tokens")
 
 
@@ -305,8 +319,8 @@ def test_equal_texts_are_two_requests(student):
     s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(7)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, every), [(i, 3) for i in range(6)], what="wrong chunks, as (place in the queue, tokens)")
-    equal(queues(s, every), [list(range(6)), [6]], what="wrong s.running and s.waiting, as places in the queue")
+    equal(fed(plan, every), [(i, 3) for i in range(6)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
+    equal(queues(s, every), [list(range(6)), [6]], what="wrong s.running and s.waiting, as indices into the queue")
 
 
 @checks("admit")
@@ -322,7 +336,7 @@ def test_a_refusal_keeps_the_beginning(student):
     s.waiting = [request] = [student.Request(text, 2)]
     plan = student.Plan()
     student.admit(s, plan)
-    equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as (place in the queue, tokens)")
+    equal(fed(plan, [request]), [], what="there is no room, and it was admitted; chunks as pairs (index in the queue, number of tokens)")
     s.pool.take()
     known = len(s.pool.find(chained(text, 4)))
     equal(known, 2, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
@@ -364,9 +378,9 @@ def test_an_eos_that_is_not_due(student):
     ]
     plan = student.Plan([(every[0], 5), (every[1], 5), (every[2], 5)])
     ended = student.update(s, plan, [7, 0, 0])
-    equal(places(ended, every), [2], what="other requests than those that ended, as places in the plan")
+    equal(places(ended, every), [2], what="wrong list of ended requests, as indices into the plan")
     equal([each.output for each in every], [[], [0], [0]], what="wrong outputs")
-    equal(places(s.running, every), [0, 1], what="wrong s.running, as places in the plan")
+    equal(places(s.running, every), [0, 1], what="wrong s.running, as indices into the plan")
     equal(len(s.pool.find(chained([3] * 5, 4))), 1, what="wrong number of blocks that the pool finds of the text that has ended")
 
 
@@ -377,10 +391,10 @@ def test_thirty_were_fed(student):
     every = [running(student, s, list(range(100, 800)), 700)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(30)]
     said = [3] + [7 if i % 3 == 0 else 8 for i in range(30)]
     ended = student.update(s, student.Plan([(every[0], 700), *((each, 1) for each in every[1:])]), said)
-    equal(places(ended, every), list(range(1, 31, 3)), what="other requests than those that ended, as places in the plan")
+    equal(places(ended, every), list(range(1, 31, 3)), what="wrong list of ended requests, as indices into the plan")
     equal([each.output for each in every], [[token] for token in said], what="wrong outputs")
     found = len(s.pool.find(chained(list(range(100, 800)), 10)))
-    equal([found, s.pool.num_free], [70, 15], what="wrong number of blocks of the long text that the pool finds, and num_free")
+    equal([found, s.pool.num_free], [70, 15], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
 
 
 @checks("update")
@@ -391,8 +405,8 @@ def test_three_end_at_once(student):
     every.append(student.Request([1] * 5, 1))
     s.waiting = every[4:]
     ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
-    equal(places(ended, every), [0, 1, 2], what="other requests than those that ended, as places in the plan")
-    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, as places in the plan")
+    equal(places(ended, every), [0, 1, 2], what="wrong list of ended requests, as indices into the plan")
+    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, as indices into the plan")
     gone = all(each.sequence is None for each in every[:3])
     that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 18, what="wrong num_free")
@@ -411,8 +425,8 @@ def test_the_order_of_the_plan(student):
     plan = student.Plan([(every[3], 3), (every[2], 1), (every[1], 3), (every[0], 3)])
     ended = student.update(s, plan, [6, 5, eos, 9], _unchanged=True)
     equal([each.output for each in every], [[9], [eos], [5, 5, 5], [6]], what="wrong outputs, the oldest's first")
-    equal(places(ended, every), [3, 1], what="other requests than those that ended, in the plan's order, as places in s.running")
-    equal(places(s.running, every), [0, 2], what="wrong s.running, as places in the s.running before")
+    equal(places(ended, every), [3, 1], what="wrong list of ended requests, in the plan's order, as indices into s.running")
+    equal(places(s.running, every), [0, 2], what="wrong s.running, as indices into the s.running before")
     equal([each.arrival for each in every], [3.0, 2.0, 1.0, 0.0], what="the arrivals of the requests have changed")
 
 
@@ -540,7 +554,7 @@ def test_a_beginning_that_is_shared(student):
     before = kv.keys[:, slots]
     for pieces in ([(1, 2), (0, 4)], [(0, 1), (1, 3)]):
         got, want = texts.step(pieces)
-        close(got, want, atol=1e-3, what="wrong logits behind a shared beginning")
+        close(got, want, atol=1e-3, what="wrong logits after a shared beginning")
     equal(kv.keys[:, slots], before, what="keys in the shared blocks have changed")
 
 
@@ -590,7 +604,7 @@ def test_a_shared_beginning_served(student):
     requests, ended = serve(student, prompts, 5, num_blocks=24, size=4, budget=16, max_running=2, eos=eos)
     for request, want in zip(requests, alone, strict=True):
         equal(request.output, want[: want.index(eos) + 1] if eos in want else want, what="wrong output")
-    equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as places in the queue")
+    equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as indices into the queue")
 
 
 @checks("engine_step")
@@ -606,12 +620,12 @@ def test_thirty_are_served(student, rng):
     ended = [each for _ in range(6) for each in student.engine_step(model, s, kv)]
     want = [unrolled(kit, torch.tensor([prompt]), 2, 256)[0].tolist() for prompt in prompts]
     equal([request.output for request in requests], want, what="wrong outputs of 30 requests")
-    equal(sorted(places(ended, requests)), list(range(30)), what="wrong requests given as ended, as places in the queue")
+    equal(sorted(places(ended, requests)), list(range(30)), what="wrong requests given as ended, as indices into the queue")
     s.waiting = [request] = [student.Request([1, 2, 3, 4, 5, 6, 7], 2)]
     stricter(student, s, request, 3)
     equal(student.engine_step(model, s, kv), [], what="wrong result: 3 of 7 tokens were to be fed, and nobody has ended")
     fed_of = None if request.sequence is None else request.sequence.length
-    equal([fed_of, request.output], [3, []], what="wrong length of the sequence, and output: s.schedule() feeds 3 of 7 tokens")
+    equal([fed_of, request.output], [3, []], what="wrong length of the sequence or wrong output: s.schedule() feeds 3 of 7 tokens")
 
 
 @checks("engine_step")
@@ -715,7 +729,7 @@ def test_random_runs_on_a_clock(student, rng):
 
         s = scheduler_of(student, most, given.size, given.budget, given.max_running)
         traces = student.simulate(requests, s, seconds, token)
-        equal(seen, asked, what="wrong chunks (fed, cached after the step) for seconds")
+        equal(seen, asked, what="wrong chunks given to `seconds`, as pairs (tokens fed, tokens cached after the step)")
         look_at_traces(traces, times_of_arrival, list(times.values()))
         equal(s.pool.num_free, most, what="wrong num_free in the end")
 

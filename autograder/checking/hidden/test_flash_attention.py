@@ -1,4 +1,4 @@
-"""Checks of flash attention that students do not see: fresh tiles, shapes and models, and rules in combination."""
+"""Hidden checks of flash attention: fresh tiles, shapes and models, and rules in combination."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_finish_keeps_the_state(student, rng):
     close(out, scores[:, :4].softmax(dim=-1) @ values[:4], atol=1e-9, rtol=1e-9, dtype=torch.float64)
     close(lse, scores[:, :4].logsumexp(dim=-1), atol=1e-9, rtol=1e-9, dtype=torch.float64)
     same_state(state, state_of(scores[:, :4], values[:4]), what=" after finish")
-    same_state(student.absorb(state, scores[:, 4:], values[4:]), state_of(scores, values), what=" behind finish")
+    same_state(student.absorb(state, scores[:, 4:], values[4:]), state_of(scores, values), what=" after finish and another absorb")
 
 
 @checks("finish")
@@ -300,7 +300,7 @@ def test_random_models_in_random_chunks(student, rng):
             got = student.prefill_flash(model, chunk, cache, q_block=integer(rng, 1, 6), k_block=integer(rng, 1, 6))
             start += chunk.shape[1]
             want = kit(ids[:, :start])[:, -1]
-            close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits behind {start} tokens for {shape}")
+            close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits after {start} tokens for {shape}")
             equal(cache.length, start, what="wrong length of the cache")
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill_flash(model, ids[:, :1], cache))
         room = integer(rng, 1, length - 1)

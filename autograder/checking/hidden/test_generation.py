@@ -1,4 +1,4 @@
-"""Checks of the loop that students do not see: fresh prompts and tables, and rules in combination."""
+"""Hidden checks of the loop: fresh prompts and tables, and rules in combination."""
 
 from contextlib import suppress
 
@@ -47,7 +47,7 @@ def test_random_windows(student, rng):
         want = [unroll(after_all(vocab), row, 9, block_size) for row in idx.tolist()]
         equal(got, torch.tensor(want))
         lengths = [min(length + i, block_size) for i in range(9)]
-        equal(model.lengths, lengths, what="wrong number of tokens in some call, or of calls")
+        equal(model.lengths, lengths, what="wrong number of calls, or of tokens in a call")
 
 
 @checks("generate", weight=2)
@@ -287,7 +287,7 @@ def test_stream_random(student, rng):
         equal(
             model.lengths,
             [min(length + i, block_size) for i in range(len(want))],
-            what="wrong number of tokens in some call, or of calls",
+            what="wrong number of calls, or of tokens in a call",
         )
 
 

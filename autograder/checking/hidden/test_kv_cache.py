@@ -1,4 +1,4 @@
-"""Checks of the KV cache that students do not see: fresh models, texts and cuts, and rules in combination."""
+"""Hidden checks of the KV cache: fresh models, texts and cuts, and rules in combination."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_memory_stays_at_a_reset(student, rng):
 
 @checks("KVCache")
 def test_a_refused_append_writes_nothing(student):
-    """work: what does not fit leaves the memory alone, the slots that are free too"""
+    """work: an append that does not fit changes no memory, not even the free slots"""
     cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16), 2, 8)
     old, new = torch.ones(2, 4, 3, 16), torch.full((2, 4, 6, 16), 2.0)
     cache.append(0, old, old)
@@ -309,7 +309,7 @@ def test_low_precision(student, rng):
 
 @checks("forward_cached")
 def test_step_behind_a_long_text(student, reference, rng):
-    """a chunk behind 2,100 tokens of a model that allows for 5,000, and gradients as they were"""
+    """a chunk after 2,100 tokens of a model that allows for 5,000, and gradients as they were"""
     config = small_config(max_position_embeddings=5_000, head_dim=4)
     weights = small_weights(rng, config).to(device="cpu", dtype=torch.float64)
     ids = random_ids(rng, 1, 2_103, config.vocab_size)
@@ -420,7 +420,7 @@ def test_decode_random(student, rng):
             student.forward_cached(model, ids[:, :start], cache)
             for i in range(start, 8):
                 got = student.decode_step(model, ids[:, i : i + 1], cache)
-                close(got, kit(ids)[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits behind token {i} for {shape}")
+                close(got, kit(ids)[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits after token {i} for {shape}")
             equal(cache.length, 8, what="wrong length of the cache")
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.decode_step(model, ids[:, :1], cache))
 
@@ -434,7 +434,7 @@ def test_decode_work(student, rng):
         student.forward_cached(model, ids[:, :length], cache)
         with student.counting() as work:
             got = student.decode_step(model, ids[:, length:], cache)
-        what = f"wrong logits for the step behind {length} tokens"
+        what = f"wrong logits for the step after {length} tokens"
         close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32, what=what)
         what = f"wrong number of positions for one step of {rows} row(s)"
         equal(work.positions, rows, what=what)
@@ -588,7 +588,7 @@ def test_random_generators(student, rng):
 
 @checks("generate_cached")
 def test_random_settings(student, rng):
-    """frequencies under a random temperature with top_k and top_p, behind a prefill, a step and a slide"""
+    """frequencies under a random temperature with top_k and top_p, after a prefill, a step and a slide"""
     # False alarm: at most 1e-10 for each setting and step (see autograder/checking/checks/test_generation.py).
     model, idx = believing(student, [FOUR] * 4), random_ids(rng, 1_000, 2, 4)
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))

@@ -1,4 +1,4 @@
-"""Checks of the paged cache that students do not see: fresh stories, tables and models, and rules in combination."""
+"""Hidden checks of the paged cache: fresh stories, tables and models, and rules in combination."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
 
 LARGE = 64 * 1024
-"""Bytes: a tensor of more lies in slow memory."""
+"""The limit in bytes above which a tensor counts as slow memory."""
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ def test_random_models_in_random_blocks(student, rng):
         again = random_ids(rng, 1, 4, 29)
         got = paged_logits(student, model, again, [4], rows[1], kv)
         want = kit(torch.cat((ids[:1, :common], again), dim=1))[:, common:]
-        close(got, want, atol=1e-3, what=f"wrong logits behind a truncate, blocks of {size}")
+        close(got, want, atol=1e-3, what=f"wrong logits after a truncate, blocks of {size}")
 
 
 @checks("forward_paged")
@@ -287,7 +287,7 @@ def test_a_long_text_of_a_small_model(student, rng):
 
 @checks("forward_paged")
 def test_work_of_a_long_text(student, rng):
-    """work: 24 tokens in chunks behind a fork are 24 positions, and FLOPs as many as they take"""
+    """work: 24 tokens in chunks after a fork are 24 positions, and FLOPs as many as they take"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = random_ids(rng, 1, 64, 1000)
     model, kv = student.model("tiny"), filled(student, 20, 4, dtype=torch.float32)
@@ -510,7 +510,7 @@ def test_random_keys(student, rng):
     for size, salt in ((3, b"tenant " * 9 + b"\0"), (110, b"\t tenant " * 9), (3, b"TENANT")):
         equal(student.block_keys(tokens, size, salt), chained(tokens, size, salt), what=f"wrong keys for 230 tokens, the salt {salt!r}")
     text = torch.randint(500, (24,), generator=rng).tolist()
-    equal(student.block_keys(text, 4), student.block_keys([*text, 3], 4), what="a token behind the whole blocks has changed a key")
+    equal(student.block_keys(text, 4), student.block_keys([*text, 3], 4), what="a token after the whole blocks has changed a key")
 
 
 # ---- PrefixPool ----------------------------------------------------------------------------------------------------
@@ -576,7 +576,7 @@ def test_without_a_key_before_all_that_rest(student):
     for block in plain:
         pool.release(block)
     equal(sorted([pool.take(), pool.take()]), sorted(plain), what="two blocks without a key are free, and others were taken")
-    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key is forgotten, and its block was not needed")
+    equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key was forgotten although its block was not needed")
     equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken")
 
 
@@ -588,7 +588,7 @@ def test_forgotten_while_idle(student):
     pool.forget(blocks[1])
     equal([pool.num_free, pool.holders(blocks[1])], [3, 0], what="wrong num_free and holders after an idle block was forgotten")
     equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
-    equal(sorted(pool.take() for _ in keys), [0, 1, 2], what="three takes of a pool of three that are free")
+    equal(sorted(pool.take() for _ in keys), [0, 1, 2], what="wrong blocks from three calls of take on a pool with three free blocks")
     raises("OutOfBlocks", pool.take, naming=3)
 
 
@@ -598,7 +598,7 @@ def test_without_keys_a_pool_like_any_other(student, rng):
     pool = student.PrefixPool(3)
     equal([pool.num_free, pool.find([b"x"]), pool.adopt([b"x"])], [3, [], []], what="wrong num_free and blocks of a new pool")
     taken = [pool.take() for _ in range(3)]
-    equal(sorted(taken), [0, 1, 2], what="three takes of a pool of three")
+    equal(sorted(taken), [0, 1, 2], what="wrong blocks from three calls of take on a pool of three")
     pool.share(taken[0])
     pool.release(taken[0])
     equal([pool.num_free, pool.holders(taken[0])], [0, 1], what="wrong num_free and holders")
@@ -709,7 +709,7 @@ def test_shared_blocks_and_a_part_full_one(student):
         fork.free()
         sequence.free()
     equal(pool.take(), blocks[-1], what="the part-full block has no key and is free, and another one was taken")
-    equal(len(pool.find(chained([7, 7, 7, 7], 4))), 1, what="a key is forgotten, and its block was not needed")
+    equal(len(pool.find(chained([7, 7, 7, 7], 4))), 1, what="a key was forgotten although its block was not needed")
 
 
 @checks("publish_blocks")

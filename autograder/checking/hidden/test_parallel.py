@@ -1,4 +1,4 @@
-"""Checks of tensor parallelism that students do not see: fresh numbers, other dtypes, borders, and what must not be sent."""
+"""Hidden checks of tensor parallelism: fresh numbers, other dtypes, borders, and what must not be sent."""
 
 from __future__ import annotations
 

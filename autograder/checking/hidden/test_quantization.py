@@ -1,4 +1,4 @@
-"""Checks of quantization that students may not read."""
+"""Hidden checks of quantization."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_ends_of_both_dtypes(student):
 
 @checks("dequantize")
 def test_heads_before_tokens(student, rng):
-    """q of four dimensions, two of which were exchanged, so that its rows do not lie one behind the other"""
+    """q of four dimensions, two of which were exchanged, so that it is not contiguous"""
     q = torch.randint(-127, 128, (2, 9, 3, 8), generator=rng).to(torch.int8).transpose(1, 2)
     scale = torch.rand(2, 3, 9, 1, generator=rng)
     float32s(student.dequantize(q, scale), q.double() * scale.double(), "wrong numbers")
@@ -358,7 +358,7 @@ def test_random_products(student, rng):
     x = torch.randn(3, 4, 32 * groups, generator=rng).transpose(0, 1)
     want = x.double() @ weights_of(q, scale, minimum).T
     got = student.quantized_linear(x, q, scale, minimum)
-    float32s(got, want, "wrong product of an x whose dimensions were exchanged", atol=2e-5 * float(want.abs().max()) + 1e-5)
+    float32s(got, want, "wrong product for a transposed x", atol=2e-5 * float(want.abs().max()) + 1e-5)
 
 
 @checks("quantized_linear")
@@ -408,7 +408,7 @@ def test_whole_numbers_are_exact(student, rng):
     x[..., 0], x[..., 1] = 127.0, 64.0
     x = x.flatten(1)
     moved = torch.stack((x, -x)).transpose(0, 1)
-    for given, told in ((x, "wrong product"), (moved, "wrong product of an x whose dimensions were exchanged")):
+    for given, told in ((x, "wrong product"), (moved, "wrong product for a transposed x")):
         want = given.double() @ weights_of(q, scale, minimum).T
         float32s(student.int8_linear(given, q, scale, minimum), want, told, atol=1e-2)
 

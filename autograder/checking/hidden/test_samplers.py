@@ -1,4 +1,4 @@
-"""Checks of the samplers that students may not read: fresh random inputs, edges and combinations.
+"""Hidden checks of the samplers: fresh random inputs, edges and combinations.
 
 False alarms of the frequency tests: at most 1e-10 each, as derived in `autograder/checking/checks/test_samplers.py`.
 """

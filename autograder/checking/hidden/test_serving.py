@@ -1,4 +1,4 @@
-"""Checks of the serving day that students do not see: fresh streams, bodies and answers, and readers that come and go as drawn."""
+"""Hidden checks of the serving day: fresh streams, bodies and answers, and readers that come and go as drawn."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def test_two_streams_side_by_side(student, rng):
 def test_what_is_not_ended_is_no_event(student):
     """a stream that breaks off; empty lines without data"""
     equal(parsed(student, [b"\n\n\r\n: a\n\nid: 1\n\n", b"data: a\n", b"data: b"]), [[], [], []])
-    equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event behind one that has ended")
+    equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event after one that has ended")
     behind = parsed(student, [b"data: [DONE]\n\ndata: a\n\n", b"data: b\n\n"])
-    equal(behind, [["[DONE]", "a"], ["b"]], what="wrong events behind [DONE], which is an event as any")
+    equal(behind, [["[DONE]", "a"], ["b"]], what="wrong events after [DONE], which is an event like any other")
 
 
 @checks("SSEParser")
@@ -331,7 +331,7 @@ def _whole(data: bytes) -> bool:
 
 
 def look_at_stream(student, ids: list[int], tokens: int, stops: tuple[str, ...], extra: list[int]) -> None:
-    """Every push of an answer against what may be shown; behind the end nothing."""
+    """Compare every push of an answer with the text that may be shown; after the end nothing may be shown."""
     tokenizer = tokenizer_of("tiny")
     texts, reasons = streamed(student, [*ids, *extra], max_tokens=tokens, stop=stops)
     data, before, reason, due, whys = b"", "", None, [], []
@@ -639,7 +639,7 @@ def test_each_event_as_soon_as_it_is_there(student):
 
 @checks("send_events", weight=2)
 def test_hanging_up_in_every_moment(student):
-    """while the headers are sent, while an event is, behind the last event, and where closing takes its time"""
+    """while the headers are sent, while an event is, after the last event, and where closing takes its time"""
     early = Answer(student, events=[[0.5, b"a"]] * 3, messages=[[0.25, GONE]], send_seconds=1.0)
     equal([len(early.sent), early.returned[0]], [1, 0.25], what="how many messages were sent, and when the answer returned")
     last = Answer(student, events=[[0.5, b"a"]], messages=[[1.25, GONE]], send_seconds=1.0)
@@ -647,9 +647,9 @@ def test_hanging_up_in_every_moment(student):
     whole(Answer(student, events=[[0.5, b"a"]], messages=[[0.2, START], [0.3, OTHER], [9.0, GONE]]), [b"a"])
     slow = Answer(student, events=[[1.0, b"a"]] * 4, messages=[[2.5, GONE]], closing=0.75)
     whole(slow, [b"a", b"a"], ended=False)
-    equal([slow.closed, slow.returned[0]], [3.25, 3.25], what="when the generator was closed, and when the answer returned")
+    equal([slow.closed, slow.returned[0]], [3.25, 3.25], what="wrong times of closing the generator and of returning")
     between = Answer(student, events=[[1.0, b"a"]] * 4, messages=[[1.5, GONE]], send_seconds=1.0, closing=0.5)
-    equal([between.closed, between.returned[0]], [2.0, 2.0], what="when the generator was closed, and when the answer returned")
+    equal([between.closed, between.returned[0]], [2.0, 2.0], what="wrong times of closing the generator and of returning")
 
 
 @checks("send_events")
@@ -688,7 +688,7 @@ def test_longer_answers(student):
     for options, at in ends:
         answer = Answer(student, events=[[0.5, b"a"]] * 3, closing=1.25, **options)
         times = [answer.closed, answer.returned[0]]
-        equal(times, [at + 1.25] * 2, what=f"when the generator was closed, and when the answer returned, with {options}")
+        equal(times, [at + 1.25] * 2, what=f"wrong times of closing the generator and of returning, with {options}")
 
 
 # ---- poisson_arrivals ----------------------------------------------------------------------------------------------
@@ -743,7 +743,7 @@ def test_drawn_load(student, rng):
         for sent, i in sends:
             # One task that sends them all may have slept too long before, and need not sleep again.
             due = [start + arrivals[i] + slept for slept in {0.0, late}]
-            that(sent in due, f"request {i} is sent at another time than its own, in seconds", expected=due[-1], got=sent)
+            that(sent in due, f"request {i} was sent at the wrong time, in seconds", expected=due[-1], got=sent)
             times = [sent + sum(plans[i]["gaps"][: n + 1]) for n in range(len(plans[i]["gaps"]))]
             traces.append(None if plans[i]["refused"] else [start + arrivals[i], times])
         equal(got, traces, what="wrong traces, as arrival and token times")

@@ -1,4 +1,4 @@
-"""Checks of the softmax day that students may not read: fresh numbers every run, and the edges of every rule.
+"""Hidden checks of the softmax day: fresh numbers every run, and the edges of every rule.
 
 Expected values are PyTorch's own in float64. Tolerances leave room for every sound
 way of working: at logits around a thousand, log-sum-exp in float32 rounds at 1e-4.

@@ -1,4 +1,4 @@
-"""Checks of speculative decoding that students do not see: fresh distributions, texts, models and drafts, and rules in combination."""
+"""Hidden checks of speculative decoding: fresh distributions, texts, models and drafts, and rules in combination."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_laws_that_lie_in_columns(student, rng):
     """the same distributions, stored column by column"""
     p, q = laws(rng, 4, 6), laws(rng, 4, 6)
     got = student.acceptance_probs(in_columns(p), in_columns(q))
-    close(got, student.acceptance_probs(p, q), atol=1e-12, what="other acceptance where p and q are not contiguous")
+    close(got, student.acceptance_probs(p, q), atol=1e-12, what="wrong acceptance probabilities if p and q are not contiguous")
 
 
 @checks("residual_probs", weight=3)
@@ -353,8 +353,8 @@ def test_certain_drafts(student, rng):
     first, second = (float(p[i, draft[i]]) for i in range(2))
     for u, n in (((first - 0.01, second - 0.01, 0.5), 3), ((first - 0.01, second + 0.01, 0.5), 2), ((first + 0.01, 0.0, 0.5), 1)):
         got = emitted(student.verify_sampled(p, q, draft, torch.tensor(u, dtype=torch.float64)), 2, 5)
-        equal(len(got), n, what="wrong number of tokens behind a certain draft")
-        equal(got[: n - 1], draft.tolist()[: n - 1], what="wrong tokens are kept of a certain draft")
+        equal(len(got), n, what="wrong number of tokens for a deterministic draft")
+        equal(got[: n - 1], draft.tolist()[: n - 1], what="wrong tokens are kept of a deterministic draft")
         if n < 3:
             that(got[-1] != int(draft[n - 1]), "a token was refused, and replaced by itself", got=got)
 
@@ -376,7 +376,7 @@ def test_rounds_in_float32(student, rng):
         if n < 4:
             that(
                 float(p[n, got[-1]] - q[n, got[-1]]) > 0,
-                "a token was replaced by one that the draft has more of than the model",
+                "a token was replaced by one that is not more probable in the model than in the draft",
                 got=got[-1],
             )
 
@@ -387,7 +387,7 @@ def test_rounds_in_columns(student, rng):
     p, q = laws(rng, 4, 6, zeros=False), laws(rng, 3, 6, zeros=False)
     draft, u = torch.randint(6, (3,), generator=rng), torch.rand(4, generator=rng, dtype=torch.float64)
     got = emitted(student.verify_sampled(in_columns(p), in_columns(q), draft, u), 3, 6)
-    equal(got, emitted(student.verify_sampled(p, q, draft, u), 3, 6), what="other tokens where p and q are not contiguous")
+    equal(got, emitted(student.verify_sampled(p, q, draft, u), 3, 6), what="wrong tokens if p and q are not contiguous")
 
 
 @checks("verify_sampled")
@@ -455,7 +455,11 @@ def test_when_it_pays(student):
     for alpha in (0.1, 0.45, 0.8):
         for cost_ratio in (0.05, 0.3, 0.6, 0.95):
             best = max(float(student.speedup(alpha, k, cost_ratio)) for k in range(1, 9))
-            equal(best > 1, alpha > cost_ratio, what=f"pays for some k at alpha {alpha} and a cost ratio of {cost_ratio}: wrong")
+            equal(
+                best > 1,
+                alpha > cost_ratio,
+                what=f"wrong speedup: whether some k pays off at alpha {alpha} and a cost ratio of {cost_ratio}",
+            )
     close(student.speedup(1.0, 9, 0.5), 10 / 5.5, atol=1e-9, what="wrong at alpha 1")
     close(student.speedup(0.5, 2, 1.5), 1.75 / 4, atol=1e-9, what="wrong for a draft that is more expensive than the model")
 
@@ -505,9 +509,9 @@ def test_logits_behind_a_cut(student, rng):
     student.forward_cached(model, torch.cat((text[:, :6], torch.randint(17, (1, 5), generator=rng)), dim=1), cache)
     student.truncate(cache, 6)
     got = student.forward_cached(model, text[:, 6:], cache)
-    close(got, kit(text)[:, 6:], atol=1e-6, what="wrong logits behind a cut")
+    close(got, kit(text)[:, 6:], atol=1e-6, what="wrong logits after a cut")
     student.truncate(cache, 11)
-    close(student.forward_cached(model, text[:, 11:], cache), kit(text)[:, 11:], atol=1e-6, what="wrong logits behind a second cut")
+    close(student.forward_cached(model, text[:, 11:], cache), kit(text)[:, 11:], atol=1e-6, what="wrong logits after a second cut")
 
 
 @checks("truncate")
@@ -585,7 +589,7 @@ def test_random_drafts_of_random_models(student, rng):
             k = integer(rng, 1, 6)
             options = {"max_new_tokens": limit, "block_size": block_size, "temperature": 0.0}
             new = speculated(student, model, idx, draft=draft, k=k, **options)
-            equal(new, want, what=f"other tokens with block_size {block_size} and k {k} behind {idx.shape[1]} tokens")
+            equal(new, want, what=f"other tokens with block_size {block_size} and k {k} after {idx.shape[1]} tokens")
             asked_as_it_should(draft, idx, new, k, limit, block_size)
 
 
@@ -606,7 +610,7 @@ def test_random_drafts_of_one_choice(student, rng):
                 k, temperature = integer(rng, 1, 6), 0.5 + float(torch.rand((), generator=rng))
                 options = {"max_new_tokens": 13, "block_size": block_size, "temperature": temperature, "top_k": 1, "eos_token_id": eos}
                 new = speculated(student, model, idx, draft=draft, k=k, **options)
-                equal(new, want, what=f"other tokens with block_size {block_size}, k {k} and EOS {eos} behind {idx.shape[1]} tokens")
+                equal(new, want, what=f"other tokens with block_size {block_size}, k {k} and EOS {eos} after {idx.shape[1]} tokens")
                 asked_as_it_should(draft, idx, new, k, 13, block_size)
 
 
@@ -698,7 +702,7 @@ def test_work_of_drawing(student, reference, rng):
 
 @checks("generate_speculative")
 def test_tokens_without_guesses_are_drawn(student, rng):
-    """drawn and filtered as well: the first token, rounds for which nothing was guessed, and all behind block_size"""
+    """drawn and filtered as well: the first token, rounds for which nothing was guessed, and all after block_size"""
     # Three tokens are equally probable: 24 draws are all the same with a probability of 3 ** -23 < 2e-11. Then as in `frequencies`.
     model, generator = believing(student, [[1.0, 1.0, 1.0, 0.0, 0.5]] * 5), student.generator(integer(rng, 0, 2**31 - 1))
     options = {"max_new_tokens": 1, "block_size": ROOMY, "top_k": 3, "generator": generator}
@@ -775,7 +779,7 @@ def test_defaults_of_speculation(student):
         generator = student.generator(11)
         texts.append(speculated(student, model, idx, draft=draft, max_new_tokens=90, block_size=ROOMY, generator=generator, **options))
         equal(max(k for _, k in draft.asked), 4, what="wrong number of tokens asked of the draft")
-    equal(texts[0], texts[1], what="other tokens without the settings than with their defaults")
+    equal(texts[0], texts[1], what="leaving the settings out gives other tokens than passing their defaults")
     equal(len(texts[0]), 90, what="wrong number of new tokens")
 
 
@@ -884,11 +888,11 @@ def test_a_run_of_many_rounds(student, rng):
 
 @checks("generate_speculative")
 def test_the_end_is_what_the_caller_says(student, rng):
-    """the model's config names an EOS, and the caller none: the text goes on behind it"""
+    """the model's config names an EOS, and the caller none: the text goes on after it"""
     _, kit = small(student, rng, vocab_size=40)
     idx = torch.randint(40, (1, 4), generator=rng)
     free = unrolled(kit, idx, 10, ROOMY)[0].tolist()
     model = student.WeightsOnly(replace(kit.config, eos_token_id=free[3]), kit.weights, None)
     draft = Oracle(text=idx[0].tolist() + free, vocab=40, off=1, right=2)
     got = speculated(student, model, idx, draft=draft, max_new_tokens=10, block_size=ROOMY, temperature=0.0)
-    equal(got, free, what="other tokens where the config has an EOS")
+    equal(got, free, what="wrong tokens if the config has an EOS")

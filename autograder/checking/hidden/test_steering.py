@@ -1,4 +1,4 @@
-"""Checks of the day on steering and stopping that students may not read."""
+"""Hidden checks of the day on steering and stopping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the tokens day that students do not see: fresh random inputs, edges, combinations."""
+"""Hidden checks of the tokens day: fresh random inputs, edges, combinations."""
 
 import codecs
 import functools

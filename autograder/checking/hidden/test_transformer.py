@@ -1,4 +1,4 @@
-"""Checks for the decoder that students do not read: fresh random models, edges and combinations."""
+"""Hidden checks for the decoder: fresh random models, edges and combinations."""
 
 import torch
 import torch.nn.functional as F
@@ -99,8 +99,8 @@ def test_rms_norm_again(student, rng):
     """other vectors and weights in the same memory"""
     (x, y), (weight, other) = torch.randn(2, 3, 8, generator=rng), torch.randn(2, 8, generator=rng)
     first, second = student.rms_norm.again([x, weight, 1e-5], [y, other, 1e-5])
-    close(first, F.rms_norm(x, (8,), weight, 1e-5), atol=1e-5, what="wrong values once it has been called again")
-    close(second, F.rms_norm(y, (8,), other, 1e-5), atol=1e-5, what="wrong values for other entries in the same tensors")
+    close(first, F.rms_norm(x, (8,), weight, 1e-5), atol=1e-5, what="wrong values of the first call after a second call")
+    close(second, F.rms_norm(y, (8,), other, 1e-5), atol=1e-5, what="wrong values when the same tensors hold other numbers")
 
 
 # --- feed_forward ---
@@ -165,7 +165,7 @@ def test_feed_forward_again(student, rng):
     """other tokens and matrices in the same memory"""
     shapes = ((2, 3, 4), (6, 4), (6, 4), (4, 6))
     one, other = ([torch.randn(shape, generator=rng) for shape in shapes] for _ in range(2))
-    told = ("wrong values once it has been called again", "wrong values for other entries in the same tensors")
+    told = ("wrong values of the first call after a second call", "wrong values when the same tensors hold other numbers")
     for (x, gate, up, down), got, what in zip((one, other), student.feed_forward.again(one, other), told, strict=True):
         close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=1e-4, what=what)
 
@@ -256,7 +256,7 @@ def test_block_again(student, rng):
     layers, xs = [small_layer(rng, config) for _ in range(2)], torch.randn(2, 2, 3, config.hidden_size, generator=rng)
     here = [student.LayerWeights(**vars(layer)) for layer in layers]
     results = student.decoder_block.again(*([x, layer, config, positions] for x, layer in zip(xs, here, strict=True)))
-    told = ("wrong values once it has been called again", "other weights were put into the layer, and its result is wrong")
+    told = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
     for x, layer, got, what in zip(xs, layers, results, told, strict=True):
         close(got, _block(x, layer, config, positions), atol=1e-4, what=what)
 
@@ -392,7 +392,7 @@ def test_run_layers_in_other_dtypes(student, rng):
 def test_run_layers_again(student, rng):
     """other weights, ids and positions in the same memory, and another attend"""
     config = small_config(tie_word_embeddings=False)
-    told = ("wrong values once it has been called again", "weights, ids, positions and attend are others, and the result is wrong")
+    told = ("wrong values of the first call after a second call", "weights, ids, positions and attend are others, and the result is wrong")
     for T in (4, 1):
         calls, due = [], []
         for _ in told:

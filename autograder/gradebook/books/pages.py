@@ -66,7 +66,7 @@ def shown(verdict: Verdict) -> Verdict:
 
 RAISED = re.compile(r"your code raised (.*?): ", re.DOTALL)
 OWN_WORDS = (
-    "not written yet", "the result could not be worked with", "the result cannot be used", "the submission's process sent nonsense",
+    "not written yet", "the check could not use the result", "the result cannot be used", "the submission's process sent nonsense",
 )  # fmt: skip
 """Beginnings of messages that continue with the submission's own words."""
 BUILTIN = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}

@@ -3,7 +3,8 @@
     python -m autograder.gradebook.lms.on_gradescope DAY [BASE]    # BASE: /autograder, with submission/ and results/ in it
 
 Grading works as for a class: in a worker that reaches neither checks nor results. If the machine has no safe level of isolation, or
-something else of ours fails, nothing is written and the exit status is 1: Gradescope tells the instructor, and nobody gets a zero for it.
+something else in the grader fails, nothing is written and the exit status is 1. Gradescope tells the instructor, and nobody gets a zero for
+it.
 """
 
 from __future__ import annotations

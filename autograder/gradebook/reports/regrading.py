@@ -87,7 +87,7 @@ def regrade(
 
 
 def changes(old: Mapping[Key, Record], new: Iterable[Record], books: Mapping[Key, Booked]) -> list[Change]:
-    """Return the exercises whose automatic points differ; a fault of ours changes nothing."""
+    """Return the exercises whose automatic points differ; an infrastructure fault changes nothing."""
     found = []
     for record in new:
         if record.infrastructure is not None:
@@ -138,7 +138,7 @@ def all_booked(folder: ClassFolder, days: Iterable[Day]) -> dict[Key, Booked]:
 
 
 def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: datetime.datetime) -> Failures:
-    """Replace the old records by the new ones and book them, except faults of ours. Return the failures to book them."""
+    """Replace the old records by the new ones and book them, except infrastructure faults. Return the failures to book them."""
     replaced = folder.root / FOLDER / "replaced" / now.strftime("%Y%m%dT%H%M%S")
     with open_books(folder, different_days(tasks)) as writer:
         for task, record in zip(tasks, new, strict=True):

@@ -28,7 +28,7 @@ from .base import Keep, lost
 from .local import Local
 
 WORTH_IT = 100
-"""The number of submissions above which more graders pay; for fewer the second grader's start, some seconds, costs more than it saves."""
+"""The number of submissions above which more graders pay; for fewer the second grader's start, a few seconds, costs more than it saves."""
 AHEAD = 2
 """The number of orders for each grader that are sent ahead."""
 

@@ -51,7 +51,7 @@ class Limits:
 
 
 class Deadline:
-    """A limit of `seconds` of a process's own processor time, or `wall_factor` times that of wall time."""
+    """A limit of `seconds` of a process's own processor time and `wall_factor` times as much wall time, whichever is reached first."""
 
     def __init__(self, pid: int, seconds: float, wall_factor: float) -> None:
         self.pid = pid

@@ -3,10 +3,10 @@
 While `EmulatedCuda` is entered, the tensors that it was given report that they are on `cuda:0`, and so do all tensors made from them or
 with `device="cuda"`. They hold real values, so the result of an emulated run is a result. Operations that CUDA refuses are refused: tensors
 of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second recording inside
-the first, and a library's first product (it allocates, which a recording must not see); a generator of another device. Errors that CUDA
-leaves undefined are refused too: the use of memory that another stream writes, without having waited for that stream, and a replay on
-memory that was freed. Recording runs nothing: the recorded operations run at
-`replay`, on the same memory and with the Python numbers of the recording, as on a GPU.
+the first, and a library's first product (it allocates, which a recording must not see); a generator of another device. Undefined
+behaviour in CUDA is an error too: the use of memory that another stream writes, without having waited for that stream, and a replay on
+freed memory. Recording runs nothing: the recorded operations run at `replay`, on the same memory and with the Python numbers of the
+recording, as on a GPU.
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ class Work:
     gradients were on. waits: how often Python asked a tensor for its value, or for all of them at once: each time it would wait for a GPU.
     clock_reads: looks at the clock of a simulated machine (`simulated_machine.py`).
 
-    peak_bytes: the most bytes of storages made here that lived at one time; largest_bytes: of the largest such storage. slow_bytes: read
-    from and written to storages larger than `fast_bytes`, if that was given. The entries that a gather reads and a partial write changes
-    count, not the whole table; the work of other threads and of numpy is not seen, nor is memory that torch did not make. python_bytes: the
-    most bytes that Python's own memory grew by in a call, numpy's arrays included, if that was requested.
+    peak_bytes: the most bytes held at one time by storages made here; largest_bytes: the bytes of the largest such storage. slow_bytes: the
+    bytes read from and written to storages larger than `fast_bytes`, if that was given. The entries that a gather reads and a partial write
+    changes count, not the whole table; the work of other threads and of numpy is not seen, nor is memory that torch did not make.
+    python_bytes: the most bytes that Python's own memory grew by in a call, numpy's arrays included, if that was requested.
     """
 
     flops: int = 0

@@ -248,7 +248,7 @@ class GrowingWork:
     def curve(self) -> dict[str, dict[str, float]]:
         """Return size -> version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
 
-        Empty if the student's version fails at one of them, in any way: the verdict is already known.
+        Empty if a version fails at any of the sizes: the verdict is already known.
         """
         sizes = _doubling(self.short, self.long)
         seconds = {size: dict.fromkeys(self.versions, math.inf) for size in sizes}

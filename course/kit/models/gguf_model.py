@@ -15,7 +15,7 @@ from .weights import build_weights, layer_shapes
 
 
 def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:
-    """Return the model in a GGUF file; ModelError for a damaged file or anything that is not plain Llama."""
+    """Return the model in a GGUF file. Raises ModelError for a damaged file and for a model that is not a plain Llama."""
     file = GGUFFile(path)
     config = config_from_gguf(file.metadata, file.tensors, name)
     num_heads = _num_heads(config)
@@ -51,7 +51,7 @@ def _num_heads(config: Config) -> dict[str, int]:
 
 
 def gguf_tokenizer(path: Path, name: str) -> Tokenizer:
-    """Return the tokenizer in a GGUF file; ModelError for a kind that the kit does not know."""
+    """Return the tokenizer in a GGUF file. Raises ModelError for a kind that the kit does not know."""
     metadata = GGUFFile(path).metadata
     ids = {f"{role}_token_id": metadata.get(f"tokenizer.ggml.{role}_token_id") for role in ("bos", "eos")}
     return Tokenizer(tokenizer_json(metadata, name), name=name, **ids)

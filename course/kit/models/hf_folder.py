@@ -16,7 +16,7 @@ from .weights import build_weights
 
 
 def load_folder(folder: Path, name: str, dtype: torch.dtype, device: str | torch.device) -> Model:
-    """Return the model in a folder; ModelError for missing or damaged files or anything that is not plain Llama."""
+    """Return the model in a folder. Raises ModelError for missing or damaged files and for a model that is not a plain Llama."""
     config = folder_config(folder, name)
     try:
         opened = [safe_open(file, framework="pt") for file in _shards(folder, name)]

@@ -73,7 +73,7 @@ def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] =
         return None
     path, name = found
     if path.is_dir():
-        raise ModelError(f"{name} is stored in numbers, not in blocks; give 'smollm2' or a .gguf file")
+        raise ModelError(f"{name} is stored as float weights, not in blocks; give 'smollm2' or a .gguf file")
     return load_gguf_blocks(path, name)
 
 

@@ -116,7 +116,7 @@ def prompt_ids(
 
 
 def too_long(has: str, max_len: int, param: str) -> RequestError:
-    message = f"the prompt has {has}, and with its answer there is room for {max_len:,}"
+    message = f"the prompt has {has}; prompt and answer together may have {max_len:,} tokens"
     return RequestError(message, param=param, code="context_length_exceeded")
 
 

@@ -72,7 +72,7 @@ def announce(where: str, name: str, host: str) -> None:
     print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
     sys.stdout.flush()
     if host not in LOOPBACK:
-        warning = f"Warning: HOST={host} lets every machine that reaches this one use the model: no key is asked for, nothing is encrypted."
+        warning = f"Warning: HOST={host} lets every machine that can reach this one use the model, without a key and without encryption."
         print(warning, file=sys.stderr, flush=True)
 
 

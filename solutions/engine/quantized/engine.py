@@ -233,7 +233,7 @@ class QuantizedEngine:
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """Return the most probable token of each row: (B, V) -> (B, 1). Raises ModelError if a row has no best one.
+    """Return the most probable token of each row: (B, V) -> (B, 1). Raises ModelError if a row's best logit is not finite.
 
     numpy's argmax takes a tenth of the time of torch's.
     """
