@@ -149,5 +149,5 @@ def test_a_day_has_ended_after_its_due_date_and_without_one(tmp_path: Path):
 
 def test_a_damaged_rule_is_named_with_its_file(tmp_path):
     (tmp_path / "weights.txt").write_text("day01=2; best 3")
-    with pytest.raises(CourseError, match=r"weights\.txt: 'day01=2; best 3' is not a part"):
+    with pytest.raises(CourseError, match=r"weights\.txt: 'day01=2; best 3' is not a valid part"):
         class_weights(tmp_path)

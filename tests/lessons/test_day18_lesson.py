@@ -301,6 +301,7 @@ def test_a_real_client_is_answered_token_by_token_and_a_closed_tab_frees_its_pla
     assert "eight came: 3 wait, 5 are refused" in said
     assert "429 Retry-After: 1 |" in said
     assert "[200, 200, 200, 429, 429, 429, 429, 429], running 0, waiting 0" in said
+    run_cell.forget(SERVER_CELL)
 
 
 MY_CASE = "my_readers = [(0, 4, 0), (5, 4, 0), (30, 4, 0), (130, 4, 0)] "

@@ -62,6 +62,12 @@ class DemoCells:
             exec(compile(source, file, "exec"), names)
         gc.collect()  # the models of an earlier cell, in its servers and classes: Python would look for them much later
 
+    def forget(self, words: str) -> None:
+        """Free what this cell and those after it have defined: a real model, and an engine of its own."""
+        for key in [(cells, before) for cells, before in DEFINED if cells is self and words in before]:
+            del DEFINED[key]
+        gc.collect()
+
     def defined_by(self, cells: tuple[str, ...]) -> dict[str, Any]:
         """What these cells have defined, one after the other: run once for all tests, since some take seconds."""
         if (self, cells) not in DEFINED:
