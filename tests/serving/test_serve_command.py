@@ -230,7 +230,7 @@ def test_what_of_a_students_own_passes_its_checks_serves(tmp_path):
     path = lab.put_notebook(tmp_path, day, solved=True, changed={"parse_params": NO_CHECK})
     notebook = nbformat.read(path, as_version=4)
     cell = next(cell for cell in notebook.cells if "class AsyncEngine" in cell.source)
-    cell.source = cell.source.replace("class AsyncEngine:\n", 'class AsyncEngine:\n    print("this is my own AsyncEngine", flush=True)\n')
+    cell.source = cell.source.replace("        self.core", '        print("this is my own AsyncEngine", flush=True)\n        self.core', 1)
     nbformat.write(notebook, path)
     with command("--model", "tiny", "--engine", "mine", env={"COURSE_WORK": str(tmp_path / "work")}) as served:
         assert "this is my own AsyncEngine" in served.printed
