@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.errors import CourseError
-from ...lessons.notebooks import write_if_changed
 from .deadlines import Lateness
+from .rule_files import read_rule, write_rule
 
 NAME = "late.txt"
 FORM = '"10% a day", or "10% a day, at most 50%"'
@@ -52,17 +52,8 @@ def parse_rule(text: str) -> Rule:
 
 def late_rule(root: Path) -> Rule | None:
     """Return the class's rule; None if it has none. Raises CourseError."""
-    path = root / NAME
-    if not path.exists():
-        return None
-    try:
-        return parse_rule(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, CourseError) as error:
-        raise CourseError(f"{path}: {error}") from None
+    return read_rule(root / NAME, parse_rule)
 
 
 def set_rule(root: Path, rule: Rule | None) -> None:
-    if rule is None:
-        (root / NAME).unlink(missing_ok=True)
-    else:
-        write_if_changed(root / NAME, f"{rule.text}\n".encode())
+    write_rule(root / NAME, rule.text if rule else None)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...base.errors import CourseError
 from ...lessons import find_day
-from ...lessons.notebooks import write_if_changed
+from .rule_files import read_rule, write_rule
 
 NAME = "weights.txt"
 FORM = '"day05=2, day01=0, best 10, missing 0": a day weighs 1 if it is not named; the other two parts are optional'
@@ -72,17 +72,8 @@ def _is_weight(text: str) -> bool:
 
 def class_weights(root: Path) -> Weights | None:
     """Return the class's rule; None if it has none. Raises CourseError."""
-    path = root / NAME
-    if not path.exists():
-        return None
-    try:
-        return parse_weights(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, CourseError) as error:
-        raise CourseError(f"{path}: {error}") from None
+    return read_rule(root / NAME, parse_weights)
 
 
 def set_weights(root: Path, rule: Weights | None) -> None:
-    if rule is None:
-        (root / NAME).unlink(missing_ok=True)
-    else:
-        write_if_changed(root / NAME, f"{rule.text}\n".encode())
+    write_rule(root / NAME, rule.text if rule else None)
