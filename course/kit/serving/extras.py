@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .messages import RequestError
+from .requests import unicode
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,7 @@ def _salt(value: Any) -> bytes:
         return b""
     if not isinstance(value, str) or not value:
         raise RequestError(f"cache_salt must be a text, and not empty, got {value!r:.60}", param="cache_salt")
-    try:
-        return value.encode()
-    except UnicodeEncodeError:
-        raise RequestError("cache_salt has half of a surrogate pair, which is no character", param="cache_salt") from None
+    return unicode(value, "cache_salt").encode()
 
 
 def _is_int(value: Any) -> bool:
