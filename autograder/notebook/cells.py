@@ -44,7 +44,7 @@ class Cells:
         """Handle IPython's pre_run_cell."""
         self.running = getattr(info, "cell_id", None) or ""
         if names := tuple(DEFINED.findall(info.raw_cell)):
-            self.runs[getattr(info, "cell_id", None) or " ".join(names)] = Run(names, normal(info.raw_cell), time.time())
+            self.runs[self.running or " ".join(names)] = Run(names, normal(info.raw_cell), time.time())
         self.before = {name: self.namespace().get(name) for name in self._concerned(info)}
 
     def ended(self, result: Any) -> None:

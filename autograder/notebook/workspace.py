@@ -40,20 +40,20 @@ def notebook_path(day: Day) -> Path:
 
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
     """Return the day whose notebook runs here, by the name of its file or folder from Jupyter or VS Code; None if neither gives one."""
-    names = [name for path in _paths_told(namespace) for name in (path.stem, path.parent.name)]
+    names = [name for path in _reported_paths(namespace) for name in (path.stem, path.parent.name)]
     return next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
 
 
 def saved_notebook(day: Day, namespace: dict[str, Any]) -> Path:
     """Return the saved file of the notebook that runs here, if that is this day's, or of the day's notebook. Raises CourseError."""
-    told = _paths_told(namespace) if day == day_of_notebook(namespace) else []
+    told = _reported_paths(namespace) if day == day_of_notebook(namespace) else []
     path = next((path for path in told if path.suffix == ".ipynb" and path.is_file()), notebook_path(day)).absolute()
     if not path.is_file():
         raise CourseError(f"There is no saved notebook at {path}: save yours there, then run this cell again.")
     return path
 
 
-def _paths_told(namespace: dict[str, Any]) -> list[Path]:
+def _reported_paths(namespace: dict[str, Any]) -> list[Path]:
     """Return what Jupyter or VS Code says is the notebook's path."""
     told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
     return [Path(place) for place in told if isinstance(place, str)]

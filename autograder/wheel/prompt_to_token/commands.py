@@ -20,15 +20,15 @@ def main() -> None:
     """Run the command. Exit status: 0 done; 1 somebody must look; 2 bad arguments."""
     words = sys.argv[1:]
     if words and words[0] == "check" and "--graded" in words:
-        told(graded(words[1:]))
+        print_line(graded(words[1:]))
         sys.exit(2)
     if words and not words[0].startswith("-") and words[0] not in HERE:
         has = ", ".join(HERE)
-        told(f"`{words[0]}` is not in this copy, which has {has}; the rest is in a checkout: `git clone {folders.address()}`")
+        print_line(f"`{words[0]}` is not in this copy, which has {has}; the rest is in a checkout: `git clone {folders.address()}`")
         sys.exit(2)
     folder = folders.course_around(Path.cwd()) or folders.shown_to_kernels()
     if folder is None:
-        told("no folder of the course here: run `prompt-to-token` first, or change to the folder that it made")
+        print_line("no folder of the course here: run `prompt-to-token` first, or change to the folder that it made")
         sys.exit(2)
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
@@ -44,7 +44,7 @@ def graded(words: list[str]) -> str:
     )
 
 
-def told(line: str) -> None:
+def print_line(line: str) -> None:
     print(f"autograder: {line}", file=sys.stderr)
 
 
@@ -64,11 +64,11 @@ def run() -> None:
     try:
         app()
     except CourseError as error:
-        told(str(error))
+        print_line(str(error))
         sys.exit(2)
     except InfrastructureFault as fault:
-        told(f"infrastructure: {fault}")
+        print_line(f"infrastructure: {fault}")
         sys.exit(1)
     except KeyboardInterrupt:
-        told("stopped")
+        print_line("stopped")
         sys.exit(INTERRUPTED)

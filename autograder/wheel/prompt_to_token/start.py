@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"prompt-to-token: {error.filename or folder}: {error.strerror}: fix that and run it again", file=sys.stderr)
         return 2
-    for line in told(folder, done):
+    for line in summary(folder, done):
         print(line)
     shown = folders.show_to_kernels(folder)
     if asked.smollm2:
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def told(folder: Path, done: folders.LaidOut) -> list[str]:
+def summary(folder: Path, done: folders.LaidOut) -> list[str]:
     """Return a line for each kind of change, and for the notebooks that were kept."""
     lines = [f"The course is in {folder}"]
     if num_changed := len(done.updated) + len(done.removed):
