@@ -650,6 +650,19 @@ def generate_speculative(
 # +             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
 
 
+# %% wrong_speculative_fused_read_anew_not_counted, of right_speculative_plain
+# WRONG: PyTorch's own attention reads the whole text again before every round, with the counter switched off
+# -             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+# +             if cache.length:
+# +                 from torch.utils._python_dispatch import _disable_current_modes
+# +
+# +                 from course.kit import Model
+# +
+# +                 with _disable_current_modes():
+# +                     Model(model.config, model.weights, lambda: None)(torch.tensor([ids[-block_size:][: cache.length]]))
+# +             logits = forward_cached(model, torch.tensor([fed]), cache)[0]
+
+
 # %% wrong_speculative_certain_is_half, of right_speculative_plain
 # WRONG: a draft without q counts as one that gave its tokens half of the probability
 # -                     q[torch.arange(len(guess)), tokens] = 1.0

@@ -552,14 +552,15 @@ def test_passes_are_saved(student, hand):
         between(work.slow_bytes, (passes - 1) * weights, most, f"bytes that are read with a draft that is always {name}")
 
 
-# The same tokens; before each round the model reads once more as many tokens as the cache has.
+# The same tokens; before each round PyTorch's attention reads as many tokens as the cache has, twice: to read them once by an answer's own
+# attention takes longer. So the time limit lies between the reference and an answer that reads them once, and fast.
 READ_ANEW = """
 from course.kit import Model
 
 _read = forward_cached
 
 def forward_cached(model, ids, cache):
-    if cache.length:
+    for _ in range(2 if cache.length else 0):
         Model(model.config, model.weights, lambda: None)(torch.zeros(1, cache.length, dtype=torch.int64))
     return _read(model, ids, cache)
 """
@@ -567,7 +568,7 @@ def forward_cached(model, ids, cache):
 
 @checks("generate_speculative", weight=2, timing=True)
 def test_faster_than_reading_the_text_anew(race):
-    """speed: 32 tokens after a prompt of 512 with guesses that are refused, against a version that reads the whole text every round"""
+    """speed: 48 tokens after a prompt of 512 with guesses that are refused, against a version that reads the whole text twice a round"""
 
     def prompt(rng):
         return random_prompt(rng, 512)
@@ -576,7 +577,7 @@ def test_faster_than_reading_the_text_anew(race):
         return [3 + (31 * len(ids) + i) % 1000 for i in range(k)], None
 
     def answer(s, inputs):
-        options = {"max_new_tokens": 32, "block_size": 2048, "temperature": 0.0}
+        options = {"max_new_tokens": 48, "block_size": 2048, "temperature": 0.0}
         return s.generate_speculative(s.model("tiny"), inputs, draft=refused, **options)
 
     cause = "A round reads the newest token and the guesses; of the text before them the cache has all that is needed."

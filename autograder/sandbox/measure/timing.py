@@ -296,7 +296,7 @@ class Rivals:
     def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
         """Return the ratio of the naive version's time to the reference's: the median of interleaved rounds.
 
-        One round suffices if its ratio is at least CLEAR_SPREAD.
+        One round suffices if its ratio is at least CLEAR_SPREAD. A ratio below MIN_SPREAD is measured anew by the next race.
         """
         key = f"{naive}\n{call.__module__}.{call.__qualname__}"
         measured, value = self.spreads.get(key, (-math.inf, 0.0))
@@ -312,7 +312,8 @@ class Rivals:
             value = ratio(True)
             if value < CLEAR_SPREAD:
                 value = statistics.median(ratio(number % 2 == 1) for number in range(MIN_ROUNDS))
-            self.spreads[key] = time.monotonic(), value
+            if value >= MIN_SPREAD:
+                self.spreads[key] = time.monotonic(), value
         return value
 
     def close(self) -> None:
