@@ -92,7 +92,7 @@ class CheckFailed(AssertionError):
 
     what: one sentence; expected, got: short texts or None; cause: a sentence that the evidence shows, or None.
     fact: the cause says what the values show and no more. values: all values that were compared, by which a known mistake is recognised;
-    `got` by default.
+    `got` by default, and False where another machine gives other values, such as a time, or the rounding of a product in bfloat16.
     """
 
     def __init__(
@@ -131,10 +131,12 @@ def checks(
     return mark
 
 
-def that(condition: object, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None) -> None:
-    """Fail with `what` unless `condition` is true. cause: only what the failed condition itself proves."""
+def that(
+    condition: object, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None, values: Any = None
+) -> None:
+    """Fail with `what` unless `condition` is true. cause: only what the failed condition itself proves. values: see `CheckFailed`."""
     if not condition:
-        raise CheckFailed(what, expected=expected, got=got, cause=cause)
+        raise CheckFailed(what, expected=expected, got=got, cause=cause, values=values)
 
 
 def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong value") -> None:

@@ -28,7 +28,7 @@ def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] |
             "work is done in other threads, where it is not counted",
             expected="all of it in the thread that calls the function",
             got=f"{1e3 * (everything - main):.3g} of {1e3 * everything:.3g} ms of the processor elsewhere",
-            values=False,  # a time is never measured twice, so it identifies no mistake
+            values=False,
         )
 
 
