@@ -15,7 +15,7 @@ sys.path.append(str(ROOT))
 from autograder.grading.records import FLOAT32
 from autograder.race.baselines import Rivals
 from autograder.race.running import RATES, TINY, Outcome, race
-from autograder.sandbox.confine.threads import one_thread
+from course.kit.threads import one_thread
 
 SEEDS = tuple(range(31, 37))
 ENGINES = {"the course's engine": SEEDS, "the starting engine": SEEDS[:2]}

@@ -30,6 +30,7 @@ from typing import Any
 import torch
 
 from course.kit.paths import ROOT
+from course.kit.threads import one_thread
 
 from .. import __version__
 from ..base.course_table import earlier_sources, known_topics, solution_source
@@ -43,7 +44,6 @@ from ..grading.records import machine_name
 from ..grading.timing_phase import measured
 from ..lessons import find_day, lesson
 from ..sandbox.confine.limits import Limits
-from ..sandbox.confine.threads import one_thread
 from ..sandbox.process.forkserver_pool import level
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.remote_student import RemoteStudent

@@ -29,13 +29,14 @@ def judged(day: Day, path: Path, exercise: str | None, seed: int | None) -> Reco
 
     exercise: the one whose verdicts are needed; speed is measured only if its checks measure it. seed: drawn if None.
     """
+    from course.kit.threads import one_thread
+
     from ..checking.runner import select
     from ..grading.grade import Options, grade_task
     from ..grading.run import drawn_seed
     from ..grading.tasks import Task
     from ..grading.timing_phase import time_task
     from ..notebook.graded import number_of_checks, require_hidden_checks
-    from ..sandbox.confine.threads import one_thread
     from ..sandbox.submitted_file import collect
 
     require_hidden_checks(day)

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
+from course.kit.threads import one_thread
+
 from ..base.verdicts import Verdict
 from ..checking.runner import run_checks, select
-from ..sandbox.confine.threads import one_thread
 from ..sandbox.process.local import LocalStudent, State
 
 KEPT_CHARS = 100_000

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 
+from course.kit.threads import one_thread
+
 from ..checking.runner import reference, run_checks, select
 from ..grading.records import machine_name
 from ..lessons import syllabus
-from ..sandbox.confine.threads import one_thread
 from ..sandbox.process.local import LocalStudent
 from .durations import PATH, table_text
 

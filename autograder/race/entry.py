@@ -10,13 +10,13 @@ from pathlib import Path
 import torch
 
 from course.kit.paths import ROOT
+from course.kit.threads import one_thread
 
 from ..base.course_table import earlier_sources
 from ..base.errors import CourseError
 from ..grading.records import FLOAT32
 from ..lessons import capstone_path
 from ..sandbox.confine.limits import cpu_seconds
-from ..sandbox.confine.threads import one_thread
 from ..sandbox.process import forkserver_pool
 from ..sandbox.submission import Cell, read_submission
 from .baselines import LIMITS, TOPIC, Rivals

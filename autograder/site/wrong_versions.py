@@ -13,9 +13,9 @@ from autograder.certification.certify import Specimen, read_specimen
 from autograder.checking.runner import run_checks, select
 from autograder.lessons import Day, lesson
 from autograder.notebook import render
-from autograder.sandbox.confine.threads import one_thread
 from autograder.sandbox.process.remote_student import RemoteStudent
 from autograder.sandbox.submission import Cell
+from course.kit.threads import one_thread
 
 from .checks_page import escaped
 

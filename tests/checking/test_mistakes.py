@@ -14,8 +14,8 @@ from autograder.checking import mistakes
 from autograder.checking.mistakes import NOTEBOOK_SEED, alike, fingerprint
 from autograder.checking.runner import reference, run_checks, select
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.confine.threads import one_thread
 from autograder.sandbox.process.local import LocalStudent
+from course.kit.threads import one_thread
 
 from ..sandbox.test_local_student import MEASURES
 

@@ -23,11 +23,11 @@ from autograder.certification.certify import Specimen, read_specimen, specimen_n
 from autograder.checking.runner import run_checks, select
 from autograder.sandbox.confine import timeout
 from autograder.sandbox.confine.limits import Limits
-from autograder.sandbox.confine.threads import one_thread
 from autograder.sandbox.process import local
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.protocol.worker_errors import WorkerDied
+from course.kit.threads import one_thread
 
 from ..conftest import collect_garbage
 

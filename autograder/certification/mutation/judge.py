@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course.kit.threads import one_thread
+
 from ...base import cache
 from ...base.course_table import earlier_sources, known_topics, solution_source
 from ...base.errors import CourseError
@@ -20,7 +22,6 @@ from ...checking.runner import Check, run_check, select
 from ...grading import verdict_inputs
 from ...grading.timing_phase import measured
 from ...sandbox.confine.limits import Limits
-from ...sandbox.confine.threads import one_thread
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.submission import Cell
 from . import equivalent

@@ -17,9 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest import mock
 
+from course.kit.threads import one_thread
+
 from ...base.course_table import earlier_sources
 from ...checking.runner import Check, run_check, select
-from ...sandbox.confine.threads import one_thread
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.protocol.handles import Handle, RemoteFunction
 from ...sandbox.submission import Cell

@@ -20,10 +20,11 @@ from typing import Any
 
 import torch
 
+from course.kit.threads import one_thread
+
 from ...authoring import CheckFailed, exception_names
 from ...base.course_table import earlier_sources
 from ...base.errors import CourseError, InfrastructureFault
-from ...sandbox.confine.threads import one_thread
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.protocol.handles import Handle
 from ...sandbox.protocol.worker_errors import StudentRaised, WorkerDied

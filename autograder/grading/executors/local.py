@@ -6,8 +6,9 @@ import os
 from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from course.kit.threads import one_thread
+
 from ...lessons import Day
-from ...sandbox.confine.threads import one_thread
 from ..canaries import canaries
 from ..grade import Options, grade_task
 from ..records import Record

@@ -30,12 +30,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course.kit.threads import one_thread
+
 from ...authoring import CheckFailed, Student, close, equal
 from ...base.course_table import earlier_sources, solution_source
 from ...base.errors import InfrastructureFault
 from ...base.verdicts import TOO_SLOW
 from ..confine.limits import Limits
-from ..confine.threads import one_thread
 from ..process import forkserver_pool
 from ..process.forkserver_client import ForkServer
 from ..process.local import LocalStudent

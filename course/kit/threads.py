@@ -1,4 +1,4 @@
-"""The number of torch's threads while checks run."""
+"""The number of torch's threads while something is checked or measured."""
 
 from __future__ import annotations
 
