@@ -244,9 +244,9 @@ def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communic
 
 
 def all_reduce_seconds(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
-    """Return how long an all-reduce of num_bytes takes around a ring: 2 (world - 1) steps, in each of which every rank sends 1/world of it.
+    """Return how long an all-reduce of num_bytes takes around a ring, with the messages of `ring_all_reduce`.
 
-    link_bandwidth in bytes/s, one way; latency in seconds, once a step. One rank alone takes no time. Patarasuk and Yuan 2009.
+    link_bandwidth in bytes/s, one way; latency in seconds, once a message. One rank alone takes no time. Patarasuk and Yuan 2009.
     """
     ### BEGIN SOLUTION
     return 2 * (world - 1) * (latency + num_bytes / world / link_bandwidth)
@@ -291,8 +291,8 @@ def tensor_parallel_seconds(
 def pipeline_bubble(stages: int, microbatches: int) -> float:
     """Return the share of a pipeline's time in which a stage has nothing to do, from 0 to 1.
 
-    All stages take equally long for a microbatch, and hand it on. The last of m microbatches leaves the last of p stages after m + p - 1
-    of these times, and each stage works in m of them. Narayanan et al. 2021, section 2.2, divide the same idle time by m instead.
+    All stages take equally long for a microbatch, and hand it on. The time runs from the first microbatch's start in the first stage to
+    the last one's end in the last stage. Narayanan et al. 2021, section 2.2, divide the same idle time by m instead.
     """
     ### BEGIN SOLUTION
     return (stages - 1) / (microbatches + stages - 1)

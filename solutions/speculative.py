@@ -66,7 +66,7 @@ def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
 
 
 def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
-    """Return how likely each token is kept if the draft proposes it: min(1, p / q), entry by entry.
+    """Return how likely each token is kept if the draft proposes it: the largest chance that gives it no more than its probability in p.
 
     p, q (..., V), of the model and of the draft -> (..., V), same dtype. 1 where q is 0: such a token is never proposed. No nan, no inf.
     """
@@ -76,7 +76,7 @@ def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
 
 
 def residual_probs(p: Tensor, q: Tensor) -> Tensor:
-    """Return the distribution that a refused token is replaced from: max(p - q, 0), renormalised. It is what the kept ones lack of p.
+    """Return the distribution that a refused token is replaced from: what the kept guesses lack of p, renormalised.
 
     p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. A row of p that equals q's lacks nothing, and is p.
     """
@@ -104,9 +104,9 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
 
 
 def expected_tokens(alpha: float, k: int) -> float:
-    """Return the tokens per pass if each of k guesses is kept with probability alpha, independently: 1 + alpha + ... + alpha^k.
+    """Return how many tokens a pass makes on average if each of k guesses is kept with probability alpha, independently.
 
-    That is (1 - alpha^(k + 1)) / (1 - alpha), and k + 1 at alpha 1. Raises ValueError unless 0 <= alpha <= 1 (nan is not) and k >= 0.
+    A float, at alpha 1, too. Raises ValueError, naming it, unless 0 <= alpha <= 1 (nan is not) and k >= 0.
     """
     ### BEGIN SOLUTION
     if not 0 <= alpha <= 1:
