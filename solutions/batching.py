@@ -17,8 +17,8 @@ from solutions.transformer import feed_forward, rms_norm, run_layers  # noqa: F4
 def left_pad(prompts: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     """Make one rectangle of prompts of unequal lengths: pad_id fills each row from the left, so that all rows end together.
 
-    -> ids (B, T) int64 with T the longest length, num_pad (B,) int64. Raises ValueError for an empty list and for an
-    empty prompt.
+    -> ids (B, T) int64 with T the longest length, num_pad (B,) int64: how many pads were added to each row, which may hold pad_id
+    itself. Raises ValueError for an empty list and for an empty prompt.
     """
     ### BEGIN SOLUTION
     if not prompts:
@@ -52,9 +52,10 @@ def positions_and_mask(num_pad: Tensor, start: int, q_len: int) -> tuple[Tensor,
 def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
     """Put left-padded prompts (or their next chunk) into the cache; return the logits of the token that follows each row.
 
-    ids (B, t) int64, num_pad (B,) -> (B, V): each row as if it were alone, and so are its keys in the cache, turned by
-    the row's own positions. The rows end together, so the last column belongs to every row's last token; only there
-    is the head computed. Raises CacheFull.
+    ids (B, t) int64, num_pad (B,) -> (B, V) of the model's dtype: each row as if it were alone, and so are its keys in the
+    cache, turned by the row's own positions. The rows end together, so the last column belongs to every row's last token;
+    only there is the head computed. Every column takes a slot, one of pads alone too. New tensors are on the device of ids.
+    Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     positions, mask = positions_and_mask(num_pad, cache.length, ids.shape[1])
@@ -70,7 +71,8 @@ def prefill_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCac
 def decode_batch(model: WeightsOnly, ids: Tensor, num_pad: Tensor, cache: KVCache) -> Tensor:
     """Feed the newest token of every row; return the logits of the token after it.
 
-    ids (B, 1) int64, num_pad (B,) -> (B, V): each row as if it were alone.
+    ids (B, 1) int64, num_pad (B,) -> (B, V) of the model's dtype: each row as if it were alone. New tensors are on the
+    device of ids. Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     return prefill_batch(model, ids, num_pad, cache)  # a chunk of one token: the cache knows where it stands
@@ -97,6 +99,7 @@ def generate_batch(
     every row has ended; what a row is fed after its end makes no difference. device, dtype: where and in what precision to
     compute; None is the model's own. No gradient is recorded, and the caller's gradient mode is left as it was. At most one
     transfer a step waits for the device. Nothing is cut: a text may grow past the positions that the model was trained on.
+    Randomness as in `sample_next_token`: all from the generator, or from torch's global state if there is none.
     Raises ValueError as `left_pad` does.
     """
     ### BEGIN SOLUTION
@@ -127,8 +130,9 @@ def static_decode(
 
     ids (B, 1) int64, num_pad (B,), position () int64: the slot of the new token, in a tensor, so that no step asks
     the device for it. keys, values (L, B, K, max_len, Dh): slots before `position` are filled; the new keys and values are
-    written into slot `position` in place. All max_len slots are read, the pads and those after `position` masked, so what
-    they hold does not matter as long as it is finite -> logits (B, V).
+    written into slot `position` in place, and nothing else is changed. All max_len slots are read, the pads and those after
+    `position` masked, so what they hold does not matter as long as it is finite -> logits (B, V) of the model's dtype. New
+    tensors are on the device of keys and values.
     """
     ### BEGIN SOLUTION
     slots = torch.arange(keys.shape[3], device=ids.device)

@@ -217,8 +217,8 @@ def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence
 
     sequences: those of the R chunks, grown already -> the logits after each chunk's last token (R, V), of the model's dtype. The keys and
     values of the N new tokens are written; a token sees the tokens of its own text, up to itself, and of no other. There is no padding,
-    and only R rows go through the head. No chunk reads a slot that another one of the same step writes. Yu et al. 2022 (Orca), section
-    3.2.
+    and only R rows go through the head. No chunk reads a slot that another one of the same step writes. Gradient mode is left as it was.
+    Yu et al. 2022 (Orca), section 3.2.
     """
     ### BEGIN SOLUTION
     device = model.device
@@ -241,7 +241,10 @@ def forward_ragged(model: WeightsOnly, flat: Flat, sequences: list[PagedSequence
 
 
 def engine_step(model: WeightsOnly, scheduler: Scheduler, kv: PagedKV) -> list[Request]:
-    """Run one greedy step of the engine: `scheduler.schedule()`, one pass, `update` -> the requests that ended. Nothing to feed: []."""
+    """Run one greedy step of the engine: `scheduler.schedule()`, one pass, `update` -> the requests that ended. Nothing to feed: [].
+
+    Gradient mode is left as it was.
+    """
     ### BEGIN SOLUTION
     plan = scheduler.schedule()
     if not plan.chunks:

@@ -60,7 +60,7 @@ def forward_flops(config: Config, t: int) -> int:
 
 
 def weight_bytes(n_params: int, bytes_per_value: float) -> float:
-    """Return the bytes of all weights: 4 a value in float32, 2 in fp16 and bf16, 0.5 in 4 bits."""
+    """Return the bytes of all weights: 4 a value in float32, 2 in fp16 and bf16, 0.5 in 4 bits. Nothing is rounded."""
     ### BEGIN SOLUTION
     return n_params * bytes_per_value
     ### END SOLUTION
@@ -69,7 +69,7 @@ def weight_bytes(n_params: int, bytes_per_value: float) -> float:
 def kv_cache_bytes(config: Config, tokens: int, batch: int, bytes_per_value: float) -> float:
     """Return the bytes of the keys and values of `batch` sequences of `tokens` tokens each.
 
-    Each layer has two tensors, with one row of head_dim values for each token and key/value head.
+    Each layer has two tensors, with one row of head_dim values for each token and key/value head. Nothing is rounded.
     """
     ### BEGIN SOLUTION
     values_per_token = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
@@ -118,8 +118,9 @@ def cached_positions(t0: int, g: int) -> int:
 def measure_machine(size: int = 1024, num_bytes: int = 2**28, rounds: int = 5) -> Machine:
     """Measure this machine in float32: a size x size matrix product, and a sum over num_bytes of memory.
 
-    peak_flops is in FLOP/s, bandwidth in bytes/s. Each is the work of one round over the shortest of `rounds` times, because
-    everything that disturbs a measurement makes it longer. Tensors are made beforehand and not timed. It takes about a second.
+    peak_flops is in FLOP/s, bandwidth in bytes/s. Each is the work of one round over the shortest of `rounds` times on the wall
+    clock, because everything that disturbs a measurement makes it longer. Tensors are made beforehand and not timed. It takes about a
+    second.
     """
     ### BEGIN SOLUTION
     def best_seconds(work: Callable[[], Tensor]) -> float:

@@ -35,8 +35,8 @@ def absorb(state: State, scores: Tensor, values: Tensor) -> State:
     """Return the state after one more tile of keys.
 
     scores (..., Tq, n), scaled and masked already: -inf where a query may not see a key. values (..., n, Dv). Both have the state's
-    dtype. A query that has seen no key so far, in this tile or before it, stays as in State.empty: -inf, 0 and 0.
-    The arguments are not changed. Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
+    dtype, and need not be contiguous. A query that has seen no key so far, in this tile or before it, stays as in State.empty: -inf, 0 and
+    0. The arguments are not changed. Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
     """
     ### BEGIN SOLUTION
     m = torch.maximum(state.m, scores.amax(dim=-1))
@@ -88,9 +88,9 @@ def flash_attention(
 
     q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv), K divides H, query head h uses key/value head h // (H/K) -> out (B, H, Tq,
     Dv) of q's dtype, lse (B, H, Tq), the logsumexp of each query's scores q . k / sqrt(Dh), in float32, or float64 for float64.
-    Everything is computed in lse's dtype. Causal means that query i is at Tk - Tq + i and sees the keys up to there. The query
-    heads of a group read a tile of keys once. Nothing of size Tq x Tk is made, and the inputs are not changed.
-    Raises ValueError if causal and Tq > Tk; the message names both. Dao et al. 2022, section 3; Dao 2023, section 3.1.
+    Everything is computed in lse's dtype, on q's device. Causal means that query i is at Tk - Tq + i and sees the keys up to there. The
+    query heads of a group read a tile of keys once. Nothing of size Tq x Tk is made, and the inputs are not changed. Raises ValueError if
+    causal and Tq > Tk; the message names both. Dao et al. 2022, section 3; Dao 2023, section 3.1.
     """
     ### BEGIN SOLUTION
     B, H, Tq, Dh = q.shape
@@ -122,7 +122,7 @@ def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
     """Return the bytes that one head's attention moves to and from slow memory if the matrix of scores is written down.
 
     Queries, keys and values are read, the output is written; scores are written, and read for the softmax; weights are written, and
-    read for the product with the values. value_bytes: of one number. Dao et al. 2022, algorithm 0.
+    read for the product with the values. value_bytes: of one number. The result is an int, exact at any size. Dao et al. 2022, algorithm 0.
     """
     ### BEGIN SOLUTION
     return (2 * (t_q + t_k) * head_dim + 4 * t_q * t_k) * value_bytes
@@ -143,7 +143,7 @@ def flash_bytes(
     """Return the bytes that flash attention moves to and from slow memory for one key/value head and its `group` query heads.
 
     Queries are read once and outputs written once. Keys and values are read again for each tile of queries, as far as `tile_plan`
-    has them, and once for the whole group. Raises ValueError as `tile_plan` does.
+    has them, and once for the whole group. The result is an int, exact at any size. Raises ValueError as `tile_plan` does.
     """
     ### BEGIN SOLUTION
     keys = sum(end - start for tiles in tile_plan(t_q, t_k, q_block, k_block, causal) for start, end, _ in tiles)
@@ -154,8 +154,9 @@ def flash_bytes(
 def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
     """Return attention over all keys from attention over S parts of them, whatever the parts.
 
-    outs (S, ..., Dv), lses (S, ...): the results of the parts -> out (..., Dv), lse (...). A part without a key (lse -inf) adds
-    nothing; if no part has one, out is 0 and lse -inf. The inputs are not changed. Dao et al. 2023, flash-decoding.
+    outs (S, ..., Dv), lses (S, ...) of one dtype: the results of the parts -> out (..., Dv), lse (...) of this dtype, on their device. A
+    part without a key (lse -inf) adds nothing, whatever finite numbers its out holds; if no part has one, out is 0 and lse -inf. The
+    inputs are not changed. Dao et al. 2023, flash-decoding.
     """
     ### BEGIN SOLUTION
     lse = lses.logsumexp(dim=0)
@@ -167,8 +168,8 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
     """Compute attention of one new query over a long cache in independent parts, and combine them.
 
-    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype; computed in float32 or better. The keys are
-    cut into at most `splits` runs, of about one length; more splits than keys are fine. The result does not depend on the cuts.
+    q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype, on its device; computed in float32 or better. The
+    keys are cut into at most `splits` runs, of about one length; more splits than keys are fine. The result does not depend on the cuts.
     Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
     """
     ### BEGIN SOLUTION
@@ -187,7 +188,8 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
 
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits after the last of them (B, V), of
     the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Only the last token goes
-    through the head. The result does not depend on how the prompt is cut into chunks, or on the tiles. Raises CacheFull.
+    through the head. The result does not depend on how the prompt is cut into chunks, or on the tiles. New tensors are on the device of
+    ids. Gradient mode is left as it was. Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     start = cache.length

@@ -42,9 +42,9 @@ class KVCache:
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Store t new tokens of one layer; return all that this layer has stored so far, oldest first.
 
-        k, v (B, K, t, Dh) -> k_all, v_all (B, K, n+t, Dh), where n tokens were there before. Only the new tokens are
-        written; the result may be a view of the cache. Raises CacheFull, with nothing written and no count moved, if n
-        + t exceeds max_len; the message names max_len.
+        k, v (B, K, t, Dh) of any memory layout -> k_all, v_all (B, K, n+t, Dh), where n tokens were there before. Only
+        the new tokens are written; the result may be a view of the cache. Raises CacheFull, with nothing written and no
+        count moved, if n + t exceeds max_len; the message names max_len.
         """
         ### BEGIN SOLUTION
         start = self.counts[layer]
@@ -81,8 +81,10 @@ class KVCache:
 def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     """Run the decoder over new tokens only: the keys and values of all tokens before them come from the cache.
 
-    ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> logits (B, t, V). Afterwards
-    cache.length has grown by t. Any way of cutting a prompt into chunks gives the same logits. Raises CacheFull.
+    ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> logits (B, t, V) of the model's
+    dtype. Afterwards cache.length has grown by t, and gradient mode is as it was. Any way of cutting a prompt into chunks
+    gives the same logits. New tensors are on the device of ids. Raises CacheFull, with the cache as it was, if there is no
+    room.
     """
     ### BEGIN SOLUTION
     start, t = cache.length, ids.shape[1]
@@ -100,7 +102,7 @@ def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
 def prefill(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     """Put a prompt (or its next chunk) into the cache; return the logits of the token that follows it.
 
-    ids (B, t) int64 -> (B, V).
+    ids (B, t) int64 -> (B, V) of the model's dtype, on the device of ids. Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     return forward_cached(model, ids, cache)[:, -1]
@@ -110,7 +112,7 @@ def prefill(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
 def decode_step(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     """Feed the one newest token of each row; return the logits of the token after it.
 
-    ids (B, 1) int64 -> (B, V).
+    ids (B, 1) int64 -> (B, V) of the model's dtype. Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     return forward_cached(model, ids, cache)[:, -1]
@@ -131,11 +133,12 @@ def generate_cached(
 ) -> Tensor:
     """Return the tokens of `generate`, with each token passed through the model once: one prefill, then decode steps.
 
-    model: an object with .config and .weights. idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. Every rule of
-    `generate` holds: a row that has emitted eos_token_id is filled with it, the loop ends as soon as every row has
-    ended, no gradient is recorded and the caller's gradient mode is left as it was, idx is not changed. Past
-    block_size tokens the window slides: the tokens left in it were computed while the one that drops out could be
-    seen, so the cache is rebuilt from the window at each step.
+    model: an object with .config and .weights. idx (B, T) int64, of any memory layout -> (B, T+n), n <=
+    max_new_tokens. Every rule of `generate` holds: a row that has emitted eos_token_id is filled with it, the loop ends
+    as soon as every row has ended, no gradient is recorded and the caller's gradient mode is left as it was, idx is not
+    changed, new tensors are on its device. Randomness as in `sample_next_token`. The cache has the model's dtype. Past
+    block_size tokens the window slides: the tokens left in it were computed while the one that drops out could be seen, so
+    the cache is rebuilt from the window at each step.
     """
     ### BEGIN SOLUTION
     room = min(block_size, idx.shape[1] + max_new_tokens)

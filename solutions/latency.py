@@ -58,7 +58,7 @@ def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
 def percentile(values: list[float], q: float) -> float:
     """Return the q-th percentile, 0 <= q <= 100, linear between the two nearest ranks: numpy's default.
 
-    The values may be in any order and are not changed. Raises ValueError if there are none, or if q is outside this range.
+    The values may be in any order and are not changed. Raises ValueError if there are none, or if q is nan or outside this range.
     """
     ### BEGIN SOLUTION
     if not values:

@@ -54,7 +54,7 @@ class BlockPool:
         ### END SOLUTION
 
     def share(self, block: int) -> None:
-        """Add one holder. Raises ValueError if the block is free; the message names it."""
+        """Add one holder. Raises ValueError, with nothing changed, if the block is free; the message names it."""
         ### BEGIN SOLUTION
         if not self.counts[block]:
             raise ValueError(f"block {block} is free: only a held block can be shared")
@@ -62,7 +62,7 @@ class BlockPool:
         ### END SOLUTION
 
     def release(self, block: int) -> None:
-        """Remove one holder: without any left, the block is free. Raises ValueError if it is free already; the message names it."""
+        """Remove one holder: without any left, the block is free. Raises ValueError, naming it and with nothing changed, if it is free."""
         ### BEGIN SOLUTION
         if not self.counts[block]:
             raise ValueError(f"block {block} is free already: it was released twice")
@@ -149,7 +149,7 @@ class PagedSequence:
     def truncate(self, length: int) -> None:
         """Keep the first `length` tokens, 0 <= length <= self.length, and release the blocks that hold none of them, the last first.
 
-        A block that is cut through stays as it is.
+        A block that is cut through stays as it is, and nothing is forgotten.
         """
         ### BEGIN SOLUTION
         num_kept = -(-length // self.block_size)  # rounded up
@@ -219,7 +219,7 @@ def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: 
 
     ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V) of the model's dtype.
     The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks with
-    nothing changed. Model, ids and memory are on one device: positions are made there too.
+    nothing changed. Model, ids and memory are on one device: positions are made there too. Gradient mode is left as it was.
     """
     ### BEGIN SOLUTION
     start = sequence.length
@@ -242,8 +242,8 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, len
     q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M) int64, lengths (B,) int64, at least 1: row b's tokens are the
     first lengths[b] of its blocks, its newest among them -> (B, H, 1, Dh) of q's dtype; computed in float32 or better. K divides H,
     query head h uses key/value head h // (H/K). Behind a row's last block its table may hold any block's number; slots that hold none
-    of the row's tokens do not matter as long as their contents are finite. At no time are more than a few columns of blocks in hand,
-    and the arguments are not changed. Kwon et al. 2023, section 4.1.
+    of the row's tokens do not matter as long as their contents are finite. At no time are more than a few columns of blocks in hand.
+    New tensors are on q's device, and the arguments are not changed. Kwon et al. 2023, section 4.1.
     """
     ### BEGIN SOLUTION
     B, H, _, Dh = q.shape
@@ -269,7 +269,7 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
     each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
     to more than are free: two forks of one part-full block count a copy each, though the second would then be the block's only holder.
     All rows go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
-    Model, ids and memory are on one device: positions, lengths and tables are made there too.
+    Model, ids and memory are on one device: positions, lengths and tables are made there too. Gradient mode is left as it was.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool
@@ -330,7 +330,7 @@ class PrefixPool(BlockPool):
     def publish(self, block: int, key: bytes) -> None:
         """Make a held block findable. A key that is known stays with its first block, and a block that has a key keeps it.
 
-        Raises ValueError if the block is free; the message names it.
+        In these two cases nothing changes, not even the order of idle blocks. Raises ValueError if the block is free; the message names it.
         """
         ### BEGIN SOLUTION
         if not self.holders(block):
@@ -405,7 +405,10 @@ def start_sequence(pool: PrefixPool, tokens: list[int], block_size: int, salt: b
 
 
 def publish_blocks(sequence: PagedSequence, tokens: list[int], salt: bytes = b"") -> None:
-    """Make the whole blocks of a sequence findable; its pool is a PrefixPool. tokens: its text, of which sequence.length are stored."""
+    """Make the whole blocks of a sequence findable; its pool is a PrefixPool.
+
+    tokens: its text, of which sequence.length are stored; a block is whole once all of its tokens are.
+    """
     ### BEGIN SOLUTION
     pool, keys = sequence.pool, block_keys(tokens[: sequence.length], sequence.block_size, salt)
     assert isinstance(pool, PrefixPool)

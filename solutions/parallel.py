@@ -19,8 +19,8 @@ from solutions.transformer import feed_forward, rms_norm
 def column_shard(weight: Tensor, rank: int, world: int) -> Tensor:
     """Return the rows of a stored matrix that one rank holds: some of its outputs ("column parallel" in the literature's Y = XA).
 
-    weight (out, in) -> (out/world, in): part number `rank` of `world` equal parts that follow one another. A view: nothing is copied.
-    Raises ValueError, naming out, unless world divides it. Shoeybi et al. 2019, section 3.
+    weight (out, in) of any memory layout -> (out/world, in): part number `rank` of `world` equal parts that follow one another. A view:
+    nothing is copied. Raises ValueError, naming out, unless world divides it. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
     out = weight.shape[0]
@@ -33,8 +33,8 @@ def column_shard(weight: Tensor, rank: int, world: int) -> Tensor:
 def row_shard(weight: Tensor, rank: int, world: int) -> Tensor:
     """Return the columns of a stored matrix that one rank holds: some of its inputs ("row parallel" in the literature's Y = XA).
 
-    weight (out, in) -> (out, in/world): part number `rank` of `world` equal parts that follow one another. A view: nothing is copied.
-    Raises ValueError, naming in, unless world divides it. Shoeybi et al. 2019, section 3.
+    weight (out, in) of any memory layout -> (out, in/world): part number `rank` of `world` equal parts that follow one another. A view:
+    nothing is copied. Raises ValueError, naming in, unless world divides it. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
     inputs = weight.shape[1]
@@ -102,8 +102,8 @@ def ring_reduce_scatter(x: Tensor, comm: Communicator) -> Tensor:
     """Add up all ranks' x, and return one part of the sum on each rank.
 
     x (n,), equally long on every rank, n a multiple of world -> (n/world,), same dtype: part number `rank` of world equal parts. Each
-    rank sends world - 1 times a part to its right neighbour, rank + 1, and receives as often from its left one, rank - 1; the last rank's
-    right neighbour is rank 0. x is not changed. One rank alone sends nothing. Patarasuk and Yuan 2009.
+    rank sends world - 1 times a part in x's dtype to its right neighbour, rank + 1, and receives as often from its left one, rank - 1; the
+    last rank's right neighbour is rank 0. x is not changed. One rank alone sends nothing. Patarasuk and Yuan 2009.
     """
     ### BEGIN SOLUTION
     right, left = (comm.rank + 1) % comm.world, (comm.rank - 1) % comm.world
@@ -120,9 +120,9 @@ def ring_reduce_scatter(x: Tensor, comm: Communicator) -> Tensor:
 def ring_all_gather(chunk: Tensor, comm: Communicator) -> list[Tensor]:
     """Return every rank's chunk, on every rank, in rank order.
 
-    chunk of any shape, the same on every rank -> world tensors of this shape and dtype. Each rank sends world - 1 chunks to its right
-    neighbour, rank + 1, and receives as many from its left one, rank - 1; the last rank's right neighbour is rank 0. chunk is not
-    changed. One rank alone sends nothing.
+    chunk of any shape, the same on every rank -> world tensors of this shape and dtype, no two of which share memory. Each rank sends
+    world - 1 chunks to its right neighbour, rank + 1, and receives as many from its left one, rank - 1; the last rank's right neighbour
+    is rank 0. chunk is not changed. One rank alone sends nothing.
     """
     ### BEGIN SOLUTION
     right, left = (comm.rank + 1) % comm.world, (comm.rank - 1) % comm.world
@@ -199,8 +199,8 @@ def vocab_parallel_embedding(table: Tensor, ids: Tensor, comm: Communicator) -> 
 def vocab_parallel_logits(x: Tensor, head: Tensor, comm: Communicator) -> Tensor:
     """Return the scores of all tokens, each rank having the rows of some: one all-gather puts them side by side.
 
-    x (..., D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (..., V), in the order of the ids, the
-    same on every rank. The arguments are not changed.
+    x (..., D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (..., V) of x's dtype, in the order of
+    the ids, bit for bit the same on every rank. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     return torch.cat(ring_all_gather(x @ head.T, comm), dim=-1)
@@ -212,7 +212,7 @@ def vocab_parallel_argmax(x: Tensor, head: Tensor, comm: Communicator) -> Tensor
 
     x (B, D), the same on every rank; head (V/world, D): this rank's rows, from `column_shard` -> (B, 1) int64, the same on every rank.
     If scores tie, any of their tokens will do. A rank sends only its world - 1 messages of one all-gather, of two numbers, 16 bytes, for
-    each row of x. The arguments are not changed.
+    each row of x, and neither is rounded on the way. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     best, token = (x @ head.T).max(dim=-1)  # (B,) both

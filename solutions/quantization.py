@@ -16,8 +16,9 @@ from solutions.kv_cache import CacheFull
 def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
     """Quantize symmetrically, with a scale for each row of the last dimension: x is about q * scale.
 
-    x (..., n) of any floating dtype -> q (..., n) int8, scale (..., 1) float32. The scale is max |x| / (2^(bits - 1) - 1), and q is x /
-    scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits is 2 to 8. x is not changed.
+    x (..., n) of any floating dtype and memory layout, computed in float32 -> q (..., n) int8, scale (..., 1) float32. The scale is max |x|
+    / (2^(bits - 1) - 1), and q is x / scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits
+    is 2 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -30,9 +31,9 @@ def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
 def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
     """Quantize from the least to the largest number of each row of the last dimension: x is about q * scale + minimum.
 
-    x (..., n) of any floating dtype -> q (..., n) uint8, scale and minimum (..., 1) float32. The scale is (max - min) / (2^bits - 1), and
-    q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of equal numbers has q 0 and scale 0. bits is 1 to 8. x
-    is not changed.
+    x (..., n) of any floating dtype and memory layout, computed in float32 -> q (..., n) uint8, scale and minimum (..., 1) float32. The
+    scale is (max - min) / (2^bits - 1), and q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of equal numbers
+    has q 0 and scale 0. bits is 1 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -46,7 +47,7 @@ def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
 def dequantize(q: Tensor, scale: Tensor, minimum: Tensor | None = None) -> Tensor:
     """Return the numbers that q stands for: q * scale, plus minimum if there is one, computed in float32.
 
-    q (..., n) int8 or uint8, scale and minimum (..., 1) float32 or float16 -> (..., n) float32.
+    q (..., n) int8 or uint8, of any memory layout, scale and minimum (..., 1) float32 or float16 -> (..., n) float32.
     """
     ### BEGIN SOLUTION
     x = q.float() * scale  # float32 times float16 is float32
@@ -103,9 +104,9 @@ def read_q8_0(raw: Tensor) -> tuple[Tensor, Tensor]:
 def write_q4_1(x: Tensor) -> Tensor:
     """Write blocks that `read_q4_1` reads: 32 numbers in 20 bytes.
 
-    x (..., 32) floating, within the range of float16 -> (..., 20) uint8. Scale and minimum are those of `quantize_affine` with 4 bits,
-    rounded to float16, and each number is (x - minimum) / scale with these rounded ones, rounded half to even and clamped to 0 to 15. If
-    the rounded scale is 0, all numbers are 0.
+    x (..., 32) of any floating dtype and memory layout, within the range of float16 -> (..., 20) uint8. Scale and minimum are those
+    of `quantize_affine` with 4 bits, rounded to float16, and each number is (x - minimum) / scale with these rounded ones, computed in
+    float32 or better, rounded half to even and clamped to 0 to 15. If the rounded scale is 0, all numbers are 0.
     """
     ### BEGIN SOLUTION
     _, scale, minimum = quantize_affine(x, bits=4)
@@ -120,9 +121,9 @@ def write_q4_1(x: Tensor) -> Tensor:
 def quantized_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
     """Multiply x by the transpose of a matrix in 4 bits (W4A32): for each group of 32, scale * (x . q) + minimum * sum(x), added up.
 
-    x (..., D) float32, q (out, D/32, 32) uint8, scale and minimum (out, D/32, 1) float32 -> (..., out) float32. The weights are at no
-    time whole in another form than q: only one group of all rows at a time, or one row at a time, is in floating point. Raises
-    ValueError, naming D, unless 32 divides it.
+    x (..., D) float32, of any memory layout, q (out, D/32, 32) uint8, scale and minimum (out, D/32, 1) float32 -> (..., out) float32. The
+    weights are at no time whole in another form than q: only one group of all rows at a time, or one row at a time, is in floating point.
+    Raises ValueError, naming D, unless 32 divides it.
     """
     ### BEGIN SOLUTION
     if x.shape[-1] % 32:
@@ -173,9 +174,9 @@ class QuantizedKVCache:
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Store t new tokens of one layer; return all that this layer has stored so far, oldest first, in float32.
 
-        k, v (B, K, t, Dh) -> k_all, v_all (B, K, n+t, Dh) float32, where n tokens were there before. Each vector of Dh numbers is
-        quantized by `quantize_absmax`, and the result is what q and the stored scale stand for. Raises CacheFull, with nothing written
-        and no count moved, if n + t exceeds max_len; the message names max_len.
+        k, v (B, K, t, Dh) of any memory layout -> k_all, v_all (B, K, n+t, Dh) float32, where n tokens were there before. Each vector of
+        Dh numbers is quantized by `quantize_absmax`, and the result is what q and the stored scale stand for. Raises CacheFull, with
+        nothing written and no count moved, if n + t exceeds max_len; the message names max_len.
         """
         ### BEGIN SOLUTION
         start = self.counts[layer]

@@ -50,8 +50,8 @@ class SSEParser:
     def push(self, piece: bytes) -> list[str]:
         """Return the data of every event that this piece completes, in order: its data lines, joined by newlines.
 
-        Events without data are skipped. The work is in proportion to the pieces, however many came before: data that has been returned is
-        not looked at again.
+        Events without a data line are skipped. The work is in proportion to the pieces, however many came before: data that has been
+        returned is not looked at again.
         """
         ### BEGIN SOLUTION
         *lines, self.line = (self.line + piece).split(b"\n")
@@ -281,8 +281,8 @@ async def send_events(
 ) -> None:
     """Send an ASGI answer of server-sent events, each as soon as it is there, until there are no more or the client has left.
 
-    First http.response.start with status 200 and the headers content-type text/event-stream and cache-control no-cache; then for every
-    event one http.response.body, more_body true; at the end an empty one, more_body false. Headers are pairs of bytes, names in lower
+    First, at once, http.response.start with status 200 and the headers content-type text/event-stream and cache-control no-cache; then for
+    every event one http.response.body, more_body true; at the end an empty one, more_body false. Headers are pairs of bytes, names in lower
     case.
 
     Meanwhile it listens: at http.disconnect the generator is closed at once, even in the middle of waiting for its next event, or while
@@ -340,10 +340,9 @@ async def run_load(
     """Send requests as open-loop load, each at its own time, however many others are under way -> its trace, in the order of arrivals.
 
     arrivals[i]: seconds from now, never falling. send(i) gives the tokens of request i as they come, at least one, or raises
-    RequestError: the request was refused, and its place in the list is None. clock() -> seconds; await sleep(seconds) waits, never less
-    but perhaps more.
-    A trace's arrival is the *planned* time on this clock, so that a request that was sent late has waited since then; its token_times are
-    the clock's as each token was there. Any other exception is passed on.
+    RequestError, perhaps after some tokens: the request was refused, and its place in the list is None. clock() -> seconds; await
+    sleep(seconds) waits, never less but perhaps more. A trace's arrival is the *planned* time on this clock, so that a request that was
+    sent late has waited since then; its token_times are the clock's as each token was there. Any other exception is passed on.
     """
     ### BEGIN SOLUTION
     start = clock()

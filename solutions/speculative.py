@@ -23,7 +23,8 @@ def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | Non
     """Return what `sample_next_token` draws from: temperature, then top-k, then top-p, each on the renormalised result of the one before.
 
     logits (T, V) -> probs (T, V), in float32 at least; every row sums to 1. None switches a filter off. Temperature 0 puts all of the
-    probability on the best token. Raises ValueError as the samplers do, whatever the other settings are. The input is not changed.
+    probability on the best token. Raises ValueError as the samplers do, naming the value, whatever the other settings are. The input is
+    not changed.
     """
     ### BEGIN SOLUTION
     probs = temperature_probs(logits, temperature)
@@ -54,9 +55,9 @@ def lookup_draft(ids: list[int], *, max_ngram: int = 3, k: int = 4) -> list[int]
 def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
     """Return the tokens that greedy decoding would have made, as far as one pass tells: 1 to k + 1 of them.
 
-    logits (k + 1, V): row i comes before draft[i], the last one after the whole draft. draft (k,) int64. Its tokens are kept as long as
-    each is the argmax of its row; then comes the argmax of the first row where it is not, or, if all are kept, the argmax of the last
-    row.
+    logits (k + 1, V) of any memory layout, compared in their own dtype: row i comes before draft[i], the last one after the whole
+    draft. draft (k,) int64. Its tokens are kept as long as each is the argmax of its row; then comes the argmax of the first row where it
+    is not, or, if all are kept, the argmax of the last row.
     """
     ### BEGIN SOLUTION
     best = logits.argmax(dim=-1)  # (k + 1,)
@@ -68,7 +69,8 @@ def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
 def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
     """Return how likely each token is kept if the draft proposes it: the largest chance that gives it no more than its probability in p.
 
-    p, q (..., V), of the model and of the draft -> (..., V), same dtype. 1 where q is 0: such a token is never proposed. No nan, no inf.
+    p, q (..., V), of the model and of the draft, of any memory layout -> (..., V), same dtype. 1 where q is 0: such a token is never
+    proposed. No nan, no inf.
     """
     ### BEGIN SOLUTION
     return torch.where(q > 0, (p / q).clamp(max=1.0), 1.0)
@@ -91,8 +93,9 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
     """Return tokens with the distribution of the model, made from a draft with another one: 1 to k + 1 of them.
 
     p (k + 1, V): row i comes before draft[i], the last one after the whole draft. q (k, V): what draft (k,) int64 was drawn from.
-    u (k + 1,) in [0, 1). Token i is kept if u[i] < acceptance_probs(p[i], q[i])[draft[i]]. The first that is not is replaced by a draw
-    from residual_probs(p[i], q[i]) at u[k], and nothing comes after it. If all are kept, a draw from p[k] at u[k] comes after them.
+    u (k + 1,) in [0, 1). None of them is rounded to another dtype, and p and q need not be contiguous. Token i is kept if u[i] <
+    acceptance_probs(p[i], q[i])[draft[i]]. The first that is not is replaced by a draw from residual_probs(p[i], q[i]) at u[k], and nothing
+    comes after it. If all are kept, a draw from p[k] at u[k] comes after them.
     """
     ### BEGIN SOLUTION
     k = len(draft)
@@ -165,8 +168,8 @@ def generate_speculative(
 
     q of `draft` is what its tokens were drawn from, filtered if the draft filters; if it is None, they were certain. p is filtered before
     it is compared. Raises ValueError for a guess outside the vocabulary, naming it, and for settings that `filtered_probs` refuses, at
-    temperature 0, too. Temperature 0 uses no randomness. No gradient is recorded, the caller's gradient mode is left as it was, idx is
-    not changed.
+    temperature 0, too. All random numbers come from the generator, or from torch's global state if there is none; temperature 0 uses
+    none. No gradient is recorded, the caller's gradient mode is left as it was, idx is not changed.
     """
     ### BEGIN SOLUTION
     ids = idx[0].tolist()
