@@ -30,6 +30,9 @@ class PrefixPool(BlockPool):
         if block in self.key_of:
             key = self.key_of.pop(block)
             del self.block_of[key]
+        if block in self.idle:
+            del self.idle[block]
+            self.free_blocks.append(block)
 
     def find(self, keys):
         blocks = []
@@ -78,6 +81,9 @@ class PrefixPool(BlockPool):
         key = self.key_of.pop(block, None)
         if key is not None:
             self.block_of.pop(key)
+        if not self.counts[block]:
+            self.free_blocks.remove(block)
+            self.free_blocks.insert(0, block)
 
     def find(self, keys):
         known = [self.block_of.get(key) for key in keys]
@@ -93,9 +99,9 @@ class PrefixPool(BlockPool):
     def take(self):
         if not self.free_blocks:
             raise OutOfBlocks(f"all {self.num_blocks} are held")
-        block = self.free_blocks.pop(0)
+        block = self.free_blocks[0]
         self.forget(block)
-        self.counts[block] = 1
+        self.counts[self.free_blocks.pop(0)] = 1
         return block
 
     def release(self, block):
