@@ -29,7 +29,7 @@ def temperature_probs(logits: Tensor, tau: float) -> Tensor:
 
     logits (B, V) -> probs (B, V), in float32 at least (half precision is raised before anything is
     computed, float64 stays), on the device of the logits. tau = 0 means greedy: all of the probability
-    on the best token, however small its lead. Raises ValueError if tau < 0. The input is not changed.
+    on the best token, however small its lead. Raises ValueError, naming tau, if tau < 0. The input is not changed.
     """
     ### BEGIN SOLUTION
     if tau < 0:
@@ -45,7 +45,7 @@ def top_k_probs(logits: Tensor, k: int) -> Tensor:
     """Return the probabilities of the k highest logits, renormalised; every other token gets exactly 0.
 
     logits (B, V) -> probs (B, V), in float32 at least, on their device. Tokens whose logit equals the k-th
-    are kept too; k >= V keeps everything. Raises ValueError if k < 1. The input is not changed. Fan et al. 2018.
+    are kept too; k >= V keeps everything. Raises ValueError, naming k, if k < 1. The input is not changed. Fan et al. 2018.
     """
     ### BEGIN SOLUTION
     if k < 1:
@@ -96,7 +96,7 @@ def temperature_sample(logits: Tensor, tau: float, generator: torch.Generator | 
     """Draw one token for each row from `temperature_probs(logits, tau)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness comes from the generator, or from torch's
-    global state if there is none, on the device of the logits; tau = 0 uses no randomness. Raises ValueError if tau < 0.
+    global state if there is none, on the device of the logits; tau = 0 uses no randomness. Raises ValueError, naming tau, if tau < 0.
     """
     ### BEGIN SOLUTION
     if tau == 0:
@@ -110,7 +110,7 @@ def top_k_sample(logits: Tensor, k: int, generator: torch.Generator | None = Non
     """Draw one token for each row from `top_k_probs(logits, k)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
-    Raises ValueError if k < 1.
+    Raises ValueError, naming k, if k < 1.
     """
     ### BEGIN SOLUTION
     probs = top_k_probs(logits, k)
@@ -122,7 +122,7 @@ def top_p_sample(logits: Tensor, p: float, generator: torch.Generator | None = N
     """Draw one token for each row from `top_p_probs(logits, p)`.
 
     logits (B, V) -> token ids (B, 1), int64. Randomness as in `temperature_sample`.
-    Raises ValueError unless 0 < p <= 1.
+    Raises ValueError, naming p, unless 0 < p <= 1.
     """
     ### BEGIN SOLUTION
     probs = top_p_probs(logits, p)
