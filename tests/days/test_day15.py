@@ -42,7 +42,7 @@ def exact(values: Any) -> Tensor:
 def test_the_filtered_laws() -> None:
     case = HAND["filtered"]
     logits = exact([case["tenths"]]).log()
-    for want, options in (("half", {"temperature": 0.5}), ("top_3", {"top_k": 3}), ("top_3_then_70", {"top_k": 3, "top_p": 0.7})):
+    for want, options in (("half", {"temperature": 0.5}), ("top_3", {"top_k": 3}), ("top_3_then_75", {"top_k": 3, "top_p": 0.75})):
         assert filtered_probs(logits, **options)[0].tolist() == pytest.approx(case[want], abs=1e-6)
     assert filtered_probs(logits, temperature=0.0, top_k=3, top_p=0.7).tolist() == [[1.0, 0.0, 0.0, 0.0]]
 
