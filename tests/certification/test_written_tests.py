@@ -6,6 +6,7 @@ Each test in `written_tests/<exercise>.py` says what it is due: `all` (accepts e
 
 from __future__ import annotations
 
+import random
 import re
 import types
 from pathlib import Path
@@ -113,9 +114,11 @@ def test_the_lesson_says_how_many_wrong_versions_there_are(exercise: str, count:
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", names())
 def test_the_versions_that_count_are_those_that_a_test_can_see(exercise: str) -> None:
+    """Of each exercise some versions, drawn anew in each run; `python -m autograder.certification.written_tests.counting` takes all."""
     which = task(exercise)
-    found = counting.sort(which)
-    assert sorted(name for name, titles in found.items() if not all(titles)) == sorted(which.left_out)
+    drawn = random.sample([each for each in which.specimens if not each.right], 12)
+    for name, titles in counting.sort(which, drawn).items():
+        assert (name in which.left_out) != all(titles), name
 
 
 @pytest.mark.slow

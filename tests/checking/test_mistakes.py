@@ -76,7 +76,7 @@ def test_no_more_than_two_mistakes_are_named(monkeypatch):
         assert len(mistakes.recognised("softmax", "f", found, hidden=True)) == named
 
 
-FEW = 5
+FEW = 3
 """Wrong versions of each topic whose rows are held against what grading gives, drawn anew in each run."""
 
 

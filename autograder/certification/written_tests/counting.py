@@ -104,9 +104,8 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
     return titles
 
 
-def sort(which: Task) -> dict[str, list[str]]:
+def sort(which: Task, wrong: list[Specimen]) -> dict[str, list[str]]:
     """Return {incorrect version: the failing check for each seed}; it counts if none of these is empty."""
-    wrong = [each for each in which.specimens if not each.right]
     with one_thread(), not_seen("on_meta"), not_seen("awaited"), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return dict(zip(map(name_of, wrong), pool.map(lambda each: seen(which, each), wrong), strict=True))
 
@@ -114,7 +113,7 @@ def sort(which: Task) -> dict[str, list[str]]:
 def main(exercises: list[str]) -> None:
     for exercise in exercises:
         which = task(exercise)
-        titles = sort(which)
+        titles = sort(which, [each for each in which.specimens if not each.right])
         told = {name for names in which.rules.values() for name in names}
         for name, found in titles.items():
             counts = all(found)
