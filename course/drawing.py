@@ -26,6 +26,32 @@ def bare(ax: Axes, right: float, bottom: float) -> None:
 
 PALE_BLUE = "#dce6f0"
 
+
+def flow(ax: Axes, *points: tuple[float, float], color: str = plots.GREY) -> None:
+    """Draw an arrow along straight lines through the points, with its head at the last one."""
+    if len(points) > 2:
+        ax.plot(*zip(*points[:-1], strict=True), color=color, linewidth=1.3, solid_joinstyle="miter")
+    style = {"arrowstyle": "-|>", "color": color, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", points[-1], points[-2], arrowprops=style)
+
+
+def part(ax: Axes, x: float, y: float, name: str, says: str = "", *, lit: bool, width: float = 3.2, height: float = 1.0) -> None:
+    """Draw a part of the day: a box with a name and a line on what it does. Lit is what the learner writes."""
+    ax.add_patch(Rectangle((x, y), width, height, facecolor=plots.ORANGE if lit else PALE_BLUE, edgecolor=plots.GREY))
+    lines = name.count("\n") + 1
+    middle = y + (height / 2 if not says else 0.36 if height <= 1 else height / 2 - 0.2 * lines)
+    ax.text(x + width / 2, middle, name, ha="center", va="center", fontsize=8.5, fontweight="bold")
+    ax.text(x + width / 2, middle + 0.18 + 0.2 * lines, says, ha="center", va="center", fontsize=7.5)
+
+
+def group(ax: Axes, x: float, y: float, name: str, says: str = "", *, width: float, height: float) -> None:
+    """Draw a part of the day that has other parts inside: a lit strip with its name, and a frame."""
+    ax.add_patch(Rectangle((x, y), width, 0.62, facecolor=plots.ORANGE, edgecolor=plots.GREY))
+    ax.add_patch(Rectangle((x, y), width, height, facecolor="none", edgecolor=plots.ORANGE, linewidth=1.8))
+    ax.text(x + 0.15, y + 0.32, name, va="center", fontsize=8.5, fontweight="bold")
+    ax.text(x + width - 0.15, y + 0.32, says, ha="right", va="center", fontsize=7.5)
+
+
 RUNGS = (
     ("generation", "the loop", "every step reads the whole text"),
     ("kv_cache", "a KV cache", "every token passes once"),

@@ -3,9 +3,9 @@
 import tomllib
 from pathlib import Path
 
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 
-from course.drawing import bare, ladder
+from course.drawing import PALE_BLUE, bare, flow, ladder
 from course.kit import paths, plots
 from course.kit.steppers.tile_map import MASKED, READ, SKIPPED
 
@@ -79,9 +79,30 @@ def moved() -> None:
     plots.save(fig, FIGURES / "moved.svg")
 
 
+def pyramid() -> None:
+    """The memories of a GPU, with the rates that section 8 quotes, and those of the learner's machine without any."""
+    fig, ax = plots.figure(width=9.2, height=3.5)
+    bare(ax, 16.4, 6.0)
+    levels = ((0.9, 2.2), (2.4, 3.9), (4.1, 5.6))
+    gpu = ("on the chip: SRAM\n19 TB/s", "the card's memory: HBM\n40 GB, 1.5 TB/s", "the computer's RAM,\nover the bus")
+    yours = ("caches", "RAM")
+    for centre, title, names in ((5.2, "a GPU: the A100 with 40 GB", gpu), (13.0, "your processor", yours)):
+        ax.text(centre, 0.45, title, ha="center", va="center", fontsize=10, fontweight="bold")
+        for (top, bottom), name, fill in zip(levels, names, (plots.ORANGE, PALE_BLUE, "white"), strict=False):
+            upper, lower = (1.4 + 0.55 * (y - levels[0][0]) for y in (top, bottom))
+            corners = ((centre - upper, top), (centre + upper, top), (centre + lower, bottom), (centre - lower, bottom))
+            ax.add_patch(Polygon(corners, facecolor=fill, edgecolor=plots.GREY))
+            ax.text(centre, (top + bottom) / 2, name, ha="center", va="center", fontsize=9)
+    ax.plot([1.2, 16.3], [2.3, 2.3], color=plots.RED, linestyle="--", linewidth=1.3)
+    ax.text(9.1, 1.85, "today's border: the bytes\nthat cross it are counted", ha="center", va="center", fontsize=8, color=plots.RED)
+    flow(ax, (0.3, 5.6), (0.3, 0.9))
+    ax.text(0.55, 1.15, "faster,\nsmaller", va="center", fontsize=8.5)
+    plots.save(fig, FIGURES / "pyramid.svg")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
         ladder(FIGURES / "ladder.svg", "flash_attention")
-        for draw in (plan, moved):
+        for draw in (pyramid, plan, moved):
             draw()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.patches import Rectangle
 
-from course.drawing import PALE_BLUE, bare, ladder
+from course.drawing import PALE_BLUE, bare, flow, ladder
 from course.kit import paths, plots
 
 FIGURES = Path(__file__).parent / "figures"
@@ -70,9 +70,42 @@ def table() -> None:
     plots.save(fig, FIGURES / "table.svg")
 
 
+def states() -> None:
+    """Held, idle, unknown: the three states of a PrefixPool's blocks, and the calls that move a block from one to another."""
+    fig, ax = plots.figure(width=9.2, height=4.3)
+    bare(ax, 16.4, 8.0)
+    ax.add_patch(Rectangle((0.2, 0.3), 16.0, 2.9, facecolor="none", edgecolor=plots.BLUE, linestyle="--", linewidth=1.3))
+    ax.text(0.4, 0.65, "held: 1 holder or more; share and adopt add one, release removes one", va="center", fontsize=9, fontweight="bold")
+    ax.add_patch(Rectangle((0.2, 5.0), 16.0, 2.8, facecolor="none", edgecolor=plots.GREEN, linestyle="--", linewidth=1.3))
+    ax.text(0.4, 7.45, "no holder: both count as free", va="center", fontsize=9, fontweight="bold")
+    boxes = (
+        (1.0, 1.3, "without a key", "cannot be found", PALE_BLUE), (11.2, 1.3, "with a key", "can be found", PALE_BLUE),
+        (1.0, 5.4, "unknown", "no key", "white"), (11.2, 5.4, "idle", "a key, can be found", PALE_ORANGE),
+    )  # fmt: skip
+    for x, y, name, says, fill in boxes:
+        ax.add_patch(Rectangle((x, y), 4.2, 1.5, facecolor=fill, edgecolor=plots.GREY))
+        ax.text(x + 2.1, y + 0.52, name, ha="center", va="center", fontsize=10, fontweight="bold")
+        ax.text(x + 2.1, y + 1.02, says, ha="center", va="center", fontsize=8.5)
+    flow(ax, (5.2, 1.7), (11.2, 1.7), color=plots.BLUE)
+    ax.text(8.2, 1.42, "publish", ha="center", va="center", fontsize=9.5, color=plots.BLUE)
+    flow(ax, (11.2, 2.4), (5.2, 2.4), color=plots.RED)
+    ax.text(8.2, 2.72, "forget", ha="center", va="center", fontsize=9.5, color=plots.RED)
+    flow(ax, (11.2, 5.8), (5.2, 5.8), color=plots.RED)
+    words = "forget; and take, which forgets\nthe block that was idle longest\nif none is unknown"
+    ax.text(8.2, 6.6, words, ha="center", va="center", fontsize=8.5, color=plots.RED)
+    for x, call in ((2.0, "take"), (14.4, "adopt")):
+        flow(ax, (x, 5.4), (x, 2.8), color=plots.BLUE)
+        ax.text(x - 0.15 if x < 8 else x + 0.15, 4.1, call, ha="right" if x < 8 else "left", va="center", fontsize=9.5, color=plots.BLUE)
+    for x in (4.2, 12.2):
+        flow(ax, (x, 2.8), (x, 5.4))
+        words = "release,\nby the last holder"
+        ax.text(x + 0.15 if x < 8 else x - 0.15, 4.1, words, ha="left" if x < 8 else "right", va="center", fontsize=9, color="#444444")
+    plots.save(fig, FIGURES / "states.svg")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
         ladder(FIGURES / "ladder.svg", "paging")
-        for draw in (reserved, table):
+        for draw in (reserved, table, states):
             draw()

@@ -1,16 +1,21 @@
 """Draws the figures of this day. Run it again after a change: `python course/day14_continuous_batching/figures.py`."""
 
+from itertools import pairwise
 from pathlib import Path
 
 from matplotlib.patches import Rectangle
 
 from course.drawing import PALE_BLUE, bare, ladder
 from course.kit import plots
+from solutions.continuous_batching import Request, flatten_chunks
+from solutions.paging import PagedSequence, PrefixPool
 
 FIGURES = Path(__file__).parent / "figures"
 ANSWERS = (("A", 8), ("B", 2), ("C", 3), ("D", 6), ("E", 4), ("F", 1))
 """Six requests that are there at once, and their tokens; three places."""
 PLACES = 3
+CHUNKS = (("A", [5, 6, 7], 0, 3), ("B", [8, 9, 10, 11, 12], 2, 2), ("C", [13, 14, 15, 16], 3, 1))
+"""Section 5's requests: name, text, how many of its tokens were cached, how many are fed."""
 SHADES = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PURPLE, plots.GREY, plots.RED)
 
 
@@ -75,9 +80,71 @@ def chunks() -> None:
     plots.save(fig, FIGURES / "chunks.svg")
 
 
+def ragged() -> None:
+    """Three chunks in one row of tokens, and which keys each of these tokens sees."""
+    plan = []
+    for _, text, cached, fed in CHUNKS:
+        sequence = PagedSequence(PrefixPool(2), 4)
+        sequence.grow(cached + fed)
+        plan.append((Request(text, 1, sequence=sequence), fed))
+    flat = flatten_chunks(plan)
+    ids, positions = flat.ids[0].tolist(), flat.positions.tolist()
+    shades = (PALE_BLUE, "#f0b873", "#b9d6c1")
+    fig, ax = plots.figure(width=9.2, height=5.2)
+    bare(ax, 18.4, 10.4)
+
+    def cell(x: float, y: float, words: str, fill: str, hatch: str | None = None) -> None:
+        ax.add_patch(Rectangle((x, y), 0.94, 0.7, facecolor=fill, edgecolor=plots.GREY, hatch=hatch, linewidth=0.8))
+        ax.text(x + 0.47, y + 0.37, words, ha="center", va="center", fontsize=9)
+
+    for y, name in ((0.75, "ids, one row"), (1.5, "positions")):
+        ax.text(2.8, y, name, ha="right", va="center", fontsize=9)
+    for (start, end), shade in zip(pairwise(flat.bounds), shades, strict=True):
+        for i in range(start, end):
+            cell(3.1 + i, 0.4, str(ids[i]), shade)
+            ax.text(3.57 + i, 1.5, str(positions[i]), ha="center", va="center", fontsize=9)
+    ax.text(2.8, 2.25, "bounds", ha="right", va="center", fontsize=9, color=plots.RED)
+    for bound in flat.bounds:
+        ax.plot([3.07 + bound] * 2, [0.2, 1.9], color=plots.RED, linewidth=1.6)
+        ax.text(3.07 + bound, 2.25, str(bound), ha="center", va="center", fontsize=9, color=plots.RED)
+    left, top = 3.1, 4.4
+    ax.text(2.8, top - 0.35, "query", ha="right", va="center", fontsize=9)
+    ax.text(left, top - 1.15, "keys, each text's own", va="center", fontsize=9)
+    for ((name, text, cached, fed), shade), (start, _) in zip(zip(CHUNKS, shades, strict=True), pairwise(flat.bounds), strict=True):
+        stored = cached + fed
+        for key in range(stored):
+            ax.text(
+                left + key + 0.47, top - 0.35, f"{name}: {text[key]}" if key == 0 else str(text[key]), ha="center", va="center", fontsize=9
+            )
+        for i in range(start, start + fed):
+            y = top + 0.85 * i
+            ax.text(2.8, y + 0.37, f"{name}: {ids[i]}", ha="right", va="center", fontsize=9)
+            for key in range(stored):
+                seen = key <= positions[i]
+                cell(left + key, y, "x" if seen else "", shade if seen else "white", "//" if key < cached else None)
+        left += stored + 0.4
+    words = (
+        (PALE_BLUE, None, "x", "seen, fed in this step"),
+        (PALE_BLUE, "//", "x", "seen, from the cache"),
+        ("white", None, "", "later: masked"),
+    )
+    for i, (fill, hatch, mark, said) in enumerate(words):
+        cell(10.9, 0.4 + 0.85 * i, mark, fill, hatch)
+        ax.text(12.1, 0.77 + 0.85 * i, said, va="center", fontsize=9)
+    ax.text(
+        3.1,
+        top + 0.85 * len(ids) + 0.45,
+        "empty: another text's keys, which this query never meets",
+        va="center",
+        fontsize=9,
+        color="#444444",
+    )
+    plots.save(fig, FIGURES / "ragged.svg")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
         ladder(FIGURES / "ladder.svg", "continuous_batching")
-        for draw in (static, chunks):
+        for draw in (static, chunks, ragged):
             draw()

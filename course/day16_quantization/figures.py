@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.patches import Rectangle
 
-from course.drawing import bare
+from course.drawing import bare, flow, group, part
 from course.kit import paths, plots
 
 FIGURES = Path(__file__).parent / "figures"
@@ -63,8 +63,42 @@ def block() -> None:
     plots.save(fig, FIGURES / "block.svg")
 
 
+def parts() -> None:
+    """What the learner writes: ways into few bits, what can be done with them there, and two measures of what is lost."""
+    fig, ax = plots.figure(width=9.4, height=5.2)
+    bare(ax, 16.3, 9.4)
+    part(ax, 0.1, 0.3, "numbers", "in floating point", lit=False, width=3.0, height=2.2)
+    group(ax, 0.1, 3.2, "write_q4_1", width=3.0, height=1.6)
+    part(ax, 0.3, 3.97, "pack_nibbles", lit=True, width=2.6, height=0.66)
+    part(ax, 0.1, 5.5, "a GGUF file", "its blocks, byte by byte", lit=False, width=3.0, height=2.1)
+    flow(ax, (1.6, 2.5), (1.6, 3.2))
+    flow(ax, (1.6, 4.8), (1.6, 5.5))
+    part(ax, 4.4, 0.3, "quantize_absmax", "around 0", lit=True)
+    part(ax, 4.4, 1.5, "quantize_affine", "from least to largest", lit=True)
+    group(ax, 4.4, 4.3, "read_q4_1", width=3.2, height=1.6)
+    part(ax, 4.7, 5.07, "unpack_nibbles", lit=True, width=2.6, height=0.66)
+    part(ax, 4.4, 6.6, "read_q8_0", "a scale and 32 bytes", lit=True)
+    part(ax, 8.9, 0.3, "q, scale\n(and minimum)", "small whole numbers", lit=False, width=2.7, height=7.3)
+    for y in (0.8, 2.0, 5.8, 7.1):
+        flow(ax, (3.1, y), (4.4, y))
+    for y in (0.8, 2.0, 5.1, 7.1):
+        flow(ax, (7.6, y), (8.9, y))
+    right = (
+        (0.3, "dequantize", "back to float32"), (2.4, "quantized_linear", "times x in float32"), (4.5, "int8_linear", "times x in 8 bits"),
+        (6.6, "QuantizedKVCache", "stores keys and values"),
+    )  # fmt: skip
+    for y, name, says in right:
+        part(ax, 12.8, y, name, says, lit=True, width=3.4)
+        flow(ax, (11.6, y + 0.5), (12.8, y + 0.5))
+    ax.text(0.1, 8.8, "a model's logits: what is lost?", va="center", fontsize=9)
+    part(ax, 6.0, 8.3, "kl_divergence", "against the model as it was", lit=True, width=3.8)
+    part(ax, 11.0, 8.3, "perplexity", "against the text", lit=True, width=3.8)
+    plots.save(fig, FIGURES / "parts.svg")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
+        parts()
         outlier()
         block()

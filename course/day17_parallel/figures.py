@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from course.drawing import bare
+from course.drawing import bare, flow, group, part
 from course.kit import plots
 
 if TYPE_CHECKING:
@@ -108,9 +108,56 @@ def layer() -> None:
     plots.save(fig, FIGURES / "layer.svg")
 
 
+def parts() -> None:
+    """What the learner writes: the cuts, a pass on all ranks, the wire under it, and four predictions."""
+    fig, ax = plots.figure(width=9.4, height=6.1)
+    bare(ax, 16.3, 10.7)
+    ax.text(0.1, 0.3, "before the pass: the cuts", va="center", fontsize=9)
+    for x, name, says in ((0.1, "column_shard", "by outputs"), (3.7, "row_shard", "by inputs"), (7.3, "kv_heads_of", "whole heads")):
+        part(ax, x, 0.65, name, says, lit=True, width=2.9)
+    flow(ax, (1.55, 1.65), (1.55, 2.05), (12.1, 2.05), (12.1, 1.65))
+    ax.plot([5.15, 5.15], [1.65, 2.05], color=plots.GREY, linewidth=1.3)
+    flow(ax, (10.2, 1.15), (10.9, 1.15))
+    part(ax, 10.9, 0.65, "shard_layer", "a rank's part", lit=True, width=2.4)
+    part(ax, 14.0, 0.65, "shard_model", "given", lit=False, width=2.2)
+    flow(ax, (13.3, 1.15), (14.0, 1.15))
+    group(ax, 0.1, 2.6, "parallel_forward", "the same calls on every rank, each with its part", width=12.1, height=2.9)
+    ax.add_patch(Rectangle((3.3, 3.4), 5.7, 1.9, facecolor="none", edgecolor=plots.GREY, linestyle="--"))
+    ax.text(3.45, 3.62, "in each layer", va="center", fontsize=8)
+    across = (
+        (0.4, "vocab_parallel_\nembedding", 2.4), (3.6, "parallel_\nattention", 2.2), (6.4, "parallel_\nfeed_forward", 2.3),
+        (9.5, "vocab_parallel_\nlogits", 2.4), (13.4, "vocab_parallel_\nargmax", 2.5),
+    )  # fmt: skip
+    for x, name, width in across:
+        part(ax, x, 3.9, name, lit=True, width=width, height=1.2)
+    for x, to in ((2.8, 3.6), (5.8, 6.4), (8.7, 9.5)):
+        flow(ax, (x, 4.5), (to, 4.5))
+    ax.text(14.65, 3.3, "or only the token,\nnot the logits", ha="center", va="center", fontsize=8)
+    ax.text(0.1, 6.35, "under it: the wire", va="center", fontsize=9)
+    group(ax, 0.1, 6.7, "ring_all_reduce", "adds up, on all ranks", width=8.9, height=1.75)
+    part(ax, 0.4, 7.5, "ring_reduce_scatter", lit=True, width=3.7, height=0.75)
+    part(ax, 5.0, 7.5, "ring_all_gather", lit=True, width=3.7, height=0.75)
+    flow(ax, (4.1, 7.88), (5.0, 7.88))
+    for x, top in ((2.4, 5.1), (4.7, 5.1), (7.55, 5.1)):
+        flow(ax, (x, 6.7), (x, top), color=plots.GREEN)
+    flow(ax, (8.7, 7.88), (14.65, 7.88), (14.65, 5.1), color=plots.GREEN)
+    flow(ax, (10.7, 7.88), (10.7, 5.1), color=plots.GREEN)
+    ax.text(10.95, 7.55, "puts side by side", va="center", fontsize=8)
+    ax.text(0.1, 9.2, "beforehand: how long does it take?", va="center", fontsize=9)
+    names = (
+        (0.1, "one_shot_seconds", 3.2), (3.9, "all_reduce_seconds", 3.2), (7.9, "tensor_parallel_seconds", 3.9),
+        (12.4, "pipeline_bubble", 3.2),
+    )  # fmt: skip
+    for x, name, width in names:
+        part(ax, x, 9.55, name, lit=True, width=width, height=0.9)
+    flow(ax, (7.1, 10.0), (7.9, 10.0))
+    plots.save(fig, FIGURES / "parts.svg")
+
+
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
     with plots.style():
+        parts()
         cuts()
         heads()
         layer()
